@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from benchmarks.measure import against_sorting
 
+from dpassay.audit.bounds import families
 from dpassay.audit.bounds.base import Bound
 from dpassay.audit.bounds.bits.one_run import OneRun, least_epsilon
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP, least_theta
@@ -18,6 +19,7 @@ from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.family import Family
 from dpassay.audit.evidence.scores import BitScores, PairCounts, PairScores, Tally
 from dpassay.audit.evidence.statement import Statement
+from dpassay.audit.power import power
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, Guarantee, LaplaceDP, PrivacyLossDP, PureDP
 
 
@@ -32,9 +34,15 @@ def one_bound(bound: Bound, claim: Guarantee, delta: float, scores: PairScores |
 
 
 def of_bits(bound: Bound, claim: Guarantee, scores: BitScores) -> None:
+    families._computed.cache_clear()
     least_epsilon.cache_clear()
     least_theta.cache_clear()
     bound.fix(Statement(claim, 1e-6, 0.95), None, scores.sizes[:1]).lower_bound(scores)
+
+
+def power_of_bits(claim: Guarantee, n_bits: int) -> None:
+    power._call.cache_clear()
+    power.detectable_in_bits([OneRunFDP()], Statement(claim, 1e-5, 0.95), n_bits=n_bits)
 
 
 def unconditional(n: int) -> None:
@@ -55,6 +63,8 @@ def works() -> dict[str, tuple[Callable[[], None], float]]:
     million = rng.laplace(size=1_000_000), rng.laplace(1.0, size=1_000_000)
     gaussian, laplace = GaussianDP(1.0), LaplaceDP(1.0)
     sampled = PrivacyLossDP.gaussian(1.0, sampling_probability=0.2)
+    trained = PrivacyLossDP.gaussian(3.0, sampling_probability=1 / 11, steps=2200)
+    few = BitScores(bits[:, :5000], canaries.scores[:, :5000])
     return {
         "one-run-fdp of a Gaussian claim, 20,000 canaries": (
             partial(of_bits, OneRunFDP(curve_family=family_of(gaussian)), gaussian, canaries), 2.0
@@ -62,6 +72,8 @@ def works() -> dict[str, tuple[Callable[[], None], float]]:
         "one-run-fdp of a Laplace claim, 20,000 canaries": (
             partial(of_bits, OneRunFDP(curve_family=family_of(laplace)), laplace, canaries), 20.0
         ),
+        "one-run-fdp of a DP-SGD claim, 5,000 canaries": (partial(of_bits, OneRunFDP(), trained, few), 40.0),
+        "power of one-run-fdp on a DP-SGD claim, 5,000 canaries": (partial(power_of_bits, trained, 5000), 10.0),
         "one-run, 20,000 canaries": (partial(of_bits, OneRun(), ApproximateDP(1.0, 1e-6), canaries), 1.0),
         "joint exact test and p-value, 1,000,000,000 trials a side": (partial(unconditional, 10**9), 2.0),
         "accountant-family, 1,000,000 trials a side": (

@@ -24,7 +24,7 @@ from dpassay.experiments.report.card.hazards import HAZARDS
 from dpassay.experiments.systems import FAMILIES, System, load
 from dpassay.mechanisms.core.registry import Catalogue
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
-from dpassay.mechanisms.learning.dp_sgd.catalogue import models, samplings, schedules
+from dpassay.mechanisms.learning.dp_sgd.catalogue import models, noises, samplings, schedules
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -203,6 +203,7 @@ TABLES = {
     "options of dp-sgd": lambda: options_table(DPSGD),
     "models": lambda: names_table(models),
     "samplings": lambda: names_table(samplings),
+    "noises": lambda: names_table(noises),
     "schedules": lambda: names_table(schedules),
     "options of every canary": lambda: options_table(Canary),
     "canaries": lambda: names_table(canaries, without=options(Canary)),

@@ -2,7 +2,7 @@
 
     python tests/run_breaks.py                      every entry of tests/breaks.toml, one after the other
     python tests/run_breaks.py --only holm-plain    some of them
-    python tests/run_breaks.py --write              and the table into tests/README.md
+    python tests/run_breaks.py --write              writes the table of tests/README.md, or with --only these rows
 
 A break counts as seen when its tests pass without it, and fail with it by an assertion: a break that cannot be imported
 shows nothing. The sessions load this file as a plugin (`-p run_breaks`), which notes how tests fail and which files
@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,11 +191,17 @@ def unbroken(copy: Path, breaks: Sequence[Break]) -> None:
         sys.exit(f"{session.output}\n\nThe named tests must pass before anything is broken.")
 
 
-def table(breaks: Sequence[Break], found: Sequence[tuple[bool, str]]) -> str:
-    """The breaks, and the first test that fails under each."""
+def table(breaks: Sequence[Break], results: Mapping[str, tuple[bool, str]], page: str = "") -> str:
+    """Return the table of breaks and the first test that fails under each; rows without a result stay as in `page`."""
     lines = ["| removed correction | file | effect | failing test |", "|---|---|---|---|"]
-    for one, (seen, what) in zip(breaks, found, strict=True):
-        lines.append(f"| {one.id} | `{one.file}` | {one.breaks} | {f'`{what}`' if seen else f'**not seen**: {what}'} |")
+    before = {line.split(" | ")[0].removeprefix("| "): line for line in page.splitlines() if line.startswith("| ")}
+    for one in breaks:
+        if one.id in results or one.id not in before:
+            seen, what = results.get(one.id, (False, "not run"))
+            outcome = f"`{what}`" if seen else f"**not seen**: {what}"
+            lines.append(f"| {one.id} | `{one.file}` | {one.breaks} | {outcome} |")
+        else:
+            lines.append(before[one.id])
     return "\n".join(lines)
 
 
@@ -215,22 +221,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = sorted(set(chosen.only or ()) - {one.id for one in breaks})
     if unknown:
         parser.error(f"no such break: {', '.join(unknown)}")
-    if chosen.only and chosen.write:
-        parser.error("--write needs all breaks: leave out --only")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the copy is thrown away then too
-    results = []
+    results: dict[str, tuple[bool, str]] = {}
     with copied(ROOT) as copy:
         unbroken(copy, breaks)
         for one in breaks:
             start = time.monotonic()
-            results.append(examined(one, copy))
-            verdict, what = "seen" if results[-1][0] else "NOT SEEN", results[-1][1]
+            results[one.id] = seen, what = examined(one, copy)
+            verdict = "seen" if seen else "NOT SEEN"
             print(f"{verdict:<9} {time.monotonic() - start:5.1f} s  {one.id}: {what}", flush=True)
     if chosen.write:
         page = ROOT / "tests" / "README.md"
-        page.write_text(written(page.read_text(), table(breaks, results)))
-    print(f"\n{sum(seen for seen, _ in results)} of {len(results)} breaks are seen.")
-    return 0 if all(seen for seen, _ in results) else 1
+        page.write_text(written(page.read_text(), table(read(), results, page.read_text())))
+    print(f"\n{sum(seen for seen, _ in results.values())} of {len(results)} breaks are seen.")
+    return 0 if all(seen for seen, _ in results.values()) else 1
 
 
 if __name__ == "__main__":

@@ -89,11 +89,13 @@ def test_a_text_that_occurs_twice_or_never_is_refused():
 
 def test_the_table_stands_between_its_markers_and_names_what_was_not_seen():
     breaks = [Break(name, "audit/level.py", "no half", "", "", ()) for name in ("a", "b")]
-    text = table(breaks, [(True, "test_half"), (False, "no test fails")])
+    text = table(breaks, {"a": (True, "test_half"), "b": (False, "no test fails")})
     assert text.splitlines()[2:] == [
         "| a | `audit/level.py` | no half | `test_half` |",
         "| b | `audit/level.py` | no half | **not seen**: no test fails |",
     ]
+    again = table(breaks, {"b": (True, "test_quarter")}, text)
+    assert again.splitlines()[2:] == [text.splitlines()[2], "| b | `audit/level.py` | no half | `test_quarter` |"]
     page = f"before\n{BEGIN}\nold\n{END}\nafter\n"
     assert written(page, "new") == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"
 

@@ -235,13 +235,23 @@ def test_samplings_on_the_page_have_claims_under_exactly_their_relations():
 
 
 def test_the_config_on_the_page_on_membership_can_be_run():
-    (text,) = re.findall(r"```toml\n(.*?)```", (DOCS / "membership.md").read_text(), flags=re.DOTALL)
+    _, text = re.findall(r"```toml\n(.*?)```", (DOCS / "membership.md").read_text(), flags=re.DOTALL)
     source = Source("page", "membership.md")
     task = study(Config.check(tomllib.loads(text), source), source)
     assert len(task.records[1]) == 400
     assert len(task.population[1]) == 300
     given = {name: getattr(task.section, name) for name in task.section.model_fields_set}
     assert set(given) == set(MembershipSection.model_fields) - {"by_attribute"}
+
+
+def test_the_config_of_trained_models_on_the_page_on_membership_can_be_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    membership = np.random.default_rng(0).random((12, 90)) < 0.5
+    np.savez("shadows.npz", membership=membership, losses=np.random.default_rng(1).exponential(size=(12, 90)))
+    text, _ = re.findall(r"```toml\n(.*?)```", (DOCS / "membership.md").read_text(), flags=re.DOTALL)
+    source = Source("page", "membership.md")
+    result = study(Config.check(tomllib.loads(text), source), source).answer()
+    assert [metrics.attack for metrics in result.attacks] == ["lira", "rmia(mode='offline')"]
 
 
 def test_the_config_on_the_page_on_synthetic_data_can_be_run(tmp_path):

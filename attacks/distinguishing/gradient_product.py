@@ -13,7 +13,7 @@ from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.constraints import one_of_names
 from ...mechanisms.core.errors import AttackError
 from ...mechanisms.learning.base import TrainingData, differing, shared
-from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory
+from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory, noise_strategy_of
 from ..base import Scorer, Target
 from .canary_attacks import TargetedAttack
 
@@ -57,6 +57,27 @@ def log_ratio(rest: Floats, shift: Floats, variance: float, probability: float =
     return np.asarray(np.logaddexp(np.log1p(-probability), np.log(probability) + exponent))
 
 
+class Whitening:
+    """Rows of C V, one for each call with a row of V: C makes the noise of `learner` independent.
+
+    The rows of V stay as they are if the noise is independent, or if batches are random (`share` < 1).
+
+    Args:
+        learner: trainer whose noise is C^-1 Z.
+        share: sampling probability.
+    """
+
+    def __init__(self, learner: SupportsTrajectory, share: float) -> None:
+        self.strategy = None if share < 1.0 else noise_strategy_of(learner)
+        self.rows: list[Floats] = []
+
+    def __call__(self, row: Floats) -> Floats:
+        if self.strategy is None:
+            return row
+        self.rows.append(row)
+        return np.asarray(np.tensordot(self.strategy[len(self.rows) - 1, : len(self.rows)], self.rows, axes=1))
+
+
 @dataclass(frozen=True, kw_only=True)
 class GradientProduct(TargetedAttack):
     """Score of a trajectory: products of the noisy sums that its steps leak and the canary's clipped gradients.
@@ -68,7 +89,8 @@ class GradientProduct(TargetedAttack):
     g_t is the clipped gradient at theta_t of the record that only side 1 has, minus that of side 0; N_t the sum of the
     clipped gradients of the records that both sides have; q the sampling probability, 1 for full batches. With full
     batches and known others the score is the exact log likelihood ratio: no adversary who sees all iterates does
-    better.
+    better. For noise that is correlated between steps, both are multiplied by its strategy first, after which it is
+    independent; with q < 1 the correlation is not used.
 
     Args:
         others: whether the adversary knows the other records, as the guarantee allows.
@@ -142,11 +164,14 @@ class GradientProductScorer:
         share = self.learner.scheme.inclusion_probability
         variance = (self.learner.noise_multiplier * self.learner.clip_norm) ** 2
         sum_of_others = None if self.both is None else self.learner.clipped_sum_of(self.both)
+        independent = [Whitening(self.learner, share) for _ in range(3)]
         for at, noisy_sum in noisy_steps(self.learner, outputs, self.divisor):
             g1, g0 = (self.learner.clipped_gradient(data, at) for data in (self.only1, self.only0))
             if sum_of_others is None:
                 total += np.einsum("rp,rp->r", noisy_sum, g1 - g0)
             else:
-                residual = noisy_sum - share * sum_of_others(at)
-                total += log_ratio(residual, g1, variance, share) - log_ratio(residual, g0, variance, share)
+                sums = (noisy_sum - share * sum_of_others(at), g1, g0)
+                residual, *shifts = (whiten(rows) for whiten, rows in zip(independent, sums, strict=True))
+                ratios = [log_ratio(residual, shift, variance, share) for shift in shifts]
+                total += ratios[0] - ratios[1]
         return np.where(np.isnan(total), 0.0, total)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core import threads
 from ...mechanisms.core.arrays import Floats, Ints
 
 
@@ -52,22 +52,8 @@ def simplest(losses: Mapping[str, Floats]) -> str:
     return next(within)
 
 
-@cache
-def _controller() -> Any:
-    """Return the thread pools of the loaded libraries, searched once: the search takes milliseconds."""
-    import sklearn.ensemble  # noqa: F401 - loads the OpenMP runtime before the search
-    from threadpoolctl import ThreadpoolController
+def single_thread(user_api: str | None = None) -> AbstractContextManager[Any]:
+    """Limit the thread pools to one thread, those of scikit-learn included: see `core.threads.single_thread`."""
+    import sklearn.ensemble  # noqa: F401 - loads the OpenMP runtime before the thread pools are searched
 
-    return ThreadpoolController()
-
-
-def single_thread() -> AbstractContextManager[Any]:
-    """Limit BLAS and OpenMP to one thread in this context: sums are added in one order, bytes are reproducible."""
-    context: AbstractContextManager[Any] = _controller().limit(limits=1)
-    return context
-
-
-def single_openmp_thread() -> AbstractContextManager[Any]:
-    """Limit OpenMP to one thread in this context, for the calling thread only: safe while other threads work."""
-    context: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="openmp")
-    return context
+    return threads.single_thread(user_api)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.core.arrays import Floats, Ints
-from .base import single_openmp_thread, single_thread, two_classes
+from .base import single_thread, two_classes
 
 MOST_TREES = 1_000
 """Largest number of trees of a model of k classes, which has k trees an iteration."""
@@ -34,12 +34,12 @@ class BoostingModel:
     def log_odds(self, rows: Floats) -> Floats:
         if len(rows) == 0:
             return np.empty(0)
-        with single_openmp_thread():
+        with single_thread("openmp"):
             decision = np.asarray(self.model.decision_function(rows), dtype=np.float64)
         return decision - self.log_prior
 
     def probabilities(self, rows: Floats) -> Floats:
-        with single_openmp_thread():
+        with single_thread("openmp"):
             return np.asarray(self.model.predict_proba(rows))
 
 

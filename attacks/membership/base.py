@@ -67,7 +67,7 @@ class MembershipAttack(Options):
         if self.needs_population and shadows.population is None:
             raise AttackError(
                 f"attack {self.name!r} learns from records that are in no model and are not scored. Give some: "
-                "train_shadows(..., population=(X, y))."
+                "train_shadows(..., population=(X, y)), or population_losses and the like with your own outputs."
             )
         return self.scores_of(shadows)
 

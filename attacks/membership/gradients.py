@@ -101,7 +101,13 @@ def inner_products(trajectories: Floats, model: Model, records: TrainingData) ->
     return total
 
 
-def canary_log_ratio(observations: Floats, *, noise_multiplier: float, sampling_probability: float = 1.0) -> Floats:
+def canary_log_ratio(
+    observations: Floats,
+    *,
+    noise_multiplier: float,
+    sampling_probability: float = 1.0,
+    strategy: Floats | None = None,
+) -> Floats:
     """Return the log likelihood ratio of a gradient canary in a direction that no other gradient has, from all steps.
 
         sum_t log(1 - q + q exp((2 s_t - 1) / (2 sigma^2)))
@@ -111,6 +117,8 @@ def canary_log_ratio(observations: Floats, *, noise_multiplier: float, sampling_
             squared: noise of standard deviation `noise_multiplier` around 1 if the canary was sampled, else 0.
         noise_multiplier: sigma.
         sampling_probability: q of Poisson sampling; 1 for full batches.
+        strategy: C, `(n_steps, n_steps)`, for noise C^-1 Z that is correlated between steps; None for independent
+            noise. It is used for q = 1 only: otherwise the score is valid, but not the likelihood ratio.
 
     Returns:
         Log likelihood ratios, `(..., n_canaries)`.
@@ -121,7 +129,11 @@ def canary_log_ratio(observations: Floats, *, noise_multiplier: float, sampling_
     """
     positive(noise_multiplier=noise_multiplier)
     unit_interval(sampling_probability=sampling_probability)
-    exponent = (2.0 * np.asarray(observations, dtype=np.float64) - 1.0) / (2.0 * noise_multiplier**2)
+    values = np.asarray(observations, dtype=np.float64)
+    shifts: Floats | float = 1.0
+    if strategy is not None and sampling_probability == 1.0:
+        values, shifts = strategy @ values, strategy.sum(axis=1)[:, None]
+    exponent = (2.0 * values - shifts) * shifts / (2.0 * noise_multiplier**2)
     with np.errstate(divide="ignore"):
         missed = np.log1p(-sampling_probability)
         return np.asarray(np.logaddexp(missed, np.log(sampling_probability) + exponent).sum(axis=-2))

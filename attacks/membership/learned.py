@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from ...mechanisms.core.arrays import Bools, Floats
-from ...mechanisms.core.constraints import NonNegative, NonNegativeInt, at_least, one_of_names
+from ...mechanisms.core.constraints import NonNegative, NonNegativeInt, OpenUnit, at_least, one_of_names
 from ...mechanisms.core.errors import AttackError
 from ..learners.base import single_thread
 from .base import MembershipAttack
@@ -108,79 +108,125 @@ def _features(shadows: Shadows) -> Floats:
     return np.stack(columns, axis=2).astype(np.float64)
 
 
+FEWEST_TO_LEARN = 10
+"""Smallest number of records that a regression learns on."""
 HALF_LOG_TWO = 0.635181422730739
 """-E log |N(0, 1)|: difference of the log standard deviation and the mean log distance."""
 
 
 @dataclass(frozen=True)
 class QuantileRegression(MembershipAttack):
-    """Signal of the target in standard deviations above the value expected for a similar record of the population.
+    """Signal of the target in standard deviations above the value expected for a similar record.
 
-    For each target, the mean mu(x, y) and the log standard deviation of the signal are learned on the population, which
-    no model was trained on and which is not scored: (signal - mu) / sd is then comparable between records. No
-    reference model is needed. Three sets stay disjoint: population, non-members, members.
+    For each target, the mean mu(x, y) and the log standard deviation of the signal are learned from features and class:
+    (signal - mu) / sd is then comparable between records. No reference model is needed. With `quantile`, the score is
+    the signal minus this conditional quantile, learned by the pinball loss: a score above 0 means "member".
+
+    The regression learns on the population, if the shadows have one: records that no model was trained on and that are
+    not scored, as in the papers. The population, non-members and members are then three disjoint sets. Otherwise it
+    learns on the other scored records, members included, and the value expected for each record is predicted by a fit
+    without it (leave-one-out, exactly, or five folds). This is the attack for canaries of one run.
+
+    Membership is never read, not even that of the records of other folds. A one-run bound counts guesses that are a
+    function of the run. If the guesses of fold A used the bits of fold B, and conversely, each fold could guess the
+    bits of the other: without any leak, right guesses would come in pairs, and their number would have twice the
+    variance that the bound assumes.
 
     Args:
         regressor: "linear", ridge regression on features and class, of all targets at once; or "boosting", trees on
-            histograms, one fit per target.
+            histograms, one fit per target (and fold).
         signal: any signal.
-        ridge: >= 0, weight of the penalty of "linear", per record of the population.
+        ridge: >= 0, weight of the penalty of "linear", per record it learns on; of absolute weights with `quantile`.
+        quantile: in (0, 1), such as 0.99 on a population for a false positive rate of 1 %; 0.5 for the middle between
+            members and non-members on scored records; None for mean and standard deviation.
 
     Raises:
-        AttackError: no population, or shadows without features.
+        AttackError: shadows without features, or fewer than 10 records to learn on.
 
     Guarantees:
         * groups with non-member signals N(0, 1) and N(4, 1), members 1 higher: TPR 0.0924 at 1 % FPR where a single
           threshold has 0.0730;
-        * a score above Phi^-1(1 - a) has false positive rate a on fresh non-members, if the law is normal.
+        * on a population, a score above Phi^-1(1 - a) has false positive rate a on fresh non-members, if the law is
+          normal; and a score above 0 with `quantile=1 - a`, for any law of groups;
+        * scores are a function of the signals of the target and of public data: valid guesses for one-run bounds.
 
     References:
         Bertran et al. (2023), "Scalable membership inference attacks via quantile regression", NeurIPS, section 3.1
         (the Gaussian likelihood in two steps: mean, then mean log distance).
+        Liu et al. (2025), "Enhancing one-run privacy auditing with quantile regression-based membership inference",
+        arXiv 2506.15349: the same score for the canaries of one run, learned on a holdout set.
     """
 
     name: ClassVar[str] = "quantile-regression"
-    needs_population: ClassVar[bool] = True
 
     regressor: Annotated[str, one_of_names("linear", "boosting")] = "linear"
     signal: str = "rescaled-logit"
     ridge: NonNegative = 1e-3
+    quantile: OpenUnit | None = None
 
     def scores_of(self, shadows: Shadows) -> Floats:
-        population = shadows.population
-        assert population is not None  # `score` has checked
-        if shadows.X is None or population.X is None:
+        learned = shadows if shadows.population is None else shadows.population
+        if shadows.X is None or learned.X is None:
             raise AttackError("attack 'quantile-regression' reads features, but these shadows have none. Give X.")
-        labels = np.unique(population.y)
-        population_rows, target_rows = (  # a constant, the features, and an indicator of each class
+        if learned.n_records < FEWEST_TO_LEARN:
+            raise AttackError(
+                f"attack 'quantile-regression' learns on {FEWEST_TO_LEARN} records or more, but has "
+                f"{learned.n_records}. Score more records, or give a population."
+            )
+        labels = np.unique(learned.y)
+        rows, target_rows = (  # a constant, the features, and an indicator of each class
             np.column_stack([np.ones(len(s.y)), np.asarray(s.X, dtype=np.float64), s.y[:, None] == labels])
-            for s in (population, shadows)
+            for s in (learned, shadows)
         )
-        values = population.signal(self.signal).T
-        predict = self._linear if self.regressor == "linear" else _boosting
-        fitted, predicted = predict(population_rows, values, target_rows)
+        there = None if shadows.population is None else target_rows
+        values, signal = learned.signal(self.signal).T, shadows.signal(self.signal)
+        if self.quantile is not None:
+            return signal - (self._crossed(rows, values) if there is None else self._at(rows, values, there)).T
+        predict = self._linear if self.regressor == "linear" else self._fitted
+        fitted, predicted = predict(rows, values, there)
         # A distance of exactly 0 has no logarithm; it is equivalent to a very small one.
         distance = np.log(np.maximum(np.abs(values - fitted), 1e-3 * values.std(axis=0) + 1e-12))
-        log_sd = predict(population_rows, distance, target_rows)[1] + HALF_LOG_TWO
-        scores: Floats = (shadows.signal(self.signal) - predicted.T) / np.exp(log_sd.T)
-        return scores
+        log_sd = predict(rows, distance, there)[1] + HALF_LOG_TWO
+        return np.asarray((signal - predicted.T) / np.exp(log_sd.T))
 
-    def _linear(self, population_rows: Floats, values: Floats, target_rows: Floats) -> tuple[Floats, Floats]:
-        """Return ridge predictions at the population rows and at the target rows, one column per target."""
-        penalty = np.sqrt(self.ridge * len(population_rows)) * np.eye(population_rows.shape[1])
+    def _linear(self, rows: Floats, values: Floats, there: Floats | None) -> tuple[Floats, Floats]:
+        """Return ridge predictions at the rows and `there`, one column per target; leave-one-out where None."""
+        penalty = np.sqrt(self.ridge * len(rows)) * np.eye(rows.shape[1])
         penalty[0, 0] = 0.0  # the constant
-        padded = np.concatenate([values, np.zeros((len(penalty), values.shape[1]))])
-        weights = np.linalg.lstsq(np.concatenate([population_rows, penalty]), padded, rcond=None)[0]
-        return population_rows @ weights, target_rows @ weights
+        hat = np.linalg.pinv(np.concatenate([rows, penalty]))[:, : len(rows)]
+        weights = hat @ values
+        if there is not None:
+            return rows @ weights, there @ weights
+        own = np.einsum("ij,ji->i", rows, hat)[:, None]  # weight of each record in its own prediction
+        without = (rows @ weights - own * values) / np.maximum(1.0 - own, 1e-9)
+        return without, without
 
+    def _fitted(self, rows: Floats, values: Floats, there: Floats | None) -> tuple[Floats, Floats]:
+        """Return predictions at the rows, out of fold so that residuals are not overfitted, and `there` if not None."""
+        crossed = self._crossed(rows, values)
+        return crossed, crossed if there is None else self._at(rows, values, there)
 
-def _boosting(population_rows: Floats, values: Floats, target_rows: Floats) -> tuple[Floats, Floats]:
-    """Return predictions of boosted trees: out of fold at the population rows, so that residuals are not overfitted."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-    from sklearn.model_selection import cross_val_predict
+    def _crossed(self, rows: Floats, values: Floats) -> Floats:
+        """Return predictions at each row by the model of a target that is fitted to the other folds."""
+        from sklearn.model_selection import KFold, cross_val_predict
 
-    model = HistGradientBoostingRegressor(max_iter=60, max_leaf_nodes=15, early_stopping=False, random_state=0)
-    with single_thread():
-        fitted = [cross_val_predict(model, population_rows, column, cv=3) for column in values.T]
-        predicted = [model.fit(population_rows, column).predict(target_rows) for column in values.T]
-    return np.stack(fitted, axis=1), np.stack(predicted, axis=1)
+        model, folds = self._build(), KFold(5, shuffle=True, random_state=0)
+        with single_thread():
+            return np.stack([cross_val_predict(model, rows, column, cv=folds) for column in values.T], axis=1)
+
+    def _at(self, rows: Floats, values: Floats, there: Floats) -> Floats:
+        """Return predictions at other rows by the model of each target."""
+        model = self._build()
+        with single_thread():
+            return np.stack([model.fit(rows, column).predict(there) for column in values.T], axis=1)
+
+    def _build(self) -> Any:
+        """Return an unfitted regressor of the mean, or of the quantile."""
+        from sklearn.ensemble import HistGradientBoostingRegressor
+        from sklearn.linear_model import QuantileRegressor
+
+        if self.regressor == "linear":
+            return QuantileRegressor(quantile=self.quantile, alpha=self.ridge, solver="highs")
+        loss = {} if self.quantile is None else {"loss": "quantile", "quantile": self.quantile}
+        options = {"max_iter": 60, "max_leaf_nodes": 15, "early_stopping": False, "random_state": 0}
+        return HistGradientBoostingRegressor(**options, **loss)

@@ -12,7 +12,8 @@ Checks and repairs, none of which reads membership:
     * NaN, and probabilities or log probabilities of classes that do not sum to 1 (logits do not), are refused;
     * saturated entries, such as a loss that is exactly 0 because 1 - 1e-9 is 1 in float32, are replaced by half of the
       smallest positive loss of all models. As they are, their logit would be as large as the floor of the logarithm,
-      and one such value moves the normal laws of LiRA far from the others;
+      and one such value moves the normal laws of LiRA far from the others. An infinite loss, of a label with
+      probability 0, becomes the largest finite one and log 2;
     * a prediction of a real target has the loss r^2 / (2 s^2), with r its residual and s^2 the mean of r^2 over all
       models and records, and the signal "residual", r / s. Residuals of models with a record, and of models without it,
       are nearly normal, unlike the logit of exp(-loss): `LiRA(signal="residual")` and `BaVarIA(signal="residual")`;
@@ -251,7 +252,11 @@ def _of_predictions(predictions: Floats, y: Floats, name: str) -> dict[str, Floa
 
 
 def of_losses(losses: Floats, name: str) -> dict[str, Floats]:
-    """Return minus the losses, their confidence and logit; losses of 0 become half of the smallest positive one."""
+    """Return minus the losses, their confidence and logit.
+
+    Losses of 0 become half of the smallest positive one, and infinite losses, of a probability of 0, the largest finite
+    one and log 2: half of the smallest probability.
+    """
     if (losses < 0.0).any():
         raise ParameterError(
             f"{name} must be cross-entropies, >= 0, but {int((losses < 0.0).sum()):,} of {losses.size:,} are below 0, "
@@ -259,10 +264,12 @@ def of_losses(losses: Floats, name: str) -> dict[str, Floats]:
             "another signal, give scores, higher for members.",
             argument=name,
         )
-    positive = losses[losses > 0.0]
+    positive = losses[(losses > 0.0) & np.isfinite(losses)]
     if not len(positive):
-        raise ParameterError(f"{name} must not all be 0: nothing separates the records.", argument=name)
-    log_p = -np.where(losses == 0.0, 0.5 * positive.min(), losses)
+        raise ParameterError(
+            f"{name} must have a value that is neither 0 nor infinite: nothing separates the records.", argument=name
+        )
+    log_p = -np.where(losses == 0.0, 0.5 * positive.min(), np.minimum(losses, positive.max() + np.log(2.0)))
     return {"loss": log_p} | {signal: from_loss(signal, log_p) for signal in ("confidence", "rescaled-logit")}
 
 
@@ -313,7 +320,7 @@ def _of_classes(log_p: Floats, y: NDArray[Any]) -> dict[str, Floats]:
 
 
 def _check_constant(values: Floats, name: str) -> None:
-    constant = np.flatnonzero(np.ptp(values, axis=1) == 0.0) if values.shape[1] > 1 else np.zeros(0)
+    constant = np.flatnonzero((values == values[:, :1]).all(axis=1)) if values.shape[1] > 1 else np.zeros(0)
     if len(constant):
         raise ParameterError(
             f"{name} must differ between records, but model {int(constant[0])} (from 0 on) has the value "

@@ -180,7 +180,7 @@ class Shadows:
                 argument="signal",
             )
         has = ", ".join(self.signals) or "none"
-        why = "models without gradients do not have" if name in WHITE_BOX else "these shadows, built from signals, lack"
+        why = "models without gradients do not have" if name in WHITE_BOX else "these outputs do not give"
         if name in LABEL_ONLY:
             why = "only models of LabelOnlyLearner(estimator) have"
         if name == RESIDUAL:

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from ...mechanisms.core.constraints import Options
 from ...mechanisms.core.errors import ParameterError
@@ -170,6 +170,10 @@ class FixedBound(ABC, Generic[E]):
     def refutes(self, evidence: E) -> bool:
         """Return True if the bound exceeds the claimed epsilon, or the same limits contradict the claimed curve."""
         return self.exceeds_claim(evidence) or self.curve_test(evidence) is not None
+
+    def given_assumptions(self) -> Self:
+        """Return the bound without its tests of assumptions, if it has any: for power, where these are given."""
+        return self
 
     @property
     def thresholds(self) -> tuple[float, ...]:

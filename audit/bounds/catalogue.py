@@ -21,6 +21,7 @@ catalogue = Catalogue(
         "clopper-pearson": "dpassay.audit.bounds.pair.clopper_pearson:ClopperPearson",
         "one-run": "dpassay.audit.bounds.bits.one_run:OneRun",
         "one-run-fdp": "dpassay.audit.bounds.bits.one_run_fdp:OneRunFDP",
+        "one-run-independent": "dpassay.audit.bounds.bits.independent:OneRunIndependent",
         "joint-exact": "dpassay.audit.bounds.pair.joint:JointExact",
         "reconstruction": "dpassay.audit.bounds.reconstruction:Reconstruction",
         "simultaneous-band": "dpassay.audit.bounds.pair.simultaneous:SimultaneousBand",

@@ -21,14 +21,14 @@ from scipy import special
 
 from ...mechanisms.accounting import ApproximateDP
 from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.errors import AccountingError
+from ...mechanisms.core.errors import AccountingError, ParameterError
 from ...mechanisms.core.guarantee import Guarantee
-from ..bounds.base import PairBound, PilotMissingError
+from ..bounds.base import Bound, PairBound, PilotMissingError
 from ..bounds.catalogue import catalogue
 from ..bounds.families import family_of, member_below
 from ..bounds.numerics.binomial import upper
 from ..bounds.pair.family import Family
-from ..evidence.scores import PairCounts, PairScores, Scores, Tally
+from ..evidence.scores import BitScores, PairCounts, PairScores, Scores, Tally
 from ..evidence.statement import Statement
 from .laws import Law
 
@@ -37,6 +37,7 @@ SLOW = ("accountant-family", "betting", "joint-exact")
 """Bounds that take tens of milliseconds."""
 REHEARSAL = 100_000
 """Scores a side for a threshold that counts as known in advance: drawn once, for all audits of a cell."""
+_SPARE = 6.0  # of the square root of the scores: left over, so that no side runs out
 KINDS = BOUND, UNCORRECTED, PEER = "bound", "uncorrected", "peer"
 
 
@@ -81,6 +82,19 @@ class Sample:
     def whole_in_order(self) -> PairScores:
         """Pilot and evaluation scores as a sequence."""
         return in_order(self.whole, self.order)
+
+    @cached_property
+    def bits(self) -> BitScores:
+        """Independent canaries of one run: a fair coin takes the next score of side 1 or of side 0.
+
+        There are so few of them that a side runs out of scores with probability below 1e-8.
+        """
+        scores, rng = self.whole_in_order, self.order.spawn(1)[0]
+        n = min(scores.sizes)
+        bits = rng.random(max(1, int(2 * n - _SPARE * math.sqrt(2 * n)))) < 0.5
+        place = np.where(bits, np.cumsum(bits), np.cumsum(~bits)) - 1
+        place = np.minimum(place, n - 1)
+        return BitScores(bits, np.where(bits, scores.in_[place], scores.out[place]))
 
     @cached_property
     def rest_in_order(self) -> PairScores:
@@ -159,6 +173,38 @@ class BoundMethod:
             return _BoundMeasure(self.bound, question, question.rehearsal if self.known else None)
         except AccountingError:
             return None
+
+
+@dataclass(frozen=True)
+class BitMethod:
+    """A bound on bits of this library, on the scores of both sides as those of independent canaries of one run.
+
+    Args:
+        bound: the bound under test.
+    """
+
+    bound: Bound[BitScores]
+    kind: ClassVar[str] = BOUND
+    slow: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        """Name in the catalogue."""
+        return self.bound.name
+
+    def measure(self, question: CoverageSetup) -> Measure | None:
+        """Return the measure; None for too few scores, or a claim without a family or a finite epsilon at delta."""
+        stated = Statement(question.law.claim, question.delta, question.confidence)
+
+        def number(sample: Sample) -> float:
+            return self.bound.fix(stated, None, sample.bits.sizes).lower_bound(sample.bits).epsilon
+
+        n = min(question.n_out, question.n_in)
+        try:
+            self.bound.fix(stated, None, (int(2 * n - _SPARE * math.sqrt(2 * n)),))
+        except (AccountingError, ParameterError):
+            return None
+        return Number(number)
 
 
 class _BoundMeasure:
@@ -269,20 +315,22 @@ class LargestKatz:
         return Number(number)
 
 
-def our_methods(names: tuple[str, ...] = ()) -> list[BoundMethod]:
-    """Return the bounds of the catalogue for pairs of scores; those with a pilot also with a known event.
+def our_methods(names: tuple[str, ...] = ()) -> list[BoundMethod | BitMethod]:
+    """Return the bounds of the catalogue for pairs of scores, those with a pilot also with a known event.
 
     Args:
-        names: only these; empty for all.
+        names: only these, which may also be bounds on bits; empty for all bounds on pairs.
 
     Example:
         >>> [method.name for method in our_methods(("clopper-pearson", "simultaneous-band"))]
         ['clopper-pearson', 'clopper-pearson, known event', 'simultaneous-band']
     """
-    methods = []
+    methods: list[BoundMethod | BitMethod] = []
     for bound in (catalogue.build(name) for name in (names or catalogue)):
         if isinstance(bound, PairBound):
             methods += [BoundMethod(bound)] + ([BoundMethod(bound, known=True)] if bound.needs_pilot else [])
+        elif names and bound.reads is BitScores:
+            methods.append(BitMethod(bound))
     return methods
 
 

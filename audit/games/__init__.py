@@ -6,6 +6,7 @@ conclude.py          The conclusion of an audit: from evidence to a result, for 
 diagnostics.py       Observations on the trials of a pair other than scores: witnesses, dependence, warnings, the
                      refuting event
 external_scores.py   Audits of scores from external code: the runs were made on other machines, or in another language
+looks.py             Looks at one set of coins: the audits of different scores, claims or bounds with the same coins
 pair.py              The distinguishing game on a pair: pilot, evaluation, bounds, verdict
 reconstruction.py    The reconstruction game: a secret is drawn, the mechanism runs once, and the secret is guessed
 rounds.py            Rounds of the reconstruction game, one chunk at a time: secrets, runs, guesses. Workers receive

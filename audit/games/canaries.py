@@ -26,7 +26,7 @@ from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
-from ...mechanisms.learning.dp_sgd.capabilities import SupportsNoisyGradients, require_capability
+from ...mechanisms.learning.dp_sgd.capabilities import SupportsNoisyGradients, noise_strategy_of, require_capability
 from ..evidence.scores import BitScores
 from ..trials.array_files import Arrays
 from ..trials.execution import in_this_process
@@ -217,6 +217,7 @@ class GradientCanaryWork:
             values,
             noise_multiplier=self.mechanism.noise_multiplier,
             sampling_probability=self.mechanism.scheme.inclusion_probability,
+            strategy=noise_strategy_of(self.mechanism),
         )
         return {"scores": scores}
 

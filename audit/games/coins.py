@@ -31,13 +31,14 @@ from ...mechanisms.core.arrays import Bools, Floats
 from ...mechanisms.core.errors import ParameterError, plural
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.relation import Relation
-from ...mechanisms.core.validation import whole
+from ...mechanisms.core.validation import open_unit, whole
 from ..bounds.base import LedgerEntry
 from ..bounds.catalogue import BoundChoice
 from ..evidence.fair_coins import LEVEL
 from ..evidence.scores import BitScores
 from ..results.audit_result import AuditResult
 from .external_scores import audit_scores
+from .looks import Looks, question_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
 
 FORMAT = "dpassay coins 1"
 """First entry of a file of coins."""
-LISTED = 5
-"""Largest number of ids in a message."""
+LISTED, LONGEST_ID = 5, 60
+"""Largest number of ids in a message, and of characters of each."""
 STREAM = 0x636F696E73
 """Constant that separates the coins from other random streams of the same seed ("coins" in ASCII)."""
 
@@ -87,7 +88,7 @@ class Coins:
     tossed: str = ""
     salt: str = ""
     file: Path | None = field(default=None, repr=False)
-    _audited: set[bytes] = field(default_factory=set, init=False, repr=False)
+    _looks: Looks = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         ids, included = _texts(self.ids), np.asarray(self.included)
@@ -105,6 +106,7 @@ class Coins:
             )
         object.__setattr__(self, "ids", ids)
         object.__setattr__(self, "included", included)
+        object.__setattr__(self, "_looks", Looks(self.digest, self.file))
 
     @classmethod
     def toss(cls, ids: Iterable[Any], *, seed: int | None = None, file: Path | str | None = None) -> Self:
@@ -146,7 +148,10 @@ class Coins:
         return tuple(id_ for id_, is_in in zip(self.ids, self.included, strict=True) if is_in)
 
     def save(self, file: Path | str) -> None:
-        """Write the coins to a new JSON file, with their digest; an existing file is refused."""
+        """Write the coins to a new JSON file, with their digest; an existing file is refused.
+
+        Later looks at the coins are recorded next to it.
+        """
         content = {
             "format": FORMAT,
             "digest": self.digest,
@@ -166,6 +171,9 @@ class Coins:
             ) from None
         except OSError as error:
             raise ParameterError(f"{file} cannot be written: {error.strerror or error}.", argument="file") from error
+        if self.file is None:
+            object.__setattr__(self, "file", Path(file))
+            self._looks.keep_in(Path(file))
 
     @classmethod
     def load(cls, file: Path | str) -> Self:
@@ -208,9 +216,8 @@ class Coins:
         """Return bits and scores in the order of `ids`; arguments and errors as for `audit`."""
         values = self._joined(scores, losses)
         missing = np.isnan(values)
-        return BitScores(
-            self.included, np.where(missing, np.median(values[~missing]), values), relation=Relation.of(relation)
-        )
+        middle = 2.0 * np.median(0.5 * values[~missing])  # the sum of two large scores may overflow
+        return BitScores(self.included, np.where(missing, middle, values), relation=Relation.of(relation))
 
     def audit(
         self,
@@ -222,18 +229,24 @@ class Coins:
         confidence: float = 0.95,
         bound: BoundChoice = "auto",
         relation: Relation | str = Relation.ADD_REMOVE,
-        n_hypotheses: int = 1,
+        looks: int = 1,
+        source: str = "",
     ) -> AuditResult:
         """Audit the claim of the training from one score per canary.
 
-        Give one of `scores` and `losses`.
+        Give one of `scores` and `losses`. Audits of different scores with the same coins are counted, across processes
+        if the coins are in a file; a result warns if they exceed the planned number.
 
         Args:
             scores: id -> score, higher = the canary was in: a dictionary, or a pandas Series with the ids as index.
                 NaN and None, like an id that is not there, are missing scores.
             losses: id -> loss of the trained model on the canary, lower = the canary was in.
             claim: the guarantee under test.
-            delta, confidence, bound, n_hypotheses: see `dpassay.audit.audit_scores`.
+            delta, bound: see `dpassay.audit.audit_scores`.
+            confidence: of the bounds of all planned looks together.
+            looks: number of audits with these coins that are planned, >= 1: this one has confidence
+                1 - (1 - `confidence`) / `looks`. All scores must be chosen before the first of them is audited.
+            source: where the scores are from, such as the name of a file, for the record of looks.
             relation: "add_remove" if an excluded canary is absent; "replace_one" if another record takes its place.
 
         Raises:
@@ -244,36 +257,27 @@ class Coins:
             * if each score was computed without its bit, `result.bound.epsilon` exceeds the true epsilon with
               probability at most 1 - `confidence`, for any dependence between canaries.
         """
+        whole(1, looks=looks)
+        open_unit(confidence=confidence)
         evidence = self.evidence(scores, losses=losses, relation=relation)
         n_missing = int(np.isnan(self._joined(scores, losses)).sum())
         result = audit_scores(
             evidence,
             claim=claim,
             delta=delta,
-            confidence=confidence,
+            confidence=1.0 - (1.0 - confidence) / looks,
             bound=bound,
             relation=relation,
-            n_hypotheses=n_hypotheses,
             attack="scores of the caller" if losses is None else "losses of the caller",
         )
         sealed = f"sealed in {self.file.name}" if self.file is not None else "not sealed in a file"
-        looks = [LedgerEntry("toss", f"{self.tossed}, digest {self.digest[:12]}, {sealed}", "before training")]
+        ledger = [LedgerEntry("toss", f"{self.tossed}, digest {self.digest[:12]}, {sealed}", "before training")]
         if n_missing:
             missing = f"{n_missing} of {len(self.ids)}: each gets the median"
-            looks.append(LedgerEntry("missing scores", missing, "none needed: they are guessed last"))
-        warnings = (*result.warnings, *self._reuse(evidence, n_hypotheses))
-        return replace(result, ledger=(*looks, *result.ledger), warnings=warnings)
-
-    def _reuse(self, evidence: BitScores, n_hypotheses: int) -> tuple[str, ...]:
-        """Return a warning if more kinds of scores were audited with these coins than hypotheses are counted."""
-        self._audited.add(hashlib.sha256(evidence.scores.tobytes()).digest())
-        n = len(self._audited)
-        if n <= n_hypotheses:
-            return ()
-        return (
-            f"These coins were audited with {n} different sets of scores, and each result is stated for "
-            f"{plural(n_hypotheses, 'hypothesis', 'hypotheses')}. Toss new coins for each training run; for several "
-            f"scores of one run, set n_hypotheses={n}.",
+            ledger.append(LedgerEntry("missing scores", missing, "none needed: they are guessed last"))
+        question = question_of(evidence.scores, claim, result.delta, bound, str(Relation.of(relation)))
+        return self._looks.count(
+            replace(result, ledger=(*ledger, *result.ledger)), question, source=source, significance=1.0 - confidence
         )
 
     def _joined(self, scores: ScoresById | None, losses: ScoresById | None) -> Floats:
@@ -388,7 +392,7 @@ def _repeated(ids: Iterable[str]) -> list[str]:
 
 def _listed(ids: Iterable[str]) -> str:
     """Return the first ids, quoted."""
-    quoted = [repr(id_) for id_ in ids]
+    quoted = [text if len(text) <= LONGEST_ID else f"{text[: LONGEST_ID - 3]}..." for text in map(repr, ids)]
     more = f" and {len(quoted) - LISTED} more" if len(quoted) > LISTED else ""
     return ", ".join(quoted[:LISTED]) + more
 

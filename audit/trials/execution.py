@@ -10,18 +10,17 @@ from __future__ import annotations
 import math
 import os
 import platform
-import sys
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from ...mechanisms.core.base import Workers
 from ...mechanisms.core.errors import ParameterError, SliceDoneError
 from ...mechanisms.core.printable import display_name
+from ...mechanisms.core.threads import single_thread
 from .array_files import Arrays
 from .plan import Chunk
 from .progress import Reporter, Silent, TimeLeft
@@ -135,9 +134,7 @@ def _check_divisible(work: Work, workers: Workers) -> None:
 
 def _in_process(chunks: Iterable[Chunk], work: Work) -> Results:
     """Yield finished chunks in order. BLAS gets one thread, as in workers: its rounding depends on their number."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
+    with single_thread():
         for chunk in chunks:
             with _sequentially():
                 arrays = work(chunk)
@@ -151,7 +148,6 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
     millisecond or two, and switching the interpreter lock for each would take as long. Processes get them one by one.
     """
     from joblib import Parallel, delayed
-    from threadpoolctl import threadpool_limits
 
     client = dask_client(workers.value)
     handfuls = HANDFULS if client is None else max(HANDFULS, HANDFULS_A_THREAD * n_threads(client))
@@ -160,7 +156,7 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
     timeout = getattr(work, "timeout", None)
     extra = options(workers.value, timeout)
     # one thread of BLAS before the first chunk is submitted, which joblib does at once
-    with threadpool_limits(limits=1), named_errors(display_name(getattr(work, "mechanism", work)), timeout):
+    with single_thread(), named_errors(display_name(getattr(work, "mechanism", work)), timeout):
         if client is not None:
             yield from _on_dask(client, tasks, work)
             return
@@ -212,19 +208,10 @@ def _run_all(work: Work | Parcel, chunks: list[Chunk], sender: tuple[str, int]) 
     former is already set; a worker process keeps it, because lifting it would affect chunks of its other threads.
     """
     run: Work = work.open() if isinstance(work, Parcel) else work
-    pools = _thread_pools(len(sys.modules))
     if _this_process() != sender:
-        pools.limit(limits=1)
-    with pools.limit(limits=1, user_api="openmp"), _sequentially():
+        single_thread()  # never lifted
+    with single_thread("openmp"), _sequentially():
         return [(chunk, run(chunk)) for chunk in chunks]
-
-
-@lru_cache(maxsize=1)
-def _thread_pools(n_modules: int) -> Any:
-    """Return the controller of the thread pools of this process, found again after modules were imported."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _this_process() -> tuple[str, int]:
@@ -239,9 +226,7 @@ def in_this_process() -> Iterator[None]:
     The parallel parts of scikit-learn are kept from a backend of `joblib.parallel_config`, which is for trials only,
     and BLAS and OpenMP get one thread, as for trials.
     """
-    from threadpoolctl import threadpool_limits
-
-    with _sequentially(), threadpool_limits(limits=1):
+    with _sequentially(), single_thread():
         yield
 
 

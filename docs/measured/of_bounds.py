@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 from stated import DOCS, Number
 
 from dpassay.audit import audit, audit_scores
-from dpassay.audit.bounds.base import PairBound
+from dpassay.audit.bounds.base import Bound, PairBound
+from dpassay.audit.bounds.bits.independent import OneRunIndependent
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.calibration.laws import SampledLaw, gaussian, laplace_ratio
@@ -84,6 +86,24 @@ def gain_of_the_family(mu: float, n_canaries: int) -> float:
         shown.append([result.bound.epsilon for result in audits])
     without, with_family = np.mean(shown, axis=0)
     return float(with_family / without)
+
+
+def ideal_canaries(bound: Bound[Any], n_canaries: int, repeats: int) -> float:
+    """Mean bound at 95 % on independent Gaussian canaries of epsilon 8; without the refusals."""
+    mu = mu_of(8.0)
+    fixed = bound.fix(Statement(GaussianDP(mu), 1e-5), None, (n_canaries,)).given_assumptions()
+    shown = []
+    for seed in range(repeats):
+        rng = np.random.default_rng(seed)
+        bits = rng.random(n_canaries) < 0.5
+        shown.append(fixed.lower_bound(BitScores(bits, rng.normal(size=n_canaries) + mu * bits)).epsilon)
+    return float(np.mean(shown))
+
+
+def row_of_canaries(n_canaries: int) -> list[float]:
+    """Of the table of one run."""
+    bounds = (OneRunFDP(), OneRunFDP(guesses=0.1), OneRunIndependent())
+    return [ideal_canaries(bound, n_canaries, 100) for bound in bounds]
 
 
 def most_of_one_run(epsilon: float, n_canaries: int) -> float:
@@ -164,6 +184,22 @@ NUMBERS = (
         lambda: [runs_until_refuted(0.95), runs_until_refuted(1.0 - 1e-6)],
         50,
         60,
+    ),
+    Number(
+        "ideal-canaries-1000",
+        BOUNDS,
+        "| 1,000 | {4.3} | {4.5} | {7.2} |",
+        lambda: row_of_canaries(1_000),
+        0.2,
+        120,
+    ),
+    Number(
+        "ideal-canaries-5000",
+        BOUNDS,
+        "| 5,000 | {4.8} | {5.3} | {7.6} |",
+        lambda: row_of_canaries(5_000),
+        0.12,
+        120,
     ),
     Number(
         "one-run",

@@ -246,17 +246,27 @@ def coins_command(
     seed: Annotated[
         int | None, typer.Option(metavar="S", help="Seed of the coins. Default: the operating system draws them.")
     ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            metavar="E", help="Claimed epsilon: print what this number of canaries could show. No coin changes."
+        ),
+    ] = None,
+    delta: Annotated[float, typer.Option(metavar="D", help="Claimed delta, with --epsilon.")] = 0.0,
 ) -> int:
     """Toss a fair coin for each canary, before training: which are in the run, and which are not."""
     from ...audit.games.coins import Coins
-    from .judge import read_ids
+    from .judge import plan, read_ids
 
-    coins = Coins.toss(read_ids(file, column=column), seed=seed, file=out)
+    ids = read_ids(file, column=column)
+    planned = "" if epsilon is None else f"{plan(len(ids), epsilon, delta)}\n\n"
+    coins = Coins.toss(ids, seed=seed, file=out)
     sys.stdout.write(
         f"{len(coins.included_ids):,} of {len(coins.ids):,} canaries are included: `included` in {out}\n"
-        f"digest {coins.digest}\n\n"
+        f"digest {coins.digest}\n\n{planned}"
         "Train with the included canaries only, and score all canaries with the same code. Then:\n"
-        f"dpassay judge SCORES.csv --coins {out} --epsilon E --delta D    (columns id, and loss or score)\n"
+        f"dpassay judge SCORES.csv --coins {out} --epsilon {'E' if epsilon is None else f'{epsilon:g}'} --delta "
+        f"{'D' if epsilon is None else f'{delta:g}'}    (columns id, and loss or score)\n"
     )
     return 0
 
@@ -282,6 +292,7 @@ def judge_command(
     coins: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Coins of the canaries of one run, from `dpassay coins`.")
     ] = None,
+    looks: option.Looks = 1,
     relation: Annotated[
         str | None, typer.Option(metavar="R", help="Relation in the result: add_remove, replace_one or zero_out.")
     ] = None,
@@ -309,7 +320,9 @@ def judge_command(
 
     files = OutputFiles(markdown, json_)
     files.check_writable()
-    judged = Judgement(file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed, coins)
+    judged = Judgement(
+        file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed, coins, looks
+    )
     result = judged.result
     sys.stdout.write(f"{result.summary()}\n\n{judged.assumption}\n")
     write_judged(files, result, judged.assumption, report_line=_print_error)
@@ -374,6 +387,7 @@ def text_command(
     coins: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Coins of the texts of one run, from `dpassay coins`.")
     ] = None,
+    looks: option.Looks = 1,
     epsilon: Annotated[float | None, typer.Option(metavar="E", help="Claimed epsilon, with --coins.")] = None,
     delta: Annotated[float | None, typer.Option(metavar="D", help="Claimed delta, with --coins. Default: 0.")] = None,
     signal: Annotated[
@@ -406,7 +420,17 @@ def text_command(
     from .texts import TextStudy
 
     study = TextStudy(
-        file, coins, epsilon, delta, signal, relation, confidence, share, None if queries is None else tuple(queries), p
+        file,
+        coins,
+        epsilon,
+        delta,
+        signal,
+        relation,
+        confidence,
+        share,
+        None if queries is None else tuple(queries),
+        p,
+        looks,
     )
     sys.stdout.write(f"{study.result.summary()}\n")
     if study.assumption:

@@ -20,9 +20,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...audit.evidence.scores import BitScores, PairScores, Successes
+from ...audit.evidence.verdict import Verdict
 from ...audit.games.coins import Coins
 from ...audit.games.external_scores import audit_scores
 from ...audit.results.audit_result import AuditResult
+from ...audit.results.text import percent, what_to_change
 from ...audit.trials.array_files import NUMBERS, open_regular, read_npz
 from ...mechanisms.core.errors import ParameterError
 from ..report.results.formatting import cut
@@ -61,6 +63,7 @@ class Judgement:
         bounds: names of bounds; empty for "auto".
         stated_confidence: confidence of the bound; None for the default of the kind of evidence, `CONFIDENCE`.
         coins: file of coins, for a file with the ids of canaries; None for other files.
+        looks: number of audits that are planned with these coins.
     """
 
     file: Path
@@ -72,6 +75,7 @@ class Judgement:
     stated_confidence: float | None
     seed: int
     coins: Path | None = None
+    looks: int = 1
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -117,7 +121,11 @@ class Judgement:
                 bound=bound,
                 relation=self._relation_of_coins,
                 confidence=self.confidence,
+                looks=self.looks,
+                source=self.file.name,
             )
+        if self.looks != 1:
+            raise ParameterError("--looks is for --coins: it counts the audits with the same coins.", argument="looks")
         return audit_scores(
             self.evidence,
             claim=claim,
@@ -141,6 +149,7 @@ class Judgement:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "coins": self.coins,
+            "looks": None if self.looks == 1 else self.looks,
             "prior-success": self.prior_success,
             "relation": self.relation,
             "confidence": self.confidence,
@@ -186,6 +195,32 @@ def read_evidence(file: Path, *, prior_success: float | None = None) -> Evidence
         scores, side = _numbers(table, "score", file), _flags(table, "side", file)
         return PairScores(out=scores[~side], in_=scores[side])
     return _bits(table, file)
+
+
+def plan(n_canaries: int, epsilon: float, delta: float) -> str:
+    """Return sentences on what canaries can show about a claim, with the default bounds and confidence of bits.
+
+    Args:
+        n_canaries: number of coins, >= 1.
+        epsilon, delta: the claim.
+    """
+    bits = np.arange(n_canaries) % 2 == 0
+    perfect = audit_scores(
+        BitScores(bits, bits.astype(np.float64)),
+        claim=Claimed(epsilon, delta).guarantee(),
+        delta=delta,
+        confidence=CONFIDENCE[BitScores],
+    )
+    claim, level = f"epsilon {epsilon:g} at delta {delta:g}", percent(CONFIDENCE[BitScores])
+    if perfect.verdict is Verdict.UNDERPOWERED:
+        return (
+            f"{n_canaries:,} canaries cannot contradict {claim}, whatever their scores are: the largest bound, with "
+            f"every coin guessed, is {perfect.ceiling:.3g} ({level} confidence). {what_to_change(perfect)}"
+        )
+    return (
+        f"{n_canaries:,} canaries can contradict {claim}: a perfect attack detects a true epsilon of "
+        f"{perfect.detectable:.3g} 9 times in 10, and the largest bound is {perfect.ceiling:.3g} ({level} confidence)."
+    )
 
 
 def read_ids(file: Path, *, column: str | None = None) -> list[str]:

@@ -137,6 +137,14 @@ SliceOf = Annotated[
 ]
 Pdf = Annotated[bool, typer.Option("--pdf", help="Draw the figures as PDF too, with embedded fonts.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 if the verdict is underpowered.")]
+Looks = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="With --coins: planned number of audits with the same coins, of other scores or other training runs; they "
+        "share the significance.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result, no progress.")]
 Markdown = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Append a Markdown summary, such as to $GITHUB_STEP_SUMMARY.")

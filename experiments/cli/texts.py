@@ -32,7 +32,7 @@ class TextStudy:
         file: file in the format of `load_texts`.
         coins: file of coins; None for metrics only.
         epsilon, delta: the claim, with coins.
-        signal, relation, confidence, share, queries, p: see `evaluate_texts`.
+        signal, relation, confidence, share, queries, p, looks: see `evaluate_texts`.
     """
 
     file: Path
@@ -45,6 +45,7 @@ class TextStudy:
     share: float = SHARE
     queries: tuple[int, ...] | None = None
     p: float = PROBABILITY
+    looks: int = 1
 
     @cached_property
     def texts(self) -> ScoredTexts:
@@ -74,12 +75,14 @@ class TextStudy:
             "delta": delta,
             "signal": self.signal,
             "relation": self.relation or "add_remove",
+            "looks": self.looks,
         }
 
     def _check_options(self) -> None:
         if self.coins is not None and self.epsilon is None:
             raise ParameterError("--epsilon is required with --coins: the claim of the training.", argument="--epsilon")
         audited = {"epsilon": self.epsilon, "delta": self.delta, "signal": self.signal, "relation": self.relation}
+        audited["looks"] = None if self.looks == 1 else self.looks
         given = [f"--{name}" for name, value in audited.items() if value is not None]
         if self.coins is None and given:
             raise ParameterError(
@@ -98,6 +101,7 @@ class TextStudy:
         """Command line that reproduces the numbers."""
         options = {
             "coins": self.coins,
+            "looks": None if self.looks == 1 else self.looks,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "signal": self.signal,

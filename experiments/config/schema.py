@@ -49,6 +49,7 @@ from .sections import (
 from .source import Source
 from .sweep import CASE, check_cases, swept_keys, unswept, without_published
 from .toml_text import to_toml
+from .trained_shadows import UNUSED, with_trained
 
 WORDS = ("title", "description", "unit")
 """Keys that explain an experiment and do not change it."""
@@ -125,7 +126,7 @@ class Config(Section):
     def check(cls, table: Mapping[str, Any], source: Source) -> Config:
         """Validate the configuration in `table`; raise `ConfigError` with all of its errors."""
         try:
-            config = cls.model_validate(dict(table))
+            config = cls.model_validate(with_trained(table, source))
         except ValidationError as error:
             messages = [_message(detail, source) for detail in error.errors(include_url=False)]
             raise ConfigError("\n".join(dict.fromkeys(messages))) from None
@@ -138,6 +139,7 @@ class Config(Section):
         unused: dict[str, Any] = {}
         if self.membership is not None:
             unused = dict.fromkeys(AUDITS_ONLY, True) | {"audit": set(AuditSection.model_fields) - {"confidence"}}
+            unused |= {} if self.data is None or self.data.shadows is None else UNUSED
         elif self.game is not None:
             unused = {"audit": {"trials", "estimates"}}
         return _plain(self.model_dump(exclude_none=True, exclude=unused))  # type: ignore[no-any-return]
@@ -158,7 +160,7 @@ class Config(Section):
 
     def to_toml(self) -> str:
         """Return the resolved configuration as TOML, which loads as an equal configuration."""
-        return to_toml({key: value for key, value in self.resolved().items() if value not in ("", {})})
+        return to_toml({k: value for k, value in self.resolved().items() if value not in ("", {}) or k == "membership"})
 
 
 def _check_membership(config: Config, source: Source) -> None:

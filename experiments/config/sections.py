@@ -64,6 +64,15 @@ class DataSection(Named):
     dead_features: Whole | None = Field(
         default=None, ge=1, description="a whole number >= 1: this many features are added that are 0 in every record"
     )
+    shadows: str | None = Field(
+        default=None, min_length=1, description="the name of a file of shadow models, in quotes, for [membership]"
+    )
+    fair: bool | None = Field(
+        default=None, description="true, if each record was in each model of shadows by an independent fair coin"
+    )
+    sha256: str | None = Field(
+        default=None, pattern="^[0-9a-f]{64}$", description="the SHA-256 of the file of shadows, 64 digits in quotes"
+    )
 
 
 class NeighboursSection(Section):

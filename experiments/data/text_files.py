@@ -37,6 +37,8 @@ FOR_ALL = ("text", "reference_log_probabilities", "means", "standard_deviations"
 """Fields that all lines have, or none."""
 FIELDS = ("id", *OVER_TOKENS, "text", "reference_log_probabilities", "member", "label", "prefix_tokens", "alternatives")
 LONGEST_REASON = 300
+EXPECTED = 'one JSON object, such as {"id": "canary 7", "log_probabilities": [-2.1, -0.4]}'
+"""What a line holds, in a message."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +85,14 @@ def _parsed(path: Path, number: int, raw: str) -> _Line:
     """Return one line with its shape checked."""
     try:
         content = json.loads(raw, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        near = repr(raw[max(0, error.pos - 20) : error.pos + 20].strip())
+        _refuse(path, number, f"must be {EXPECTED}, but is no JSON from column {error.pos + 1} on, near {near}")
     except (ValueError, RecursionError) as error:
-        _refuse(path, number, f"must be one JSON object, but {error}")
+        reason = "is nested too deeply" if isinstance(error, RecursionError) else error
+        _refuse(path, number, f"must be {EXPECTED}, but {reason}")
     if not isinstance(content, dict):
-        _refuse(path, number, f"must be one JSON object, but is a {type(content).__name__}")
+        _refuse(path, number, f"must be {EXPECTED}, but is a {type(content).__name__}")
     fields = {name: value for name, value in content.items() if value is not None}
     if "log_probabilities" not in fields:
         has = ", ".join(content) or "none"

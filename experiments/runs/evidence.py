@@ -68,10 +68,11 @@ def files_read(config: Config, code: Mapping[str, str] | None = None) -> dict[st
     """Return path -> SHA-256 of the user's files that an experiment reads: tables of [data], and allowed code.
 
     Args:
-        config: the configuration; tables are the `path` of [data], also where the sweep sets it.
+        config: the configuration; tables are the `path` of [data], also where the sweep sets it, and shadow models are
+            its `shadows`.
         code: name of an allowed module -> its file or module, of which files are hashed.
     """
-    own = config.data.options.get("path") if config.data is not None else None
+    own = None if config.data is None else config.data.shadows or config.data.options.get("path")
     paths = [settings(point).get("data.path", own) for point in combinations(config.sweep)]
     files = [path for path in (*paths, *(code or {}).values()) if isinstance(path, str)]
     return {path: sha256(Path(path).read_bytes()).hexdigest() for path in dict.fromkeys(files) if Path(path).is_file()}

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.results.audit_result import AuditResult
 from ...audit.trials.progress import LONG_SECONDS, Bar, in_words
 from ...audit.trials.workers import named_errors, options
-from ...mechanisms.core.errors import ResultError, StoreError
+from ...mechanisms.core.errors import ResultError, StoreError, plural
 from ...mechanisms.core.printable import csv_cell
 from ..config.schema import Config
 from ..config.source import Source, allowed_modules
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..config.tasks.base import Task
+    from ..config.tasks.membership import TrainedStudy
     from ..report.card.card import Card
 
 RUNS = Path("runs")
@@ -153,7 +155,8 @@ def run(
     source = replace(source, allowed=allowed_modules(allow))
     directory = RunDirectory(RUNS / source.name if out is None else Path(out))
     directory.refuse_slice()
-    reads_files = bool(allow) or "'csv'" in repr(config.question)  # they may have changed since
+    shadows = config.data is not None and config.data.shadows is not None
+    reads_files = bool(allow) or shadows or "'csv'" in repr(config.question)  # they may have changed since
     if not reads_files and (done := finished(directory, config)) is not None:
         return _reused(done, config, source.name, directory, report_line, pdf)
     return run_loaded(config, source, directory, Execution(n_jobs, progress, report_line, cluster), pdf=pdf)
@@ -286,11 +289,12 @@ def _run_there(
 
 def _study(config: Config, source: Source, execution: Execution) -> Answer:
     """Plan and check membership attacks; return the function that trains the shadow models and measures."""
-    from ...attacks.membership.synthetic_data.shadows import ShadowTables
-    from ..config.tasks.membership import study
+    from ..config.tasks.membership import TrainedStudy, study
 
     task = study(config, source)
-    kind = "tables" if isinstance(task.learner, ShadowTables) else "models"
+    if isinstance(task, TrainedStudy):
+        return partial(_attack_trained, task, config, execution)
+    step, kind = task.activity
 
     def compute(directory: RunDirectory, cluster: Cluster | None) -> MembershipResult:
         step = "generating" if kind == "tables" else "training"
@@ -310,6 +314,17 @@ def _workers(cluster: Cluster | None, execution: Execution) -> Iterator[int | No
         return
     with cluster.joined():
         yield None
+
+
+def _attack_trained(
+    task: TrainedStudy, config: Config, execution: Execution, directory: RunDirectory, cluster: Cluster | None
+) -> MembershipResult:
+    """Attack the shadow models of a file, and write the table of its records."""
+    models = plural(len(task.named.shadows), "model")
+    with announced(f"attacking {models}", config, execution.report_line, False):
+        result = task.answer()
+    write_records(result, task.named.ids, directory)
+    return result
 
 
 def write_results(
@@ -350,7 +365,9 @@ def write_results(
     with directory.disk():
         if isinstance(result, MembershipResult):
             figures = draw_study(result, directory.figures(), pdf=pdf)
-            settings = (("mechanism", config.mechanism.name), ("seed", str(config.seed)))
+            trained = config.data.shadows if config.data is not None else None
+            models = ("mechanism", config.mechanism.name) if trained is None else ("shadow models", trained)
+            settings = (models, ("seed", str(config.seed)))
             pages = write_membership(
                 result,
                 directory.path,
@@ -612,8 +629,7 @@ def keep_membership(
     directory.claim_judged(to_toml({key: value for key, value in request.items() if value is not None}))
     with session(directory, 0, None):
         write_numbers(result, directory)
-        records = record_frame(result, ids).map(csv_cell).to_csv(index=False, lineterminator="\n")
-        directory.write("results.records.csv", records)
+        write_records(result, ids, directory)
         title = f"Membership attacks on {name}"
         _, evidence = write_evidence(result, directory, title=title, command=command, environment=environment())
         with directory.disk():
@@ -643,14 +659,24 @@ def keep_risk(result: RiskResult, out: Path, *, name: str, request: Mapping[str,
     return ConfigRun(directory.path, result, tuple(pages))
 
 
+def write_records(result: MembershipResult, ids: Sequence[str], directory: RunDirectory) -> None:
+    """Write results.records.csv, the table of the records of shadow models of other code."""
+    table = record_frame(result, ids).map(csv_cell).to_csv(index=False, lineterminator="\n")
+    directory.write("results.records.csv", table)
+
+
 def record_frame(result: MembershipResult, ids: Sequence[str]) -> pd.DataFrame:
-    """Return one row per record: AUC and adjusted p-value under each attack, the most exposed record first."""
+    """Return one row per record: AUC, share of detections at 1 % FPR and adjusted p-value under each attack.
+
+    The most exposed record is first.
+    """
     import pandas as pd
 
     frame = pd.DataFrame({"record": list(ids)})
     for metrics in result.attacks:
         if metrics.records is not None:
             frame[f"{metrics.attack}: AUC"] = metrics.records.auc
+            frame[f"{metrics.attack}: detected"] = metrics.records.tpr
             frame[f"{metrics.attack}: p (Holm)"] = metrics.records.holm
     best = result.headline.records
     if best is None:

@@ -31,6 +31,13 @@ from .conversion.convert import (
     to_privacy_loss as to_privacy_loss,
     to_renyi as to_renyi,
 )
+from .dp_sgd.correlated_noise import (
+    AnyOrder as AnyOrder,
+    FixedOrder as FixedOrder,
+    MinSeparation as MinSeparation,
+    amplified_banded as amplified_banded,
+    correlated_gaussian as correlated_gaussian,
+)
 from .dp_sgd.deterministic_batches import (
     deterministic_batches as deterministic_batches,
     shuffled_epsilon_at_least as shuffled_epsilon_at_least,

@@ -7,14 +7,16 @@ composition.py       Intentionally broken composition and amplification: a condi
 counts.py            Intentionally broken counts: histograms, subset counts and n-gram counts
 deniability.py       Intentionally broken plausible deniability: taken for differential privacy, or learned without
                      noise
-dp_sgd.py            Intentionally broken DP-SGD: base class, noise and accounting; clipping and divisors are in
-                     `dp_sgd_clipping`
+dp_sgd.py            Intentionally broken DP-SGD: base class, noise and accounting; also see `dp_sgd_clipping` and
+                     `dp_sgd_batches`
+dp_sgd_batches.py    Intentionally broken batches in DP-SGD: normalised, logged, skipped or weighted
 dp_sgd_clipping.py   Intentionally broken clipping and divisors in DP-SGD
 federated.py         Intentionally broken federated averaging: the divisor, clipping or noise scale of another quantity
 fine_tuning.py       Intentionally broken representation: treated as public, but fitted to the private records
 float_samplers.py    Exact laws of samplers that compute in floats: the number of random draws that give an output
 floats.py            Intentionally broken noise in floats: correct in real numbers, but the floats leak the answer
-local.py             Intentionally broken local mechanisms: a biased coin, and a range of the data that is assumed
+local.py             Intentionally broken local mechanisms: a biased coin, an assumed range of the data, and ties in two
+                     sets
 noise.py             Intentionally broken additive noise: its scale is wrong, or it is missing
 pate.py              Intentionally broken PATE: votes that one record moves too far, or queries that are not accounted
                      for

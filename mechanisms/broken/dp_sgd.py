@@ -1,4 +1,4 @@
-"""Intentionally broken DP-SGD: base class, noise and accounting; clipping and divisors are in `dp_sgd_clipping`.
+"""Intentionally broken DP-SGD: base class, noise and accounting; also see `dp_sgd_clipping` and `dp_sgd_batches`.
 
 A broken trainer is `DPSGD` with one small method of its `Trainer` replaced, or with another claim. All options are
 those of `DPSGD`, and all have defaults under which the bug shows: a claim of about epsilon = 1 at delta = 1e-5. Its
@@ -31,6 +31,7 @@ from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..learning.base import UNSEEN, Floats, TrainingData
 from ..learning.dp_sgd.mechanism import DPSGD
+from ..learning.dp_sgd.noise import BandedNoise, BufferedToeplitzNoise, CorrelatedNoise, StepNoise, TreeNoise
 from ..learning.dp_sgd.sampling import CyclicBatches, FullBatch, Sampling, ShuffledEpochs
 from ..learning.dp_sgd.training import Batch, Trainer
 from ..learning.models import LogisticRegression, MultiLayerPerceptron
@@ -41,6 +42,9 @@ REGRESSION = LogisticRegression(4)
 PERCEPTRON = MultiLayerPerceptron(4, hidden=(3,), n_outputs=2)
 ALL_BY_TEN = FullBatch(expected_batch_size=10)
 """Defaults of the broken trainers."""
+ONE_EPOCH_OF_32 = CyclicBatches(batch_size=1, n_records=32)
+"""Batches of `TreeDepthIgnored`; as for the next three, a default of a broken trainer."""
+NODES, BANDS_OF_32, SERIES = TreeNoise(estimate="complete"), BandedNoise(32), BufferedToeplitzNoise()
 LARGE = 20.0
 """Norm of a gradient record, in clip norms, where it is not bounded: epsilon grows with it without limit."""
 ROUNDING = 1e-4
@@ -76,8 +80,9 @@ class BrokenDPSGD(Broken, DPSGD):
 
     @property
     def law_is_known(self) -> bool:
-        """True if all batches are the same in every run, so that the law of the observations is known."""
-        return self.view == "noisy_gradients" and self.scheme.same_batches and self.noise_multiplier > 0.0
+        """True if the law of the observations is known: the same batches in every run, and independent noise."""
+        fixed = self.scheme.same_batches and self.step_noise.independent
+        return self.view == "noisy_gradients" and fixed and self.noise_multiplier > 0.0
 
     def output_law(self) -> LogDensity | None:
         """Return the law of the noise around the observations of a run without noise, where `law_is_known`."""
@@ -94,6 +99,13 @@ class BrokenDPSGD(Broken, DPSGD):
     def reach(self) -> float:
         """Distance between the sums of a correct trainer on `worst_case()`, in clip norms."""
         return 2.0 if self.relation is Relation.REPLACE_ONE else 1.0
+
+    def _requires(self, relation: Relation, why: str) -> None:
+        """Raise `ParameterError` for another relation, and say why."""
+        if self.relation is not relation:
+            raise ParameterError(
+                f"relation is {self.relation.value!r}, {why}. Choose {relation.value!r}.", argument="relation"
+            )
 
     # --- for the trainers ---------------------------------------------------------------------------------------------
 
@@ -272,6 +284,54 @@ class NoiseOfSumOnMean(_RescaledNoise):
         return self.batch
 
 
+class _NoiseOfNodes(Trainer):
+    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+        """Add noise that is calibrated to one node."""
+        scale = _column_norm(self.recipe.noise, len(self.recipe.rates))
+        total *= scale
+        super().add_noise(total, rng)
+        total /= scale
+
+
+def _column_norm(noise: StepNoise, steps: int) -> float:
+    """Return the largest column norm of the matrix of `noise` before it is divided by it."""
+    matrix = noise.matrix(steps) if isinstance(noise, CorrelatedNoise) else np.eye(steps)
+    return float(np.linalg.norm(matrix, axis=0).max())
+
+
+@dataclass(frozen=True, eq=False)
+class TreeDepthIgnored(_RescaledNoise):
+    """Broken: DP-SGD with tree noise of which every node is calibrated as if a step were in one node only.
+
+    A step is in one node of each level, floor(log2 steps) + 1 nodes in all, and noise of deviation noise_multiplier *
+    clip_norm on each of them has mu = sqrt(levels) / noise_multiplier for one participation, in place of 1 /
+    noise_multiplier.
+
+    Args:
+        all: as for `DPSGD`. Defaults: 32 steps, tree noise with complete estimates, cyclic batches of 1 of 32 records,
+            zero_out, noise multiplier 3.7302.
+
+    Example:
+        >>> broken = TreeDepthIgnored()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
+        (1.0, 2.71)
+    """
+
+    cause = "The noise of each node is that of one sum; the nodes that contain a step are not composed."
+    source = "Constructed; the composition over levels is Theorem 3.5 of Chan, Shi, Song (2011)."
+
+    steps: int = 32
+    noise_multiplier: float = 3.7302
+    noise: StepNoise | str = NODES
+    sampling: Sampling | str = ONE_EPOCH_OF_32
+
+    trainer_class: ClassVar[type[Trainer]] = _NoiseOfNodes
+
+    @property
+    def _factor(self) -> float:
+        return 1.0 / _column_norm(self.step_noise, self.steps)
+
+
 # --- noise that is not independent ------------------------------------------------------------------------------------
 
 ONE_OF_TWO = CyclicBatches(batch_size=1, n_records=2)
@@ -444,7 +504,23 @@ class _WeightsOnly(Trainer):
 
 
 @dataclass(frozen=True, eq=False)
-class BiasWithoutNoise(BrokenDPSGD):
+class PartWithoutNoise(BrokenDPSGD):
+    """Base class of trainers with no noise on some parameters, of which `canary` is one."""
+
+    @property
+    def law_is_known(self) -> bool:
+        return super().law_is_known and self.directions is None
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the curve of a complete leak."""
+        return self._revealed()
+
+    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
+        return where_zero(noise, np.zeros(len(noise)))
+
+
+@dataclass(frozen=True, eq=False)
+class BiasWithoutNoise(PartWithoutNoise):
     """Broken: DP-SGD that adds noise to the weights, but not to the biases.
 
     A gradient along a bias is released without noise: epsilon is infinite at any delta < 1.
@@ -467,17 +543,6 @@ class BiasWithoutNoise(BrokenDPSGD):
     def canary(self) -> NDArray[np.float64]:
         """Unit vector at the bias of the first unit."""
         return np.asarray(np.eye(self.network.n_parameters)[biases(self.network)[0]])
-
-    @property
-    def law_is_known(self) -> bool:
-        return super().law_is_known and self.directions is None
-
-    def exact_guarantee(self) -> Guarantee | None:
-        """Return the curve of a complete leak."""
-        return self._revealed()
-
-    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
-        return where_zero(noise, np.zeros(len(noise)))
 
 
 class _NoiseAfterMomentum(Trainer):
@@ -604,6 +669,127 @@ class ShuffledCountedAsPoisson(_Miscounted):
             steps=self.steps,
             relation=self.relation,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ReplacedCountedAsAdded(_Miscounted):
+    """Broken: DP-SGD on neighbours with one record replaced, with the claim for one record added.
+
+    A replaced record moves the sum by 2 clip_norm, from one clipped gradient to its opposite. The claim is that of
+    noise_multiplier, but half of it is correct: with full batches mu is twice the claimed one.
+
+    Args:
+        all: as for `DPSGD`, with the relation replace_one.
+
+    Example:
+        >>> broken = ReplacedCountedAsAdded()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
+        (1.0, 2.16)
+    """
+
+    cause = "The accountant takes the sensitivity of an added record, clip_norm, and the report the other relation."
+    source = (
+        "google-deepmind/jax_privacy, docs/sharp_edges_dp_training_pitfalls.md, on the neighbouring relation; "
+        'Ponomareva et al. (2023), "How to dp-fy ML", on the factor 2.'
+    )
+
+    relation: Relation = Relation.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._requires(Relation.REPLACE_ONE, "for which the claim is correct")
+
+    @cached_property
+    def _claim(self) -> Guarantee:
+        """Claim that would be correct if a replaced record moved the sum by clip_norm."""
+        return replace(self.twin(), noise_multiplier=2.0 * self.noise_multiplier).guarantee()
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the exact curve of the correct trainer."""
+        return self.twin().exact_guarantee()
+
+
+@dataclass(frozen=True, eq=False)
+class _ParticipationMiscounted(_Miscounted):
+    """Base class of trainers with correlated noise, accounted for as if participations did not overlap."""
+
+    @cached_property
+    def _claim(self) -> Guarantee:
+        """Claim that would be correct for orthogonal columns of the strategy."""
+        self.twin().guarantee()  # refuses the same options
+        participation = self.scheme.participation(relation=self.relation, **self.scheme.own_rates())
+        uses = int(participation.patterns(self.steps).sum(axis=1).max())
+        return GaussianDP(math.sqrt(self._counted(uses)) * self.reach / self.noise_multiplier, self.relation)
+
+    def _counted(self, uses: int) -> int:
+        """Return the number of participations that are accounted for, of `uses`."""
+        raise NotImplementedError
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the exact curve of the correct trainer."""
+        return self.twin().exact_guarantee()
+
+
+@dataclass(frozen=True, eq=False)
+class BandedOverlapIgnored(_ParticipationMiscounted):
+    """Broken: DP-SGD with banded noise, with the claim of records that take part at least `bands` steps apart.
+
+    The claim is mu = sqrt(k) / noise_multiplier for k participations. It holds if the columns of the strategy are
+    orthogonal, but a record of cyclic batches returns after fewer steps than the strategy has bands: the shifts of its
+    participations add up.
+
+    Args:
+        all: as for `DPSGD`. Defaults: 32 steps, 32 bands, cyclic batches of 1 of 2 records, zero_out, noise multiplier
+            14.921.
+
+    Example:
+        >>> broken = BandedOverlapIgnored()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
+        (1.0, 2.4)
+    """
+
+    cause = "The bands are chosen for a separation of the participations that the data loader does not keep."
+    source = (
+        "Constructed; the separation is a condition of Theorem 2 of Choquette-Choo, Ganesh, McKenna, McMahan, Rush, "
+        "Thakurta, Xu (2023)."
+    )
+
+    steps: int = 32
+    noise_multiplier: float = 14.921
+    noise: StepNoise | str = BANDS_OF_32
+    sampling: Sampling | str = ONE_OF_TWO
+
+    def _counted(self, uses: int) -> int:
+        return uses
+
+
+@dataclass(frozen=True, eq=False)
+class ToeplitzUsedOnce(_ParticipationMiscounted):
+    """Broken: DP-SGD with buffered Toeplitz noise, with the claim of a single participation for several epochs.
+
+    The claim is mu = 1 / noise_multiplier, that of one column of the strategy. A record takes part once in each epoch,
+    and the shift is the norm of the sum of these columns.
+
+    Args:
+        all: as for `DPSGD`. Defaults: 16 steps, optimised buffered Toeplitz noise, cyclic batches of 1 of 2 records,
+            zero_out, noise multiplier 3.7302.
+
+    Example:
+        >>> broken = ToeplitzUsedOnce()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 1)
+        (1.0, 5.6)
+    """
+
+    cause = "The sensitivity is that of streaming data, where each record arrives once; training has several epochs."
+    source = "Constructed; sensitivity of several participations: McMahan, Xu, Zhang (2024), Section 3."
+
+    steps: int = 16
+    noise_multiplier: float = 3.7302
+    noise: StepNoise | str = SERIES
+    sampling: Sampling | str = ONE_OF_TWO
+
+    def _counted(self, uses: int) -> int:
+        return 1
 
 
 @dataclass(frozen=True, eq=False)

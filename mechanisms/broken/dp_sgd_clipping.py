@@ -16,7 +16,7 @@ from scipy.special import binom, gammainc, gammaincc, gammainccinv, gammaincinv
 from ..accounting import ExactDP
 from ..core.base import Neighbours
 from ..core.constraints import PositiveInt
-from ..core.errors import NeighboursError, ParameterError
+from ..core.errors import NeighboursError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..learning.base import Floats, TrainingData, check_in_place
@@ -27,7 +27,7 @@ from ..learning.dp_sgd.training import Batch, Recipe, Trainer
 from ..learning.models import LogisticRegression, MultiLayerPerceptron
 from ..learning.models.base import Model
 from ..learning.models.passes import accumulate, backward, forward, squared_norms
-from .dp_sgd import LARGE, PERCEPTRON, BrokenDPSGD, Unclipped
+from .dp_sgd import LARGE, PERCEPTRON, BrokenDPSGD, PartWithoutNoise, Unclipped
 
 # --- averages are clipped, not the gradient of each example -----------------------------------------------------------
 
@@ -106,7 +106,7 @@ class _ClippedMicrobatches(Unclipped):
                 rows = slice(start, start + size)
                 inputs = batch.inputs[..., rows, :]
                 layers = [a[:, :, rows] for a in activations]
-                accumulate(self.model, inputs, layers, [d[:, :, rows] for d in deltas], part)
+                accumulate(self.model, inputs, layers, [d[:, :, rows] for d in deltas], part, self.work)
                 self._add_clipped(part, out)
         if batch.gradients is not None and self.gradients is not None:
             for start in range(0, len(self.gradients), size):
@@ -289,6 +289,20 @@ class _LastNotClipped(_LayerByLayer):
         return [others] * (len(squared) - 1) + [np.ones_like(squared[-1])]
 
 
+class _BaseNotFrozen(_LayerByLayer):
+    def factors(self, squared: Sequence[Floats]) -> list[Floats]:
+        """Return 1 for the first layer, and factors that clip all other layers together to clip_norm."""
+        others = self._to_clip_norm(np.sum([np.zeros_like(squared[0]), *squared[1:]], axis=0))
+        return [np.ones_like(squared[0]), *[others] * (len(squared) - 1)]
+
+    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+        """Add noise to all layers except the first one."""
+        base = self.model.layers[0].span
+        clean = total[:, base].copy()
+        super().add_noise(total, rng)
+        total[:, base] = clean
+
+
 @dataclass(frozen=True, eq=False)
 class PerLayerFullClip(BrokenDPSGD):
     """Broken: DP-SGD that clips the gradient of each layer to clip_norm, with sensitivity clip_norm for all of them.
@@ -367,6 +381,40 @@ class LayerNotClipped(BrokenDPSGD):
     def exact_guarantee(self) -> Guarantee | None:
         """Return `GaussianDP(20 sqrt(steps) / noise_multiplier)` for full batches; 40 under replace_one."""
         return self._gaussian(self.reach * LARGE)
+
+
+@dataclass(frozen=True, eq=False)
+class BaseNotFrozen(PartWithoutNoise):
+    """Broken: fine-tuning with DP-SGD on the added layers only, although the base model is trained too.
+
+    The base, here the first layer, gets the plain sum of its gradients, without clipping and without noise: epsilon is
+    infinite at any delta < 1. Correct: frozen base parameters, or DP-SGD on all that are trained.
+
+    Args:
+        all: as for `DPSGD`. Default: a perceptron of 4 inputs, 3 hidden units and 2 outputs.
+
+    Example:
+        >>> broken = BaseNotFrozen()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), broken.exact_guarantee().epsilon(1e-5)
+        (1.0, inf)
+    """
+
+    cause = (
+        "Parameters of the base model still require gradients after adapters (LoRA) were added, and hooks for clipping "
+        "and noise cover the adapters only."
+    )
+    source = (
+        "Constructed from huggingface/peft, issue 761, on base weights that stay trainable; meta-pytorch/opacus, issue "
+        "820, on LoRA whose updates are not those of the private optimiser."
+    )
+
+    model: Model | str = PERCEPTRON
+
+    trainer_class: ClassVar[type[Trainer]] = _BaseNotFrozen
+
+    def worst_case(self) -> Neighbours:
+        """Return one gradient of 20 clip norms in the first layer, and no other record."""
+        return self._pair(LARGE)
 
 
 # --- the unclipped mean -----------------------------------------------------------------------------------------------
@@ -449,11 +497,7 @@ class _SizeOfData(Trainer):
 class _SizeOfBatch(Trainer):
     def divisor(self, batch: Batch) -> Any:
         """Return the number of records in each batch, `(n_runs, 1)`; 1 for an empty one."""
-        included = np.full((1, batch.inputs.shape[-2]), True) if batch.included is None else batch.included
-        sizes = included.sum(axis=1, dtype=self.dtype)
-        if batch.gradients is not None:
-            sizes = sizes + batch.gradients.sum(axis=1)
-        return np.maximum(1.0, sizes)[:, None]
+        return np.maximum(1.0, batch_sizes(batch, self.dtype))[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -466,12 +510,7 @@ class _DivisorFromData(BrokenDPSGD):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.relation is not Relation.ADD_REMOVE:
-            raise ParameterError(
-                f"relation is {self.relation.value!r}, under which the number of records is public and dividing by it "
-                "is correct. Choose 'add_remove'.",
-                argument="relation",
-            )
+        self._requires(Relation.ADD_REMOVE, "under which the number of records is public and dividing by it is correct")
 
     @property
     def law_is_known(self) -> bool:
@@ -568,6 +607,13 @@ class RealisedBatchSize(_DivisorFromData):
         for size, probability in zip(sizes, probabilities, strict=True):
             divisors[max(1.0, float(size))] = divisors.get(max(1.0, float(size)), 0.0) + float(probability)
         return divisors
+
+
+def batch_sizes(batch: Batch, dtype: np.dtype[Any]) -> Floats:
+    """Return the number of records in the batch of each run, `(n_runs,)`; `(1,)` if it is the same in all runs."""
+    included = np.full((1, batch.inputs.shape[-2]), True) if batch.included is None else batch.included
+    sizes: Floats = included.sum(axis=1, dtype=dtype)
+    return sizes if batch.gradients is None else sizes + batch.gradients.sum(axis=1)
 
 
 def expected_size(sampling: Sampling, n_records: ArrayLike) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -11,12 +12,12 @@ from numpy.typing import NDArray
 from ..accounting import ExactDP, GaussianDP
 from ..core.arrays import Floats
 from ..core.base import Neighbours
-from ..core.constraints import PositiveInt
+from ..core.constraints import Positive, PositiveInt
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..learning.dp_sgd.steps import clip_rows
-from ..learning.federated import FederatedAveraging
+from ..learning.federated import FederatedAveraging, LocalNoiseAveraging
 from ..learning.federated.clients import Client
 from ..learning.models import LogisticRegression
 from ..learning.models.base import Model
@@ -199,3 +200,66 @@ class NoiseOfMeanOnSum(BrokenAveraging):
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of the actual noise."""
         return replace(self.twin(), noise_multiplier=self.noise_multiplier / self.expected_clients).exact_guarantee()
+
+
+@dataclass(frozen=True, eq=False)
+class SensitivityNotOfClip(Broken, LocalNoiseAveraging):
+    """Broken: noise at the client that is calibrated to a stated sensitivity, and not to what clipping allows.
+
+        message = clip(update) + N(0, (noise_multiplier * sensitivity)^2 I)
+
+    The claim is that of `sensitivity`. One client replaced by another moves a message by up to 2 clip_norm: mu is
+    2 clip_norm / sensitivity times the claimed one (clip_norm / sensitivity under zero_out). That is twice even if the
+    clipping norm is given as sensitivity.
+
+    Args:
+        sensitivity: the stated sensitivity, > 0.
+        all others: as for `LocalNoiseAveraging`. Defaults: logistic regression of 4 features, noise multiplier 3.73,
+            clip_norm 1.
+
+    Example:
+        >>> broken = SensitivityNotOfClip()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
+        (1.0, 2.16)
+    """
+
+    cause = "Sensitivity and clipping norm are two options, and the noise is computed from the first."
+    source = "adap/flower, LocalDpMod, whose clipping_norm and sensitivity are not compared."
+    correct_class = LocalNoiseAveraging
+
+    model: Model | str = FOUR_FEATURES
+    _: KW_ONLY
+    noise_multiplier: float = MULTIPLIER
+    sensitivity: Positive = 1.0
+
+    @property
+    def _factor(self) -> float:
+        """Largest change of a message, in stated sensitivities."""
+        reach = 2.0 if self.relation is Relation.REPLACE_ONE else 1.0
+        return reach * (self.clip_norm or 1.0) / self.sensitivity
+
+    @property
+    def _deviation(self) -> float:
+        """Standard deviation of the noise."""
+        return self.noise_multiplier * self.sensitivity
+
+    def guarantee(self) -> Guarantee:
+        """Return the claim, Gaussian DP with mu = sqrt(rounds) / noise_multiplier.
+
+        Raises:
+            AccountingError: no noise, or no clipping.
+        """
+        self._check_claim()
+        return GaussianDP(math.sqrt(self.rounds) / self.noise_multiplier, self.relation)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the curve of a message that moves by as much as clipping allows, if all messages are observed."""
+        if self.view != "messages" or not self.noise_multiplier:
+            return None
+        return GaussianDP(self._factor * math.sqrt(self.rounds) / self.noise_multiplier, self.relation)
+
+    def twin(self) -> LocalNoiseAveraging:
+        """Return the correct learner with this claim: its noise is calibrated to the clipping norm."""
+        reach = 2.0 if self.relation is Relation.REPLACE_ONE else 1.0
+        correct: LocalNoiseAveraging = super().twin()
+        return replace(correct, noise_multiplier=reach * self.noise_multiplier)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from ..accounting import ApproximateDP, LaplaceDP
+from ..accounting import ApproximateDP, GaussianDP, LaplaceDP
 from ..core.arrays import Floats
+from ..core.constraints import Delta, Flag, Positive
 from ..core.guarantee import Guarantee
+from ..noise.calibration import CLASSIC_CONSTANTS, analytic_noise_multiplier, classic_noise_multiplier
 from ..noise.counters import GaussianCounters
+from ..noise.gaussian import Gaussian
 from ..noise.laplace import Laplace
 from .base import Broken, BrokenPureDP
 
@@ -80,6 +84,59 @@ class LaplaceUnitSensitivity(BrokenPureDP, Laplace):
     def exact_guarantee(self) -> Guarantee:
         """Return the exact curve, of epsilon sensitivity / scale = sensitivity * epsilon."""
         return LaplaceDP(self.sensitivity / self.scale, relation=self.relation)
+
+
+@dataclass(frozen=True)
+class ClassicGaussian(Broken, Gaussian):
+    """Broken: Gaussian noise of the classic formula, used for any epsilon, with the claim (epsilon, delta).
+
+        noise multiplier = sqrt(2 ln(1.25 / delta)) / epsilon
+
+    This is a theorem for epsilon < 1, and true a little beyond: at delta = 1e-5 the claims 8, 10, 20 and 50 have the
+    true epsilons 7.9, 10.4, 25.4 and 96.4. The larger delta, the earlier the claim becomes false. (`Gaussian` refuses
+    such a calibration.)
+
+    Args:
+        epsilon, delta: the claim, epsilon > 0 and delta in (0, 1).
+        sensitivity, n_queries, query, relation: as for `Gaussian`.
+        correct: True for the correct twin, the analytic calibration.
+
+    Example:
+        >>> broken = ClassicGaussian(epsilon=20.0, delta=1e-5)
+        >>> broken.guarantee().epsilon(1e-5), round(broken.exact_guarantee().epsilon(1e-5), 1)
+        (20.0, 25.4)
+    """
+
+    cause = "A formula that is stated for epsilon < 1 is used without that condition."
+    source = (
+        "adap/flower, LocalDpMod; Balle and Wang (2018) on the condition of the theorem (Dwork and Roth 2014, theorem "
+        "3.22)."
+    )
+
+    epsilon: Positive = 8.0
+    delta: Delta = 0.1
+    _: KW_ONLY
+    noise_multiplier: None = field(default=None, init=False)
+    calibration: str = field(default="analytic", init=False)
+    correct: Flag = False
+
+    @cached_property
+    def standard_deviation(self) -> float:
+        """Standard deviation of the noise."""
+        classic = classic_noise_multiplier(self.epsilon, self.delta, CLASSIC_CONSTANTS["classic"])
+        return self.sensitivity * (analytic_noise_multiplier(self.epsilon, self.delta) if self.correct else classic)
+
+    def guarantee(self) -> Guarantee:
+        """Return the claim, `ApproximateDP(epsilon, delta)`."""
+        return ApproximateDP(self.epsilon, self.delta, relation=self.relation)
+
+    def exact_guarantee(self) -> Guarantee:
+        """Return `GaussianDP(sensitivity / standard deviation)`, the exact curve."""
+        return GaussianDP(self.mu, relation=self.relation)
+
+    def exact_curve(self, n_moved: int) -> Guarantee:
+        """Return the exact curve: only the L2 distance matters."""
+        return self.exact_guarantee()
 
 
 @dataclass(frozen=True)

@@ -166,6 +166,38 @@ class NoiseWithoutCount(Broken, AboveThreshold):
 
 
 @dataclass(frozen=True)
+class BudgetOfThreshold(Broken, AboveThreshold):
+    """Broken: sparse vector that claims the share of the threshold as the whole budget.
+
+    The shares of threshold and queries are 1 : (2 c)^(2/3), c = stop_after, the division with the least error, but
+    epsilon is the first share: noise of scale sensitivity / epsilon on the threshold, and of scale 2 c sensitivity /
+    epsilon_2 with epsilon_2 = (2 c)^(2/3) epsilon on the queries. The true epsilon is epsilon + epsilon_2 in the limit
+    of many queries: 5 times the claim at c = 4. (The release of values is left out here.)
+
+    Args:
+        epsilon: the claim, > 0; false.
+        n_queries, stop_after, threshold, sensitivity, query, relation: as for `AboveThreshold`.
+
+    Example:
+        >>> broken = BudgetOfThreshold(epsilon=0.1, n_queries=12, stop_after=4)
+        >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 3)
+        (0.1, 0.457)
+    """
+
+    cause = "The option is used as one share of the budget, and the other shares are computed from it."
+    source = "NVIDIA/NVFlare, SVTPrivacy, before pull request 4470; Lyu, Su and Li (2017), section 4.2, on the shares."
+    correct_class = AboveThreshold
+
+    @property
+    def threshold_scale(self) -> float:
+        return self.sensitivity / self.epsilon
+
+    @property
+    def query_scale(self) -> float:
+        return math.cbrt(2.0 * self.stop_after) * self.sensitivity / self.epsilon
+
+
+@dataclass(frozen=True)
 class ReleasesTestedValue(Broken, ReleasesValues):
     """Broken: sparse vector that releases the noisy value that was compared, where it is above the threshold.
 

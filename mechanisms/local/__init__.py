@@ -1,12 +1,15 @@
 """Local mechanisms: each user sends a random message, and no curator is trusted.
 
 base.py                  Base classes of local mechanisms on categorical values
-bounded_mean.py          A local mechanism for the mean of numbers in [-1, 1]: each user sends one of two messages
+bounded_mean.py          Local mechanisms for the mean of numbers in [-1, 1]: each user sends a message whose mean is
+                         their number
+bounded_vector.py        Local mechanisms for the means of several numbers in [-1, 1] per user
 contraction.py           Contraction of the distance of two distributions by a random channel: an equivalent form of
                          local privacy
 hadamard.py              Hadamard response: a user sends the index of a column in which their row of a Hadamard matrix
                          is likely +1
 hashing.py               Local hashing: each user hashes their value with a random function, and sends a random bucket
+                         or random bits
 randomized_response.py   Randomized response, with two or with k possible answers
 rappor.py                RAPPOR: a value is coded in a Bloom filter, and each bit of the filter is randomised
 shuffle/                 The shuffle model: users randomise their own messages, which are released in random order,
@@ -16,8 +19,14 @@ unary_encoding.py        Messages of independently flipped bits: their base clas
                          one bit of k
 """
 
+from .bounded_mean import (
+    Duchi as Duchi,
+    Hybrid as Hybrid,
+    Piecewise as Piecewise,
+)
+from .bounded_vector import DuchiVector as DuchiVector, SampledAttributes as SampledAttributes
 from .hadamard import HadamardResponse as HadamardResponse
-from .hashing import LocalHashing as LocalHashing
+from .hashing import CountMeanSketch as CountMeanSketch, LocalHashing as LocalHashing
 from .randomized_response import (
     KAryRandomizedResponse as KAryRandomizedResponse,
     RandomizedResponse as RandomizedResponse,

@@ -18,6 +18,7 @@ from dpassay.mechanisms.learning.base import Learner, TrainingData
 from dpassay.mechanisms.learning.dp_sgd import FullBatch, GroupPrivacy, capabilities
 from dpassay.mechanisms.learning.dp_sgd.capabilities import (
     SupportsCanaries,
+    SupportsCorrelatedNoise,
     SupportsDiracCanaries,
     SupportsGradientCanaries,
     SupportsInitialParameters,
@@ -46,6 +47,7 @@ EVERY = [
     SupportsTrajectory,
     SupportsInitialParameters,
     SupportsCanaries,
+    SupportsCorrelatedNoise,
 ]
 ROOMS = ("mechanisms", "attacks", "audit", "experiments")
 X, Y = np.random.default_rng(0).normal(size=(20, 4)), np.arange(20) % 3

@@ -100,7 +100,7 @@ def train(mechanism, data, rng, inclusion=None):
     recipe, model = mechanism.recipe, mechanism.network
     mask = None if inclusion is None else inclusion[None, :]
     theta = model.random_parameters(1, rng)[0] if recipe.initial is None else np.array(recipe.initial, dtype=float)
-    velocity, trajectory, sums = np.zeros_like(theta), [theta.copy()], []
+    velocity, trajectory, sums, fresh = np.zeros_like(theta), [theta.copy()], [], []
     draws = recipe.sampling.draws(len(data), 1, mask, rng)
     for rate in recipe.rates:
         draw = next(draws)
@@ -110,7 +110,9 @@ def train(mechanism, data, rng, inclusion=None):
             model, theta, data, members, recipe.clipping, recipe.clip_norm, ignore_blank=recipe.ignore_blank
         )
         if recipe.noise_multiplier:
-            total = total + recipe.noise_multiplier * recipe.clip_norm * rng.standard_normal((1, len(theta)))[0]
+            fresh.append(rng.standard_normal((1, len(theta)))[0])
+            strategy = recipe.noise.strategy(len(recipe.rates))[: len(fresh), : len(fresh)]
+            total = total + recipe.noise_multiplier * recipe.clip_norm * np.linalg.solve(strategy, fresh)[-1]
         divisor = recipe.sampling.divisor or len(data)
         velocity = recipe.momentum * velocity + total / divisor
         theta = theta - rate * velocity

@@ -99,6 +99,7 @@ EXTRA = {
     "first-good-enough": {"n_candidates": 4, "threshold": -2.0, "stopping": 0.001},
     "broken-best-of-k": {"n_candidates": 4, "k": 2},
     "broken-resampled": {"n_records": 5, "n_rows": 3},
+    "count-mean-sketch": {"n_buckets": 8},
     "lnmax": {"n_teachers": 6, "n_classes": 3},
     "gnmax": {"standard_deviation": 3.0, "n_teachers": 6, "n_classes": 3, "n_queries": 2},
     "confident-gnmax": FEW_VOTES,

@@ -59,8 +59,8 @@ OWN_PAIRS = {"ngram-counts", "triangle-count", "restricted-edge-count", "user-le
 """Whose records are texts, edges, or those of users."""
 SLOW_LAWS = {"subsampled"}
 """Whose law cannot be summed on many records: it says so."""
-ONE_NUMBER = {"duchi"}
-"""Whose dataset is the number of one user: test_bounded_mean."""
+ONE_NUMBER = {"duchi", "piecewise", "hybrid-mean", "sampled-attributes", "duchi-vector"}
+"""Whose dataset is the number, or the numbers, of one user: test_bounded_mean."""
 OTHERS = sorted(
     {name for name in catalogue if not name.startswith("broken-")}
     - ELSEWHERE

@@ -81,6 +81,7 @@ REFUSED = {
     "staircase": "epsilon must be at most 700",
     "snapping": "bound must lie above",
     "private-vote-epsilon": "all tables of votes have equal cost",
+    **dict.fromkeys(("piecewise", "hybrid-mean", "sampled-attributes"), "epsilon must be at most 60"),
     "noisy-max-with-gap": "density of the gap is known",
 }
 """Where a mechanism says by name what it cannot do."""

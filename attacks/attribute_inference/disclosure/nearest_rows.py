@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.core.constraints import NonNegativeInt, PositiveInt
@@ -29,9 +30,14 @@ def distances(records: Ints, rows: Ints, scales: Sequence[float | None]) -> Floa
         [[0.0, 1.0, 0.75]]
     """
     total = np.zeros((len(records), len(rows)))
-    for column, scale in enumerate(scales):
-        a, b = records[:, column, None], rows[None, :, column]
-        total += (a != b) if scale is None else np.abs(a - b) / scale
+    ordered = [column for column, scale in enumerate(scales) if scale is not None]
+    if ordered:
+        units = np.array([scale for scale in scales if scale is not None])
+        total += cdist(records[:, ordered] / units, rows[:, ordered] / units, "cityblock")
+    differ = np.zeros(total.shape, dtype=np.int16)
+    for column in set(range(len(scales))).difference(ordered):
+        differ += records[:, column, None].astype(np.int32) != rows[None, :, column].astype(np.int32)
+    total += differ
     return total
 
 
@@ -101,17 +107,6 @@ class Linkability(Disclosure):
         sides = (self._near(names, released, scene.people) for names in (self.first, self.second))
         for (block, near), (_, other) in zip(*sides, strict=True):
             linked[block] = (near & other).any(axis=1) & ~(near & others).any(axis=1)
-        return linked
-
-    def correct_among(self, released: Ints, records: Ints, rng: np.random.Generator) -> Bools:
-        """Return whether each record is linked, `(n,)`: its first part to its second, and to no other second part."""
-        parts = np.zeros(len(released), dtype=np.int64)  # number of second parts near each row
-        for _, near in self._near(self.second, released, records):
-            parts += near.sum(axis=0)
-        linked = np.zeros(len(records), dtype=np.bool_)
-        sides = (self._near(names, released, records) for names in (self.first, self.second))
-        for (block, near), (_, own) in zip(*sides, strict=True):
-            linked[block] = (near & own).any(axis=1) & ~(near & (parts > own)).any(axis=1)
         return linked
 
     def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:

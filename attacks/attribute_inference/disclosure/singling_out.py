@@ -176,14 +176,6 @@ class SinglingOut(Disclosure):
     def correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
         return _singled_out(self.predicates(released, rng), scene)
 
-    def correct_among(self, released: Ints, records: Ints, rng: np.random.Generator) -> Bools:
-        """Return whether a description matches each record and none of the others, `(n,)`."""
-        return _only_one(self.predicates(released, rng), records)
-
-    def baseline_among(self, records: Ints, rng: np.random.Generator) -> Bools:
-        """Return the same for equally many random descriptions."""
-        return _only_one(self.random_predicates(rng), records)
-
     def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:
         return _singled_out(self.random_predicates(rng), scene)
 
@@ -210,8 +202,3 @@ class SinglingOut(Disclosure):
 def _singled_out(predicates: Predicates, scene: Scene) -> Bools:
     unmatched = predicates[predicates.counts(scene.bystanders) == 0]
     return np.asarray(unmatched.matches(scene.people).any(axis=0))
-
-
-def _only_one(predicates: Predicates, records: Ints) -> Bools:
-    unique = predicates[predicates.counts(records) == 1]
-    return np.asarray(unique.matches(records).any(axis=0))

@@ -34,7 +34,7 @@ from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.validation import non_negative, whole
 from ....mechanisms.learning.base import TrainingData
-from ....mechanisms.learning.dp_sgd.capabilities import SupportsRecordGradients
+from ....mechanisms.learning.dp_sgd.capabilities import SupportsRecordGradients, noise_strategy_of
 from ....mechanisms.learning.dp_sgd.catalogue import samplings
 from ...distinguishing.canary_attacks import trainer_of
 from ...distinguishing.gradient_product import log_ratio, noisy_steps
@@ -84,6 +84,12 @@ class PriorAware(Reconstructor):
             raise AttackError(
                 "noise_multiplier is 0: steps without noise have no likelihood. Add noise, or recover the "
                 "record from a gradient (dpassay.attacks.reconstruction.training.invert_gradient)."
+            )
+        if noise_strategy_of(learner) is not None:
+            raise AttackError(
+                "the noise is correlated between steps, but the prior-aware attack adds up independent steps. Use "
+                "noise='independent', or the attack 'gradient-product' on a pair.",
+                argument="noise",
             )
         if _name_of(learner.scheme) not in SAMPLINGS:
             raise AttackError(

@@ -52,7 +52,7 @@ class Guessing:
                 'guesses must name at least one size, but is empty. Try guesses="grid".', argument="guesses"
             )
         for size in named or ():
-            _check_size(size)
+            check_size(size)
 
     def sizes(self, n_bits: int) -> tuple[int, ...]:
         """Return the numbers of guesses, increasing; they depend on the number of bits only.
@@ -149,14 +149,9 @@ class FixedGuessBound(FixedBound[BitScores]):
 
     def counts(self, scores: object) -> list[tuple[int, int, int]]:
         """Return the numbers of bits, guesses and right guesses, one triple for each number of guesses."""
-        if not isinstance(scores, BitScores):
-            raise ParameterError(
-                f"{self.method} reads BitScores(bits, scores), but was given {type(scores).__name__}. For the scores "
-                "of a pair use another bound, such as 'clopper-pearson'.",
-                argument="bound",
-            )
-        rights = self.guessing.right(scores, self.sizes)
-        return [(scores.n_bits, size, right) for size, right in zip(self.sizes, rights, strict=True)]
+        checked = bits_only(scores, self.method)
+        rights = self.guessing.right(checked, self.sizes)
+        return [(checked.n_bits, size, right) for size, right in zip(self.sizes, rights, strict=True)]
 
     def ledger(self, scores: BitScores, best: tuple[int, int, int]) -> tuple[LedgerEntry, ...]:
         """Return the ledger; the counts `best` gave the bound."""
@@ -181,7 +176,19 @@ def check_counts(n_bits: int, n_guesses: int, n_correct: int) -> None:
             raise ParameterError(f"{small} must be at most {large} = {limit}, but is {value}.", argument=small)
 
 
-def _check_size(size: Size) -> None:
+def bits_only(scores: object, method: str) -> BitScores:
+    """Return `scores`; raise `ParameterError` unless they are `BitScores`."""
+    if not isinstance(scores, BitScores):
+        raise ParameterError(
+            f"{method} reads BitScores(bits, scores), but was given {type(scores).__name__}. For the scores of a pair "
+            "use another bound, such as 'clopper-pearson'.",
+            argument="bound",
+        )
+    return scores
+
+
+def check_size(size: Size) -> None:
+    """Raise `ParameterError` unless `size` is a number >= 1 or a share in (0, 1]."""
     if isinstance(size, float):
         if not 0.0 < size <= 1.0:
             raise ParameterError(

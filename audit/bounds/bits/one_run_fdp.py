@@ -25,17 +25,18 @@ The epsilon at delta of the least theta that is not refuted is a statement about
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import ClassVar
 
-import numpy as np
 from scipy import special
 
 from ....mechanisms.accounting.kinds.approximate import PureDP
 from ....mechanisms.accounting.kinds.gaussian import GaussianDP
+from ....mechanisms.accounting.kinds.profile import LossGuarantee
 from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core.root_finding import bisect, integer
 from ....mechanisms.core.validation import open_unit, whole
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
@@ -105,12 +106,12 @@ class FixedOneRunFDP(FixedGuessBound):
 
     def lower_bound(self, evidence: BitScores) -> LowerBound:
         stated, level, counts = self.statement, self.level, self.counts(evidence)
-        thetas = [least_theta(self.family, *count, significance=level) for count in counts]
-        best = int(np.argmax(thetas))
+        theta, best = largest_theta(self.family, counts, significance=level)
         without = max(least_epsilon(*count, delta=stated.delta, significance=level) for count in counts)
-        perfect = max(least_theta(self.family, evidence.n_bits, n, n, significance=level) for n in self.sizes)
+        all_right = [(evidence.n_bits, n, n) for n in reversed(self.sizes)]
+        perfect, _ = largest_theta(self.family, all_right, significance=level)
         return LowerBound(
-            epsilon=epsilon_of(self.family, thetas[best], stated.delta),
+            epsilon=epsilon_of(self.family, theta, stated.delta),
             delta=stated.delta,
             confidence=stated.confidence,
             method=self.method,
@@ -118,9 +119,7 @@ class FixedOneRunFDP(FixedGuessBound):
             ceiling=epsilon_of(self.family, perfect, stated.delta),
             ledger=(
                 *self.ledger(evidence, counts[best]),
-                LedgerEntry(
-                    "family", self.family.title, f"fixed beforehand; {self.family.parameter} >= {thetas[best]:.6g}"
-                ),
+                LedgerEntry("family", self.family.title, f"fixed beforehand; {self.family.parameter} >= {theta:.6g}"),
                 LedgerEntry(
                     "without family", f"epsilon >= {without:.6g} at delta = {stated.delta:g}", "one-run, same guesses"
                 ),
@@ -129,9 +128,25 @@ class FixedOneRunFDP(FixedGuessBound):
         )
 
     def exceeds_claim(self, evidence: BitScores) -> bool:
-        """Return True if the claimed curve, a member of the family, is refuted: one test instead of a search."""
-        needed = _needed(self.statement.claim)
-        return any(refuted(needed, *count, self.level) for count in self.counts(evidence))
+        """Return True if the claimed curve, a member of the family, is refuted: a comparison with critical counts."""
+        return any(
+            n_correct >= self._critical(n_bits, n_guesses) for n_bits, n_guesses, n_correct in self.counts(evidence)
+        )
+
+    def _critical(self, n_bits: int, n_guesses: int) -> int:
+        """Return the least number of right guesses that refutes the claimed curve; computed once.
+
+        More right guesses refute whatever fewer refute: a law with Pr[V >= v + 1] = a has Pr[V >= v] >= a.
+        """
+        key = n_bits, n_guesses
+        if key not in self._criticals:
+            needed = _needed(self.statement.claim)
+            self._criticals[key] = critical_count(needed, n_bits, n_guesses, self.level)
+        return self._criticals[key]
+
+    @cached_property
+    def _criticals(self) -> dict[tuple[int, int], int]:
+        return {}
 
     def p_value(self, evidence: BitScores) -> float:
         """Return the smallest significance, >= 1e-12, at which the claimed curve is refuted; no family is assumed.
@@ -172,6 +187,31 @@ def least_theta(
         return not refuted(_needed(member), n_bits, n_guesses, n_correct, significance, alphabet=alphabet)
 
     return least_member(family, not_refuted, start=family.claimed)
+
+
+def largest_theta(
+    family: CurveFamily, counts: Sequence[tuple[int, int, int]], *, significance: float
+) -> tuple[float, int]:
+    """Return the largest `least_theta` of several counts, and the index of its counts.
+
+    Counts that do not refute the largest parameter found so far are not searched.
+    """
+    theta, best = 0.0, 0
+    for index, count in enumerate(counts):
+        if theta > 0.0 and not refuted(_needed(family.search(theta)), *count, significance):
+            continue
+        found = least_theta(family, *count, significance=significance)
+        theta, best = (found, index) if found > theta else (theta, best)
+    return theta, best
+
+
+def critical_count(needed: Callable[[float], float], n_bits: int, n_guesses: int, significance: float) -> int:
+    """Return the least number of right guesses that refutes a curve, n_guesses + 1 if none does; `needed` is g^-1."""
+
+    def reached(n_correct: float) -> bool:
+        return refuted(needed, n_bits, n_guesses, int(n_correct), significance)
+
+    return int(bisect(reached, 0, n_guesses + 1, middle=integer)[1])
 
 
 def curve_p_value(claim: Guarantee, n_bits: int, n_guesses: int, n_correct: int, *, alphabet: int = 2) -> float:
@@ -215,6 +255,9 @@ def _needed(claim: Guarantee) -> Callable[[float], float]:
         return lambda x: float(ndtr(ndtri(x) - mu))
     if isinstance(claim, PureDP):
         return partial(_pure_tradeoff, claim.nominal_epsilon)
+    if isinstance(claim, LossGuarantee):
+        claimed = claim.lines.tradeoff_of_one
+        return lambda x: claimed(_fpr(x))
     return lambda x: float(claim.tradeoff(_fpr(x)))
 
 

@@ -95,8 +95,11 @@ def evaluate(
                 raise
             skipped.append((attack.name, str(error)))
             continue
+        alone = attack.minimum_references == 0
+        held_out = None if alone or shadows.paired else held_out_scores(attack, shadows)
         if index is not None:
             scores = scores_of_persons(scores, index, additive=attack.additive)
+            held_out = None if held_out is None else scores_of_persons(held_out, index, additive=attack.additive)
         metrics.append(
             measure(
                 name_of(attack),
@@ -104,8 +107,9 @@ def evaluate(
                 units,
                 groups=names,
                 confidence=confidence,
-                alone=attack.minimum_references == 0,
+                alone=alone,
                 pair_weight=0.5 if attack.learns_each_record else 1.0,
+                held_out=held_out,
             )
         )
     return MembershipResult(
@@ -129,29 +133,32 @@ def measure(
     confidence: float = 0.95,
     alone: bool = False,
     pair_weight: float = 1.0,
+    held_out: Floats | None = None,
 ) -> AttackMetrics:
     """Compute the metrics of one attack from its scores, `(n_models, n_records)`, NaN where a score is missing.
 
     `alone`: whether each score depends on one model only, without the others as references. `pair_weight`: see
-    `record_table`.
+    `record_table`. `held_out`: scores for the table of records, if `scores` of different models share references; see
+    `held_out_scores`.
     """
     pooled = Pooled.of(
         scores, shadows.inclusion, shadows.partners, entangled=len(shadows) > 1 and not (alone or shadows.paired)
     )
     auc_lower, auc_upper = pooled.auc_interval(confidence)
     above = pooled.scores > pooled.threshold_at(0.1)
-    table = None
-    if len(shadows) >= FEWEST and not pooled.entangled:
+    table, compared = None, held_out if pooled.entangled else scores
+    if len(shadows) >= FEWEST and compared is not None:
         table = record_table(
-            scores,
+            compared,
             shadows.inclusion,
-            threshold=pooled.threshold_at(RECORDS_AT),
+            threshold=Pooled.of(compared, shadows.inclusion).threshold_at(RECORDS_AT),
             fpr=RECORDS_AT,
             confidence=confidence,
             partners=shadows.partners if shadows.paired else None,
             alone=alone,
             pair_weight=pair_weight,
         )
+        table = replace(table, n_references=len(shadows) // 2 if pooled.entangled else 0)
     return AttackMetrics(
         attack=name,
         auc=pooled.auc,
@@ -168,6 +175,24 @@ def measure(
         records=table,
         groups=() if groups is None else group_rows(pooled, groups, fpr=RECORDS_AT, confidence=confidence),
     )
+
+
+def held_out_scores(attack: MembershipAttack, shadows: Shadows) -> Floats | None:
+    """Return scores of the second half of the models, with the first half as references; NaN for the first half.
+
+    Scores of one record are then those of one function of the target, fixed by models that are not compared. None if
+    fewer than `FEWEST` models are left to compare, or too few references for the attack.
+    """
+    half = len(shadows) // 2
+    if half < FEWEST:
+        return None
+    scores = np.full(shadows.inclusion.shape, np.nan)
+    try:
+        for target in range(half, len(shadows)):
+            scores[target] = attack.score(shadows.take([*range(half), target]))[-1]
+    except AttackError:
+        return None
+    return scores
 
 
 def name_of(attack: MembershipAttack) -> str:

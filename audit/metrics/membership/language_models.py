@@ -172,6 +172,7 @@ def evaluate_texts(
     share: float = SHARE,
     queries: Sequence[int] = QUERIES,
     p: float = PROBABILITY,
+    looks: int = 1,
 ) -> LanguageModelResult:
     """Compute all signals that the texts allow, their membership table, and with coins the audit of the claim.
 
@@ -180,7 +181,7 @@ def evaluate_texts(
         coins: coins of the texts, tossed before training; None for metrics only. The membership is then that of the
             coins.
         claim: the guarantee under test; required with coins.
-        delta, relation: see `Coins.audit`.
+        delta, relation, looks: see `Coins.audit`.
         signal: the audited signal, chosen before looking at the scores; None for `default_signal`.
         confidence: of the bound, and of each interval.
         share: share k of the tokens of min-k and min-k++.
@@ -220,7 +221,9 @@ def evaluate_texts(
         member=member,
         signals=signals,
         membership=None if member is None else _table(texts, signals, skipped, member, coins, confidence),
-        audit=None if coins is None else _audit(texts, signals, signal, coins, claim, delta, relation, confidence),
+        audit=None
+        if coins is None
+        else _audit(texts, signals, signal, coins, claim, delta, relation, confidence, looks),
         extraction=_extraction(texts, member, queries, p, confidence),
         exposure=_exposure(texts, signals, member),
         skipped=tuple(skipped),
@@ -317,6 +320,7 @@ def _audit(
     delta: float | None,
     relation: str,
     confidence: float,
+    looks: int,
 ) -> AuditResult:
     name = signal or default_signal(texts)
     if name not in signals:
@@ -327,6 +331,8 @@ def _audit(
         delta=delta,
         confidence=confidence,
         relation=relation,
+        looks=looks,
+        source=f"{name} of texts",
     )
     rule = "by the rule: reference-ratio if there is a reference, otherwise loss" if signal is None else "by the caller"
     entry = LedgerEntry("signal", f"{name}, {rule}", "fixed before the scores were compared with the coins")

@@ -26,8 +26,11 @@ them badly.
 
 Scores of one record by different references must not be ranked: the value of a target is left out of its references on
 the side of the target only, which breaks ties by the bit under test. With signals of few values, such as distances
-between codes, a record in 64 models that leaks nothing had an AUC of .7 to 1. Without complements there is no test for
-attacks with references.
+between codes, a record in 64 models that leaks nothing had an AUC of .7 to 1. Without complements, attacks with
+references are therefore tested on half of the models: the other half are the references of all of them, so that one
+function scores every tested model. Given the signals and the bits of the references, the bits of the tested models are
+independent coins: Mann and Whitney's test, and the interval of each rate, are valid as for attacks that use the target
+only.
 """
 
 from __future__ import annotations
@@ -78,6 +81,7 @@ class RecordTable:
             others.
         pair_weight: weight of each pair, where models are compared with their complements; 0 where they are not.
         one_sided: whether a higher score is known to mean member, where models are compared with their complements.
+        n_references: number of models that are references only, and are not compared; 0 where all are compared.
     """
 
     auc: Floats
@@ -91,6 +95,7 @@ class RecordTable:
     least_p_value: float = 0.0
     pair_weight: float = 0.0
     one_sided: bool = False
+    n_references: int = 0
 
     def __len__(self) -> int:
         return len(self.auc)

@@ -151,8 +151,8 @@ class MembershipResult(DrawnResult):
                 non-members exceed; or "auc", of its scores in models with it against those in models without it.
 
         Returns:
-            Values in [0, 1], NaN for records without scores. Attacks without a table of records, such as attacks with
-            references on models without complements, are left out.
+            Values in [0, 1], NaN for records without scores. Attacks without a table of records, for which there are
+            too few models, are left out.
 
         Raises:
             ParameterError: an unknown `by`, or no attack with a table of records.
@@ -164,7 +164,7 @@ class MembershipResult(DrawnResult):
         if not columns:
             raise ParameterError(
                 f"no attack has a table of records: that takes at least {FEWEST} models, and for attacks with "
-                "references models in pairs of complements. Train with design='pairs'.",
+                f"references {2 * FEWEST} where these are not in pairs of complements.",
                 argument="by",
             )
         return pd.DataFrame(columns).rename_axis(index="record", columns="attack")

@@ -82,7 +82,8 @@ def _rate(rate: RateAt) -> str:
 def notes(result: MembershipResult) -> list[str]:
     """Return notes on how to read the table."""
     texts = [
-        "No bound on epsilon follows from these numbers; dpassay.audit.games.membership_game gives one.",
+        "No bound on epsilon follows from these numbers. Coins that were tossed before training give one: `dpassay "
+        "coins`, or of models with fair coins dpassay.audit.games.one_run.",
         f"Intervals: {percent(result.confidence)} confidence, one attack at a time.",
         "advantage: at the best threshold of the same scores, so optimistic; held out: threshold of other scores.",
     ]
@@ -101,31 +102,49 @@ def notes(result: MembershipResult) -> list[str]:
     texts += dict.fromkeys(
         f"exposed: -, {too_few_models(table, result.n_models)}" for table in tables if not table.resolvable
     )
-    texts += [
-        f"{metrics.attack}: single records are not tested, as its scores use reference models without complements: "
-        "train with design='pairs', or read the records of 'loss', whose scores use the target only."
-        for metrics in result.attacks
-        if metrics.records is None and result.n_models >= FEWEST
-    ]
+    if n_references := max((table.n_references for table in tables), default=0):
+        texts.append(
+            f"single records, by attacks with references: the first {n_references:,} models are references only, and "
+            f"the others are compared. In pairs (design='pairs') all {result.n_models:,} would be compared."
+        )
+    texts += _of_attacks(
+        "single records are not tested. The scores use reference models without complements, so half of the models "
+        f"would be references only, and {result.n_models // 2:,} are too few. Train at least {2 * FEWEST}, or pairs of "
+        "models, each on the records that the other one does not have, or read the records of 'loss', whose scores use "
+        "the target only.",
+        [m.attack for m in result.attacks if m.records is None and result.n_models >= FEWEST],
+    )
     texts += [
         f"{metrics.attack}: {metrics.n_missing:,} scores are missing: too few references."
         for metrics in result.attacks
         if metrics.n_missing
     ]
-    texts += [
-        f"{metrics.attack}: detects no member at {100 * fpr:g} % false positives, as more non-members than that share "
-        "its highest score."
-        for metrics in result.attacks
-        if (fpr := max((rate.fpr for rate in metrics.rates if _all_tied(rate)), default=0.0))
-    ]
+    tied: dict[float, list[str]] = {}
+    for metrics in result.attacks:
+        if fpr := max((rate.fpr for rate in metrics.rates if _all_tied(rate)), default=0.0):
+            tied.setdefault(fpr, []).append(metrics.attack)
+    for fpr, attacks in tied.items():
+        texts += _of_attacks(
+            f"no member is detected at {100 * fpr:g} % false positives, as more non-members than that share the "
+            "highest score.",
+            attacks,
+        )
     texts += [
         f"{metrics.attack}: AUC below one half. The scores may have the wrong sign: higher must mean member; "
         "the signal 'loss' is minus the loss."
         for metrics in result.attacks
         if metrics.auc < TURNED and metrics.auc_upper < 0.5
     ]
-    texts += [f"skipped {name}: {reason}" for name, reason in result.skipped]
+    reasons: dict[str, list[str]] = {}
+    for name, reason in result.skipped:
+        reasons.setdefault(reason.replace(f"attack {name!r} learns", "the attack learns"), []).append(name)
+    texts += [f"skipped {', '.join(names)}: {reason}" for reason, names in reasons.items()]
     return texts
+
+
+def _of_attacks(text: str, attacks: list[str]) -> list[str]:
+    """Return a note about these attacks; none without attacks."""
+    return [f"{', '.join(attacks)}: {text}"] if attacks else []
 
 
 def _all_tied(rate: RateAt) -> bool:
@@ -145,9 +164,12 @@ def worst_record(attack: str, table: RecordTable) -> str:
 def too_few_models(table: RecordTable, n_models: int) -> str:
     """Return a sentence on why no record could have been exposed, and how many models are needed."""
     needed = models_needed(len(table), pair_weight=table.pair_weight, one_sided=table.one_sided)
+    models = f"{needed:,} models with a score each"
+    if table.n_references:
+        models = f"{2 * needed:,} models, half of them as references,"
     return (
         f"{n_models:,} models cannot expose a record: the smallest possible p-value is {table.least_p_value:.2g}, "
-        f"times {len(table):,} records. At least {needed:,} models with a score each are needed."
+        f"times {len(table):,} records. At least {models} are needed."
     )
 
 

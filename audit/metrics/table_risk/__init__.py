@@ -1,12 +1,13 @@
 """Risks of one synthetic table: records that it was made of, compared with records that it was not made of.
 
-result.py       Result of the comparison of real with holdout records: findings, facts, and what they cannot tell
-risk.py         Risks of one synthetic table: the comparisons, and one family-wise error over all of them
-split_test.py   Exact comparison of real with holdout records, given the synthetic table
-successes.py    Successes of the attacks about each pooled record: symmetric functions of the pooled records, given the
-                table
-tables.py       Real, synthetic and holdout tables in one encoding, which does not depend on which pooled records are
-                the real ones
+descriptions.py   Singling out: descriptions made from rows of the table, narrow enough that no record fits by chance
+result.py         Result of the comparison of real with holdout records: findings, facts, and what they cannot tell
+risk.py           Risks of one synthetic table: the comparisons, and one family-wise error over all of them
+split_test.py     Exact comparison of real with holdout records, given the synthetic table
+successes.py      Successes of the attacks about each pooled record: symmetric functions of the pooled records, given
+                  the table
+tables.py         Real, synthetic and holdout tables in one encoding, which does not depend on which pooled records are
+                  the real ones
 """
 
 from .result import Exposed as Exposed, RiskResult as RiskResult, SplitTest as SplitTest

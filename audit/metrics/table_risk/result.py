@@ -19,8 +19,8 @@ RARE = 0.01
 WHAT: dict[str, str] = {
     "copies": "stand in the synthetic table, equal in every compared column",
     "near copies": "have a row of the synthetic table five times nearer than any other person",
-    "singled out": "are singled out: a description made from the synthetic table fits them and nobody else",
-    "linked": "are linked: two halves of their columns lead to one row of the synthetic table, and nobody else's do",
+    "singled out": "are singled out: a narrow description made from the synthetic table fits them and no other record",
+    "linked": "are linked: they are the nearest record to a row of the synthetic table by each half of the columns",
     "membership": "are among the people (2 %, or more with ties) that the synthetic table comes nearest to",
     "identifiers": "have their identifier in the synthetic table",
 }

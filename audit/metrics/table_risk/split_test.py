@@ -48,17 +48,16 @@ def due_to_use(
     left = np.arange(n_real + 1)  # successes that are not due to use
     total, pooled = left + hits_holdout, n_real + n_holdout
     high_enough = hypergeom.cdf(left, pooled, total, n_real) > tail
-    low_enough = hypergeom.sf(left - 1, pooled, total, n_real) > tail
+    low_enough = 1.0 - hypergeom.cdf(left - 1, pooled, total, n_real) > tail
     possible = left[high_enough & low_enough]
     return (hits_real - float(possible[-1])) / n_real, (hits_real - float(possible[0])) / n_real
 
 
 def fewest_hits(n_real: int, n_holdout: int, significance: float) -> int | None:
     """Return the smallest number of successes, all of them real, that is significant; None if not even all are."""
-    from scipy.stats import hypergeom
-
-    hits = np.arange(1, n_real + 1)
-    found = hits[hypergeom.sf(hits - 1, n_real + n_holdout, hits, n_real) <= significance]
+    drawn = np.arange(n_real)
+    all_real = np.cumsum(np.log((n_real - drawn) / (n_real + n_holdout - drawn)))  # log P[the first k are all real]
+    found = 1 + np.flatnonzero(all_real <= np.log(significance))
     return int(found[0]) if len(found) else None
 
 

@@ -2,8 +2,8 @@
 
 copies         a row of the table agrees with the record in every compared column
 near copies    the nearest row is at most a fifth as far from the record as the nearest other pooled record
-singled out    a description that fits one row of the table fits this pooled record and no other
-linked         two parts of the record share a nearest row, which is nearest to no other record's second part
+singled out    a narrow description of a row fits this pooled record and no other
+linked         of all pooled records, this one alone is nearest to a row by each of two halves of the columns
 membership     the record is among the 2 % of the pooled records with the smallest such ratio of distances (or tied)
 inferred       the nearest row, by all other columns, has the value of the record
 
@@ -21,10 +21,11 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ....attacks.attribute_inference.disclosure import AttributeDisclosure, Linkability, SinglingOut
+from ....attacks.attribute_inference.disclosure import AttributeDisclosure
 from ....attacks.attribute_inference.disclosure.nearest_rows import BLOCK
 from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.noise.queries.domain import Domain
+from .descriptions import between_records, singled_out
 from .tables import Table, Tables, row_keys
 
 NEAR = 0.2
@@ -104,19 +105,29 @@ class Attacked:
         return np.asarray(far > np.quantile(far, 1.0 - OUTLIERS))
 
     def singled_out(self, seed: int) -> tuple[Bools, float]:
-        """Return the mask of the records singled out, and the share that random descriptions single out."""
-        attack = SinglingOut(
-            Domain.of(self.tables.domain), self.tables.ordered, n_columns=min(3, len(self.tables.domain))
-        )
-        found = attack.correct_among(self.tables.synthetic.codes, self.codes, np.random.default_rng(seed))
-        return found, float(attack.baseline_among(self.codes, np.random.default_rng(seed + 1)).mean())
+        """Return the mask of the records singled out, and the share that descriptions of random rows single out."""
+        tables, rng = self.tables, np.random.default_rng(seed)
+        records, rows = tables.pooled.exact[self.rows], tables.synthetic.exact
+        ordered = np.isin(list(tables.domain), tables.ordered)
+        found = singled_out(records.astype(np.float64), rows.astype(np.float64), ordered, rng)
+        at_random = between_records(records, ordered, len(rows), rng)
+        return found, float(singled_out(records.astype(np.float64), at_random, ordered, rng).mean())
 
     def linked(self) -> tuple[Bools, float]:
-        """Return the mask of the linked records, with the columns dealt to both parties in turn; and chance."""
-        names = tuple(self.tables.domain)
-        attack = Linkability(Domain.of(self.tables.domain), self.tables.ordered, first=names[::2], second=names[1::2])
-        found = attack.correct_among(self.tables.synthetic.codes, self.codes, np.random.default_rng(0))
-        return found, 1.0 / len(self.rows)
+        """Return the mask of the linked records, with the columns dealt to both parties in turn; and chance.
+
+        The parties know one half of the columns each, of all pooled records. For each row they claim that the nearest
+        record by one half is the nearest by the other: if exactly one record is both, it is linked. Giomi et al.
+        (2023, section 5.3) start from a record, whose halves are linked if they have one nearest row: where records
+        are dense this row is often not the copy of the record but another one.
+        """
+        records, rows, linked = self.tables.pooled[self.rows], self.tables.synthetic, np.zeros(len(self.rows), np.bool_)
+        first = np.arange(len(self.tables.domain)) % 2 == 0
+        halves = [_blocks(self.tables.part(rows, half), self.tables.part(records, half)) for half in (first, ~first)]
+        for (_, one), (_, other) in zip(*halves, strict=True):
+            both = _nearest(one) & _nearest(other)
+            linked |= both[both.sum(axis=1) == 1].any(axis=0)
+        return linked, 1.0 / len(self.rows)
 
     def inferred(self, secret: str) -> tuple[Bools, float]:
         """Return the mask of the records whose value is inferred, and the share with records in place of the table.
@@ -179,6 +190,10 @@ def groups_of(attacked: Attacked, fewest: int, most_values: int = 30) -> dict[st
         large: Sequence[int] = np.flatnonzero(counts >= fewest).tolist() if len(labels) <= most_values else []
         groups |= {f"{name} = {labels[code]}": np.asarray(codes == code) for code in large}
     return groups
+
+
+def _nearest(distance: Floats) -> Bools:
+    return np.asarray(distance <= distance.min(axis=1, keepdims=True) + _SAME)
 
 
 def _smallest(records: Table, rows: Table) -> Floats:

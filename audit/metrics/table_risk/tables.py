@@ -89,6 +89,7 @@ class Tables:
         real: `(n,)` whether a pooled record is real; the others are holdout.
         row: `(n,)` row in the file of the record, from 1.
         labels: names of the values of each category, by column.
+        point_columns, category_columns: `(d',)` and `(c,)` compared column of each coordinate and of each category.
     """
 
     columns: tuple[ColumnType, ...]
@@ -100,6 +101,18 @@ class Tables:
     real: Bools
     row: Ints
     labels: dict[str, list[str]]
+    point_columns: Ints
+    category_columns: Ints
+
+    def part(self, table: Table, columns: Bools) -> Table:
+        """Return some of the compared columns `(d,)` of a table."""
+        return Table(
+            table.exact[:, columns],
+            table.codes[:, columns],
+            table.points[:, columns[self.point_columns]],
+            table.categories[:, columns[self.category_columns]],
+            table.names,
+        )
 
     @property
     def has_holdout(self) -> bool:
@@ -179,6 +192,8 @@ def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int) -> Tables:
     categories: list[Ints] = []
     names: list[Ints] = []
     kinds, domain, ordered, continuous, labels = [], {}, [], [], {}
+    point_columns: list[int] = []
+    category_columns: list[int] = []
     for name in whole.columns:
         kind, values, missing, texts = _typed(whole[name], n_pooled)
         n_values = len(np.unique(values[:n_pooled][~missing[:n_pooled]]))
@@ -196,9 +211,12 @@ def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int) -> Tables:
         domain[name] = int(code.max()) + 1
         if number:
             ordered.append(name)
-            points += _coordinates(values, missing, n_pooled)
+            coordinates = _coordinates(values, missing, n_pooled)
+            points += coordinates
+            point_columns += [len(exact) - 1] * len(coordinates)
         else:
             labels[name] = texts
+            category_columns.append(len(exact) - 1)
             categories.append(identity)
         continuous.append(number and n_values > 0.5 * n_pooled)
     if len(exact) < 2:
@@ -209,6 +227,7 @@ def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int) -> Tables:
     return Tables(
         tuple(kinds), domain, tuple(ordered), np.array(continuous), table[:n_pooled], table[n_pooled:],
         place < n_real, np.where(place < n_real, place, place - n_real) + 1, labels,
+        np.array(point_columns, dtype=np.int64), np.array(category_columns, dtype=np.int64),
     )  # fmt: skip
 
 

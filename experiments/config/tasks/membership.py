@@ -1,6 +1,7 @@
 """Membership attacks on shadow models from a configuration: metrics instead of an audit of a claim.
 
-The models are those of a trainer, or the tables of a synthesiser (shadow_tables.py).
+The models are those of a trainer, or the tables of a synthesiser (shadow_tables.py), or were trained by other code and
+are read from a file (`shadows` of [data]).
 """
 
 from __future__ import annotations
@@ -11,20 +12,23 @@ from typing import Any
 
 from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.catalogue import catalogue as membership_attacks
+from ....attacks.membership.synthetic_data.shadows import ShadowTables
 from ....audit.games.training import train_shadows
 from ....audit.metrics.membership.evaluate import evaluate
 from ....audit.metrics.membership.result import MembershipResult
 from ....audit.trials.execution import in_this_process
 from ....audit.trials.options import Store
 from ....audit.trials.progress import Reporter
-from ....mechanisms.core.errors import AccountingError, ParameterError
+from ....mechanisms.core.errors import AccountingError, DpassayError, ParameterError
 from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.learning.base import Learner
+from ...data.shadow_files import NamedShadows, load_shadows
 from ..config_errors import pointing_at
 from ..schema import Config
 from ..sections import DataSection, MembershipSection
 from ..source import Source
+from ..trained_shadows import digest
 from . import build, own, shadow_tables
 
 
@@ -55,6 +59,11 @@ class MembershipStudy:
     confidence: float
     seed: int
 
+    @property
+    def activity(self) -> tuple[str, str]:
+        """What is done, and to what: training models, or generating tables."""
+        return ("generating", "tables") if isinstance(self.learner, ShadowTables) else ("training", "models")
+
     def answer(
         self, *, n_jobs: int | None = 1, store: Store = None, progress: bool | Reporter = False
     ) -> MembershipResult:
@@ -74,11 +83,35 @@ class MembershipStudy:
             return evaluate(shadows, self.attacks, groups=self.groups, claim=self.claim, confidence=self.confidence)
 
 
-def study(config: Config, source: Source) -> MembershipStudy:
+@dataclass(frozen=True, eq=False)
+class TrainedStudy:
+    """Shadow models of other code, from a file, and attacks.
+
+    Args:
+        named: the models, and the ids of their records.
+        attacks: None for all applicable attacks.
+        confidence: of each interval.
+        source: locates errors of the attacks.
+    """
+
+    named: NamedShadows
+    attacks: tuple[MembershipAttack, ...] | None
+    confidence: float
+    source: Source
+
+    def answer(self) -> MembershipResult:
+        """Run the attacks, and compute the metrics."""
+        with pointing_at(self.source, "membership.attacks"):
+            return evaluate(self.named.shadows, self.attacks, confidence=self.confidence)
+
+
+def study(config: Config, source: Source) -> MembershipStudy | TrainedStudy:
     """Build the study of [membership]; raise `ConfigError` if it cannot be run."""
     section, data = config.membership, config.data
     if section is None or data is None:
         raise source.error(("membership",), "[membership] needs records for members and non-members: add [data].")
+    if data.shadows is not None:
+        return _trained_study(data.shadows, section, config, source)
     with pointing_at(source, "mechanism", config.mechanism):
         if own.is_own(config.mechanism):
             own.check_allowed(config.mechanism, source.allowed)
@@ -111,16 +144,39 @@ def study(config: Config, source: Source) -> MembershipStudy:
     )
 
 
+def _trained_study(file: str, section: MembershipSection, config: Config, source: Source) -> TrainedStudy:
+    """Read the shadow models of a file, and check that the attacks have enough of them."""
+    assert config.data is not None
+    if (found := digest(file, source)) != config.data.sha256:
+        raise source.error(
+            ("data", "sha256"),
+            f"data.sha256 must be that of {file}, which is {found}, but is {config.data.sha256}: the file was changed. "
+            "Restore it, or leave sha256 out.",
+        )
+    try:
+        named = load_shadows(file, fair=bool(config.data.fair))
+    except DpassayError as error:
+        raise source.error(("data", "shadows"), f"data.shadows: {error}") from error
+    with pointing_at(source, "membership.attacks"):
+        attacks = _model_attacks(section)
+        for attack in sorted(attacks or (), key=lambda attack: -attack.minimum_references):
+            attack.check_references(len(named.shadows), paired=named.shadows.paired)
+    return TrainedStudy(named, attacks, config.audit.confidence, source)
+
+
+def _model_attacks(section: MembershipSection) -> tuple[MembershipAttack, ...] | None:
+    """Return the listed attacks on models that predict labels; None for all."""
+    if section.attacks is None:
+        return None
+    for entry in section.attacks:
+        shadow_tables.check_model_attack(entry)
+    return tuple(build.build_listed("attacks", entry, membership_attacks) for entry in section.attacks)
+
+
 def _model_fields(learner: Any, section: MembershipSection, data: DataSection, source: Source) -> dict[str, Any]:
     """Return learner, records, attacks, population and groups for models that predict labels."""
     with pointing_at(source, "membership", section):
-        for entry in section.attacks or ():
-            shadow_tables.check_model_attack(entry)
-        attacks = (
-            None
-            if section.attacks is None
-            else tuple(build.build_listed("attacks", entry, membership_attacks) for entry in section.attacks)
-        )
+        attacks = _model_attacks(section)
         if section.by_attribute is not None:
             raise ParameterError(
                 "by_attribute is for synthetic tables; models have by_label = true, a row for each label.",

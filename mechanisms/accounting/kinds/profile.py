@@ -10,7 +10,7 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, Self, overload
 
 import numpy as np
@@ -21,7 +21,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.root_finding import least_satisfying, maximise
-from ..numerics.losses import LossProfile
+from ..numerics.losses import LossProfile, SupportingLines
 
 LARGEST = 700.0
 """Largest epsilon of any search: e^700 is about the largest float."""
@@ -121,11 +121,20 @@ class LossGuarantee(ProfileGuarantee):
     def profiles(self) -> tuple[LossProfile, ...]:
         """Profiles of the losses: one if both directions have the same losses, else two."""
 
+    @cached_property
+    def lines(self) -> SupportingLines:
+        """Lines whose supremum is the trade-off curve."""
+        return SupportingLines.of(self.profiles)
+
     def _delta(self, epsilon: Floats) -> Floats:
         return reduce(np.maximum, [profile.delta(epsilon) for profile in self.profiles])
 
     def _epsilon(self, delta: Floats) -> Floats:
         return reduce(np.maximum, [profile.epsilon(delta) for profile in self.profiles])
+
+    def _tradeoff(self, fpr: Floats) -> Floats:
+        at_zero = 1.0 - self._delta(np.full(1, np.inf))
+        return np.where(fpr == 0.0, at_zero, self.lines.tradeoff(fpr))
 
 
 def supremum_over_lines(delta: Callable[[Floats], Floats], epsilon: Callable[[Floats], Floats], fpr: Floats) -> Floats:

@@ -10,7 +10,10 @@ distributions are of this kind.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -69,6 +72,61 @@ class LossProfile:
         epsilon = np.where(reached == len(self.deltas), 0.0, inside)
         epsilon = np.where(delta == self.deltas[0], self.losses[0], epsilon)
         return np.where(reached == 0, np.inf, epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class SupportingLines:
+    """Lines below a trade-off curve, two for each point (epsilon_g, delta_g) of its profile.
+
+        f(x) >= 1 - delta_g - e^epsilon_g x     and     f(x) >= e^-epsilon_g (1 - delta_g - x).
+
+    (Dong, Roth, Su 2019, Proposition 2.12.) Every line is valid, so the result is never above the curve of the profile.
+    At the breakpoints of a profile the lines attain its curve, since a profile is linear in e^epsilon between them. The
+    first line improves from g to g + 1 while x is below the slope of the profile between them; the second one while
+    1 - x is below the intercept of that chord. Both fall with g, because a profile is convex in e^epsilon: a binary
+    search finds the best line.
+
+    Args:
+        growths: `(m,)` e^epsilon_g, increasing.
+        deltas: `(m,)` delta_g, decreasing.
+    """
+
+    growths: Floats
+    deltas: Floats
+
+    @classmethod
+    def of(cls, profiles: Sequence[LossProfile]) -> SupportingLines:
+        """Return the lines at all breakpoints of the profiles, of which delta is the largest."""
+        losses = np.unique(np.concatenate([profile.losses[profile.losses <= WIDTH] for profile in profiles]))
+        return cls(np.exp(losses), np.max([profile.delta(losses) for profile in profiles], axis=0))
+
+    @cached_property
+    def _slopes(self) -> Floats:
+        """Slopes of the chords between neighbouring points, `(m - 1,)`, decreasing up to rounding errors."""
+        return np.minimum.accumulate(-np.diff(self.deltas) / np.diff(self.growths))
+
+    @cached_property
+    def _intercepts(self) -> Floats:
+        """Values of these chords at e^epsilon = 0, decreasing up to rounding errors."""
+        return np.minimum.accumulate(self.deltas[:-1] + self._slopes * self.growths[:-1])
+
+    @cached_property
+    def _lists(self) -> tuple[list[float], ...]:
+        """Growths, deltas, and negative slopes and intercepts as lists: several times faster for one number."""
+        return tuple(values.tolist() for values in (self.growths, self.deltas, -self._slopes, -self._intercepts))
+
+    def tradeoff(self, fpr: Floats) -> Floats:
+        """Return the highest line at each false positive rate in [0, 1]; may be below 0."""
+        steep, flat = np.searchsorted(-self._slopes, -fpr), np.searchsorted(-self._intercepts, fpr - 1.0)
+        return np.maximum(
+            1.0 - self.deltas[steep] - self.growths[steep] * fpr, (1.0 - self.deltas[flat] - fpr) / self.growths[flat]
+        )
+
+    def tradeoff_of_one(self, fpr: float) -> float:
+        """Return `tradeoff` at one number, >= 0, many times faster than for an array of one."""
+        growths, deltas, slopes, intercepts = self._lists
+        steep, flat = bisect_left(slopes, -fpr), bisect_left(intercepts, fpr - 1.0)
+        return max(0.0, 1.0 - deltas[steep] - growths[steep] * fpr, (1.0 - deltas[flat] - fpr) / growths[flat])
 
 
 def _weights(loss: Floats, probability: Floats) -> Floats:

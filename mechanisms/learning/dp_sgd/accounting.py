@@ -10,9 +10,10 @@
     cyclic         gaussian: no amplification                  zero_out, replace_one
     full-batch     gaussian                                    all three
 
-The first accounting in a row is the default. The noise multiplier is the standard deviation of the noise divided by the
-clipping norm C, as for DP-SGD. A record changes a sum by at most C when it is added or removed, and by 2 C when it is
-replaced: under replace_one the accountants receive half of the noise multiplier.
+The first accounting in a row is the default. Correlated noise has the accounting "gaussian" for every sampling, without
+amplification (`dpassay.mechanisms.accounting.dp_sgd.correlated_noise`). The noise multiplier is the standard deviation
+of the noise divided by the clipping norm C, as for DP-SGD. A record changes a sum by at most C when it is added or
+removed, and by 2 C when it is replaced: under replace_one the accountants receive half of the noise multiplier.
 
 Under zero_out the record of side 0 must add nothing to any sum. A record whose features are all zero does not satisfy
 this: the gradient of a bias at such an example is not 0.
@@ -26,7 +27,8 @@ from ...core.errors import AccountingError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import one_of
-from .catalogue import samplings
+from .catalogue import build_noise, samplings
+from .noise.base import StepNoise
 from .sampling.base import Sampling
 
 
@@ -39,6 +41,7 @@ def steps_guarantee(
     batches_per_epoch: int | None = None,
     relation: str | Relation = Relation.ADD_REMOVE,
     accounting: str | None = None,
+    noise: StepNoise | str = "independent",
 ) -> Guarantee:
     """Return the guarantee of `steps` noisy sums of clipped gradients, all of which are released.
 
@@ -49,7 +52,8 @@ def steps_guarantee(
         sampling_probability: for "poisson" and "fixed-size": the share of the records in a batch, in (0, 1].
         batches_per_epoch: for "shuffled" and "cyclic", and only for them: steps in which each record is used once.
         relation: the neighbouring relation; the table above lists which are supported.
-        accounting: one of those in the row of the table; None for the first.
+        accounting: one of those in the row of the table; None for the first. With correlated noise it is not used.
+        noise: noise of the steps, as for `DPSGD`.
 
     Raises:
         ParameterError: a value out of range, or an accounting that does not cover the sampling.
@@ -66,7 +70,8 @@ def steps_guarantee(
     scheme, relation = scheme_named(sampling), Relation.of(relation)
     chosen = chosen_accounting(sampling, accounting)
     rates = {"sampling_probability": sampling_probability, "batches_per_epoch": batches_per_epoch}
-    return scheme.account(
+    return build_noise(noise).account(
+        scheme,
         0.5 * noise_multiplier if relation is Relation.REPLACE_ONE else noise_multiplier,
         steps=steps,
         relation=relation,
@@ -124,6 +129,7 @@ def calibrate_noise(
     batches_per_epoch: int | None = None,
     relation: str | Relation = Relation.ADD_REMOVE,
     accounting: str | None = None,
+    noise: StepNoise | str = "independent",
     tolerance: float = 1e-4,
 ) -> float:
     """Return the smallest noise multiplier for which `steps_guarantee` is (epsilon, delta)-DP, rounded up.
@@ -132,7 +138,7 @@ def calibrate_noise(
         epsilon: the target, > 0.
         delta: strictly between 0 and 1.
         tolerance: relative, > 0: by how much the result may exceed the smallest multiplier.
-        sampling, steps, sampling_probability, batches_per_epoch, relation, accounting: as for `steps_guarantee`.
+        sampling, steps, sampling_probability, batches_per_epoch, relation, accounting, noise: as for `steps_guarantee`.
 
     Returns:
         Standard deviation of the noise on the sum / clipping norm.
@@ -159,6 +165,7 @@ def calibrate_noise(
             batches_per_epoch=batches_per_epoch,
             relation=relation,
             accounting=accounting,
+            noise=noise,
         )
 
     start = 1.0

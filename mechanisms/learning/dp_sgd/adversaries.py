@@ -73,6 +73,11 @@ class AdversaryViews:
         """Return the learning rate of each step."""
         return self.recipe.rates
 
+    def noise_strategy(self) -> NDArray[np.float64] | None:
+        """Return C, `(steps, steps)`, for noise C^-1 Z on the sums of the steps; None for independent noise."""
+        noise = self.recipe.noise
+        return None if noise.independent else noise.strategy(len(self.recipe.rates))
+
     def losses(self, data: TrainingData, parameters: Floats) -> NDArray[np.float64]:
         """Return the loss of each example, `(n_models, n_examples)`."""
         return TrainedModels(self.network, np.ascontiguousarray(parameters)).losses(data.X, data.y)

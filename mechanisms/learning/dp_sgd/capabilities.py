@@ -182,6 +182,14 @@ class SupportsInitialParameters(Protocol):
 
 
 @runtime_checkable
+class SupportsCorrelatedNoise(Protocol):
+    """Trainer whose noise may be correlated between steps; other trainers add independent noise."""
+
+    def noise_strategy(self) -> NDArray[np.float64] | None:
+        """Return C, `(steps, steps)`, for noise C^-1 Z on the sums of the steps; None for independent noise."""
+
+
+@runtime_checkable
 class SupportsTrainer(Protocol):
     """Mechanism that makes another claim for the runs of a trainer."""
 
@@ -193,6 +201,11 @@ class SupportsTrainer(Protocol):
 def trainer_of(mechanism: Any) -> Any:
     """Return the trainer inside `mechanism`, or `mechanism` if it wraps none."""
     return mechanism.trainer if isinstance(mechanism, SupportsTrainer) else mechanism
+
+
+def noise_strategy_of(trainer: Any) -> NDArray[np.float64] | None:
+    """Return C for the noise C^-1 Z of a trainer; None for independent noise."""
+    return trainer.noise_strategy() if isinstance(trainer, SupportsCorrelatedNoise) else None
 
 
 def require_capability(mechanism: Any, capability: Any, purpose: str) -> Any:

@@ -1,4 +1,4 @@
-"""Models, samplings and schedules by name: add a new one as one class and one line in this catalogue."""
+"""Models, samplings, noises and schedules by name: add a new one as one class and one line in this catalogue."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ...core.errors import ParameterError, missing_message
 from ...core.registry import Catalogue
 from ...core.validation import one_of, positive
 from ..models.base import Model
+from .noise.base import StepNoise
 from .sampling.base import Sampling
 
 models = Catalogue(
@@ -29,6 +30,15 @@ samplings = Catalogue(
         "shuffled": "dpassay.mechanisms.learning.dp_sgd.sampling.epochs:ShuffledEpochs",
         "cyclic": "dpassay.mechanisms.learning.dp_sgd.sampling.epochs:CyclicBatches",
         "full-batch": "dpassay.mechanisms.learning.dp_sgd.sampling.full_batch:FullBatch",
+    },
+)
+noises = Catalogue(
+    "noise",
+    {
+        "independent": "dpassay.mechanisms.learning.dp_sgd.noise.base:IndependentNoise",
+        "tree": "dpassay.mechanisms.learning.dp_sgd.noise.tree:TreeNoise",
+        "banded": "dpassay.mechanisms.learning.dp_sgd.noise.banded:BandedNoise",
+        "buffered-toeplitz": "dpassay.mechanisms.learning.dp_sgd.noise.buffered_toeplitz:BufferedToeplitzNoise",
     },
 )
 schedules = Catalogue(
@@ -62,6 +72,25 @@ def build_model(model: Model | str, options: Mapping[str, Any]) -> Model:
     if model == "multilayer-perceptron" and "n_classes" in named:
         named["n_outputs"] = named.pop("n_classes")
     built: Model = models.build(model, **named)
+    return built
+
+
+def build_noise(noise: StepNoise | str) -> StepNoise:
+    """Return `noise`, or build the noise of that name with its default options.
+
+    Raises:
+        ParameterError: neither; a name whose options have no default.
+    """
+    if isinstance(noise, StepNoise):
+        return noise
+    if not isinstance(noise, str):
+        raise ParameterError(
+            f"noise must be a StepNoise or its name ({', '.join(noises)}), but is {noise!r}. Its standard deviation "
+            "is set by noise_multiplier.",
+            argument="noise",
+        )
+    one_of(noises.entries, noise=noise)
+    built: StepNoise = noises.build(noise)
     return built
 
 

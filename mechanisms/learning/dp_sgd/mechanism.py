@@ -20,8 +20,9 @@ from ..base import UNSEEN, Floats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
 from .adversaries import AdversaryViews
-from .catalogue import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
+from .catalogue import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_noise, build_sampling
 from .directions import check_pair, check_seen, gradient_direction
+from .noise.base import StepNoise
 from .observation_law import ObservationLaw
 from .sampling.base import Sampling
 from .steps import CLIPPINGS, ConstantSchedule, Schedule
@@ -47,6 +48,8 @@ class DPSGD(AdversaryViews, Mechanism):
         steps: >= 1.
         noise_multiplier: standard deviation of the noise on the sum / clip_norm, >= 0. Under replace_one, where the sum
             can change by 2 clip_norm, the guarantee uses half of it.
+        noise: a `StepNoise`, or the name of one whose options have defaults: "independent", or correlated between steps
+            by "tree", "banded" or "buffered-toeplitz" (`dpassay.mechanisms.learning.dp_sgd.noise`).
         clip_norm: largest norm of the gradient of a record, > 0.
         sampling: a scheme of `dpassay.mechanisms.learning.dp_sgd.sampling`, or "poisson" (with
             `sampling_probability` and `batch_size`, the expected one), "fixed-size", "shuffled", "cyclic" (with
@@ -68,7 +71,7 @@ class DPSGD(AdversaryViews, Mechanism):
         view: the released output. "final": flat parameters `(size, n_parameters)`; "trajectory": the parameters before
             and after every step, `(size, steps + 1, n_parameters)`; "noisy_gradients": `(size, steps, m)`, the inner
             products of the noisy sums with the `directions`, divided by clip_norm, so that a record whose gradient is
-            clip_norm times a direction adds 1 and the noise has standard deviation noise_multiplier.
+            clip_norm times a direction adds 1 and independent noise has standard deviation noise_multiplier.
         directions: unit directions `(m, n_parameters)`; None for the direction in which the pair of an audit differs
             (`bind`), or, outside an audit, the direction of the canary of `worst_case`.
 
@@ -100,6 +103,7 @@ class DPSGD(AdversaryViews, Mechanism):
     _: KW_ONLY
     steps: PositiveInt
     noise_multiplier: NonNegative
+    noise: StepNoise | str = "independent"
     clip_norm: Positive = 1.0
     sampling: Sampling | str = "poisson"
     batch_size: float | None = None
@@ -150,6 +154,11 @@ class DPSGD(AdversaryViews, Mechanism):
         return build_sampling(self.sampling, self._set_options(SAMPLING_OPTIONS))
 
     @cached_property
+    def step_noise(self) -> StepNoise:
+        """Noise of the steps, built if it is given by name."""
+        return build_noise(self.noise)
+
+    @cached_property
     def schedule(self) -> Schedule:
         """Schedule of the learning rates."""
         if isinstance(self.learning_rate, Schedule):
@@ -181,6 +190,7 @@ class DPSGD(AdversaryViews, Mechanism):
             sampling=self.scheme,
             rates=self.schedule.rates(self.steps),
             noise_multiplier=float(self.noise_multiplier),
+            noise=self.step_noise,
             clip_norm=float(self.clip_norm),
             clipping=self.clipping,
             momentum=float(self.momentum),
@@ -232,16 +242,22 @@ class DPSGD(AdversaryViews, Mechanism):
 
         For Poisson and full batches, this is the only record of side 1; on side 0 it is missing (add_remove), blank
         (zero_out) or opposite (replace_one). For other schemes, all other records are opposite too (Chua et al. 2024).
+        For cyclic batches the record is in the batch whose steps show the most under the noise of `noise`.
         """
-        extreme = self.clip_norm * self.canary[None, :]
-        others = -np.repeat(extreme, self.scheme.worst_case_records - 1, axis=0)
+        extreme = self.clip_norm * self.canary
+        others = -np.tile(extreme, (self.scheme.worst_case_records - 1, 1))
+        noise, place = self.step_noise, 0
+        if not noise.independent:
+            place = self.scheme.worst_case_place(noise.strategy(self.steps))
         without = {
             Relation.ADD_REMOVE: others,
-            Relation.ZERO_OUT: np.concatenate([0.0 * extreme, others]),
-            Relation.REPLACE_ONE: np.concatenate([-extreme, others]),
+            Relation.ZERO_OUT: np.insert(others, place, 0.0, axis=0),
+            Relation.REPLACE_ONE: np.insert(others, place, -extreme, axis=0),
         }[self.relation]
         return Neighbours(
-            self._only_gradients(without), self._only_gradients(np.concatenate([extreme, others])), self.relation
+            self._only_gradients(without),
+            self._only_gradients(np.insert(others, place, extreme, axis=0)),
+            self.relation,
         )
 
     def bind(self, neighbours: Neighbours) -> DPSGD:
@@ -281,8 +297,9 @@ class DPSGD(AdversaryViews, Mechanism):
         return self.view == "noisy_gradients" and self.directions is None
 
     def output_law(self) -> LogDensity | None:
-        """Return the law of the observations; None for the other views, whose law is unknown."""
-        return ObservationLaw(self.recipe, self.seen_directions) if self.view == "noisy_gradients" else None
+        """Return the law of the observations; None for the other views, and for correlated noise on random batches."""
+        known = self.view == "noisy_gradients" and (self.step_noise.independent or self.scheme.same_batches)
+        return ObservationLaw(self.recipe, self.seen_directions) if known else None
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)

@@ -2,6 +2,7 @@
 
 An observation is U S_t / clip_norm, with the m observed directions as rows of U and S_t the noisy clipped sum. A
 gradient record g adds U g / clip_norm to every step that samples it, and the noise is N(0, noise_multiplier^2 U U^T).
+Noise that is correlated between steps is C^-1 Z: the rows of C times the observations have independent noise.
 The contribution of the examples is left out: the density is exact if their gradients are orthogonal to the observed
 directions, for example if there are no examples, or if the directions are weights of a feature that is 0 in all of
 them. Otherwise the density still ranks outputs by a fixed rule, so that an audit with it is valid, but not the most
@@ -11,7 +12,7 @@ powerful.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,8 @@ from numpy.typing import NDArray
 from ...core.base import Dataset, Outputs
 from ...core.errors import ParameterError
 from ..base import Floats, TrainingData
-from .sampling.base import Sampling
+from .noise.base import IndependentNoise, StepNoise
+from .sampling.base import Sampling, gaussian_exponent
 from .steps import clip_rows
 from .training import Recipe
 
@@ -33,11 +35,13 @@ class Observations:
         shifts: contribution of each record, examples first (0), in whitened units, in which the noise has unit
             covariance, `(n_records, m)`.
         whiten: `(m, m)`, observation -> whitened units.
+        noise: noise of the steps.
     """
 
     sampling: Sampling
     shifts: Floats
     whiten: Floats
+    noise: StepNoise = field(default_factory=IndependentNoise)
 
     @classmethod
     def of(cls, recipe: Recipe, directions: Floats, data: TrainingData) -> Observations:
@@ -52,7 +56,8 @@ class Observations:
         if data.gradients is not None:
             clipped = clip_rows(recipe.clipping, data.gradients, recipe.clip_norm, recipe.model)
             shifts[data.n_examples :] = clipped @ directions.T / recipe.clip_norm
-        return cls.along(directions, recipe.noise_multiplier, recipe.sampling, shifts)
+        along = cls.along(directions, recipe.noise_multiplier, recipe.sampling, shifts)
+        return replace(along, noise=recipe.noise)
 
     @classmethod
     def along(cls, directions: Floats, noise_multiplier: float, sampling: Sampling, shifts: Floats) -> Observations:
@@ -75,7 +80,13 @@ def log_density(values: Floats, law: Observations) -> NDArray[np.float64]:
     """Return the log density, `(size,)`, of observations `(size, steps, m)`."""
     whitened = np.asarray(values, dtype=np.float64) @ law.whiten.T
     constant = np.linalg.slogdet(law.whiten)[1] - 0.5 * whitened.shape[2] * math.log(2.0 * math.pi)
-    return np.asarray(law.sampling.log_likelihood(whitened, law.shifts) + whitened.shape[1] * constant)
+    steps = whitened.shape[1]
+    if law.noise.independent:
+        return np.asarray(law.sampling.log_likelihood(whitened, law.shifts) + steps * constant)
+    strategy = law.noise.strategy(steps)
+    independent, centres = (strategy @ rows for rows in (whitened, law.sampling.centres(law.shifts, steps)))
+    log_determinant = whitened.shape[2] * np.log(np.diag(strategy)).sum()
+    return np.asarray(gaussian_exponent(independent, centres).sum(axis=1) + steps * constant + log_determinant)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
     theta_0 fixed or drawn
     S_t     = sum over the records of the batch of clip(gradient at theta_(t-1)) + N(0, (noise_multiplier clip_norm)^2)
+              (the noise may be correlated between steps: see `noise`)
     v_t     = momentum v_(t-1) + S_t / divisor
     theta_t = project(theta_(t-1) - rate_t v_t)
 
@@ -31,6 +32,7 @@ from ...core.relation import Relation
 from ..base import Floats, TrainingData
 from ..models.base import Model
 from ..models.passes import Workspace, accumulate, backward, forward, squared_norms
+from .noise.base import StepNoise
 from .sampling.base import BatchDraw, Mask, Sampling
 from .steps import clip_rows, factors, standard_normal
 
@@ -45,7 +47,7 @@ class Recipe:
     """Options and fixed inputs of training, none of which depends on the data.
 
     Args:
-        model, sampling, noise_multiplier, clip_norm, clipping, momentum, projection, averaging: as for `DPSGD`.
+        model, sampling, noise_multiplier, noise, clip_norm, clipping, momentum, projection, averaging: as for `DPSGD`.
         rates: learning rate of each step, `(steps,)`.
         initial: flat parameters before the first step; None draws them for every run.
         ignore_blank: whether an example that is all zeros contributes nothing, as under zero_out.
@@ -56,6 +58,7 @@ class Recipe:
     sampling: Sampling
     rates: NDArray[np.float64]
     noise_multiplier: float
+    noise: StepNoise
     clip_norm: float
     clipping: str
     momentum: float
@@ -128,6 +131,7 @@ class Trainer:
         self.first = parameters.copy()
         velocity = np.zeros_like(parameters) if recipe.momentum else None
         total = np.empty_like(parameters)
+        self.correlate = recipe.noise.correlate(len(recipe.rates))
         draws = recipe.sampling.draws(len(self.data), n_runs, inclusion, rng)
         for rate, draw in zip(recipe.rates, islice(draws, len(recipe.rates)), strict=True):
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -164,7 +168,7 @@ class Trainer:
             self.model.loss.derive(activations[-1], batch.targets)
             deltas = backward(self.model, parameters, activations, self.work)
             self.clip(activations, deltas, batch)
-            accumulate(self.model, batch.inputs, activations, deltas, out)
+            accumulate(self.model, batch.inputs, activations, deltas, out, self.work)
         else:
             out[:] = 0.0
         if batch.gradients is not None and self.gradients is not None:
@@ -186,11 +190,12 @@ class Trainer:
                 delta *= scale[:, None, :]
 
     def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
-        """Add fresh noise to the clipped sum of each run."""
+        """Add the noise of the step to the clipped sum of each run."""
         if not self.recipe.noise_multiplier:
             return
         noise = self.work.array("noise", *total.shape)
         standard_normal(noise, rng)
+        self.correlate(noise)
         noise *= self.recipe.noise_multiplier * self.recipe.clip_norm
         total += noise
 
@@ -336,7 +341,7 @@ def claim_of(recipe: Recipe, relation: Relation, *, all_seen: bool) -> Guarantee
             argument="clipping",
         )
     relative = recipe.noise_multiplier / (2.0 if relation is Relation.REPLACE_ONE else 1.0)
-    claim = recipe.sampling.guarantee(relative, steps=len(recipe.rates), relation=relation)
+    claim = recipe.noise.guarantee(recipe.sampling, relative, steps=len(recipe.rates), relation=relation)
     if isinstance(claim, GaussianDP) and claim.exact and not all_seen:
         return replace(claim, exact=False)
     return claim

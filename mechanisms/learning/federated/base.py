@@ -134,9 +134,8 @@ class FederatedLearner(Mechanism):
             for _ in range(self.local_steps if n else 0):
                 activations = forward(self.network, theta, client.inputs, work)
                 self.network.loss.derive(activations[-1], client.targets)
-                accumulate(
-                    self.network, client.inputs, activations, backward(self.network, theta, activations, work), gradient
-                )
+                deltas = backward(self.network, theta, activations, work)
+                accumulate(self.network, client.inputs, activations, deltas, gradient, work)
                 theta -= self.local_rate / n * gradient
             return theta - parameters
 

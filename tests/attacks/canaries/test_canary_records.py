@@ -16,7 +16,7 @@ MAKERS = {"mislabelled": mislabelled, "random": random_records, "out of distribu
 
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("X", [TABLE, IMAGES, TABLE.astype(np.float32)], ids=["table", "images", "float32"])
-def test_canaries_have_the_shape_type_and_labels_of_the_data_and_are_all_different(maker, X):
+def test_canaries_look_like_the_data_and_are_all_different(maker, X):
     canaries = MAKERS[maker](X, LABELS, 50, seed=1)
     assert canaries.records.shape == (50, *X.shape[1:])
     assert canaries.records.dtype == X.dtype

@@ -51,14 +51,14 @@ def test_distance_to_a_ball_is_that_of_its_surface():
     assert found[:100].max() < 0.6
 
 
-def test_wrong_records_are_at_distance_zero_and_a_constant_model_at_the_diameter():
+def test_wrong_records_have_distance_zero_constant_models_the_diameter():
     y = 1 - half_space(POINTS)
     np.testing.assert_array_equal(boundary_distance(half_space, POINTS, y, np.random.default_rng(0)), 0.0)
     constant = boundary_distance(lambda x: np.zeros(len(x), int), POINTS, np.zeros(300, int), np.random.default_rng(0))
     np.testing.assert_allclose(constant, np.linalg.norm(np.ptp(POINTS, axis=0)))
 
 
-def test_robustness_to_noise_is_the_share_of_a_normal_law_on_the_right_side():
+def test_robustness_to_noise_is_the_normal_share_on_the_right_side():
     n, scale = 2_000, 0.7
     found = noise_robustness(half_space, POINTS, half_space(POINTS), np.random.default_rng(5), scale=scale, n_copies=n)
     exact = ndtr(EXACT / scale)

@@ -1,5 +1,7 @@
 """Each membership attack on laws whose answer is known, and against a brute-force twin."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
@@ -340,6 +342,46 @@ def test_quantile_regression_levels_groups_of_different_difficulty(regressor):
     assert near(float(np.mean(scores[~inclusion] > ndtri(0.99))), 0.01, size / 4)
 
 
+@pytest.mark.parametrize("regressor", ["linear", "boosting"])
+def test_without_a_population_it_learns_on_the_scored_records(regressor):
+    """Groups whose signals differ by 4: the AUC is nearly that of two normal laws 1 apart, Phi(1 / sqrt 2)."""
+    rng = np.random.default_rng(31)
+    inclusion, group = rng.random((2, 4_000)) < 0.5, np.arange(4_000) % 2
+    signal = rng.normal(size=inclusion.shape) + 4.0 * group + inclusion
+    shadows = Shadows(inclusion, np.zeros(4_000), {"rescaled-logit": signal}, X=group[:, None].astype(float))
+    error = np.sqrt(1 / 12 * (2 / 4_000))  # of an AUC, at most, over 2 x 2,000 scores on each side
+    levelled = auc(QuantileRegression(regressor=regressor).score(shadows), inclusion)
+    assert abs(levelled - ndtr(1 / np.sqrt(2))) < 5 * error
+    assert auc(signal, inclusion) < levelled - 0.1
+
+
+@pytest.mark.parametrize("regressor", ["linear", "boosting"])
+def test_a_score_above_zero_exceeds_the_quantile(regressor):
+    """Laws that are not normal, of different spread: 5 % of fresh non-members of each group are above the quantile."""
+    rng = np.random.default_rng(32)
+    n, group = 4_000, np.arange(4_000) % 2
+    X = group[:, None].astype(float)
+    laws = [rng.exponential(size=(1, n)) * np.where(group, 5.0, 0.5) for _ in range(2)]
+    nobody = np.zeros((1, n), dtype=bool)
+    population = Shadows(nobody, np.zeros(n), {"loss": laws[0]}, X=X)
+    shadows = Shadows(nobody, np.zeros(n), {"loss": laws[1]}, X=X, population=population)
+    attack = QuantileRegression(regressor=regressor, signal="loss", quantile=0.95, ridge=0.0)
+    for scores in (attack.score(shadows), attack.score(replace(shadows, population=None))):
+        for chosen in (group == 0, group == 1):
+            assert near(float(np.mean(scores[:, chosen] > 0)), 0.05, n / 4)  # a quantile of n / 2, n / 2 scores
+
+
+def test_leave_one_out_is_a_fit_without_the_record():
+    rng = np.random.default_rng(33)
+    rows, values = np.column_stack([np.ones(30), rng.normal(size=(30, 4))]), rng.normal(size=(30, 2))
+    found, _ = QuantileRegression(ridge=0.05)._linear(rows, values, None)
+    penalty = 0.05 * 30 * np.diag([0.0, 1.0, 1.0, 1.0, 1.0])
+    for i in range(30):
+        rest = np.arange(30) != i
+        weights = np.linalg.solve(rows[rest].T @ rows[rest] + penalty, rows[rest].T @ values[rest])
+        np.testing.assert_allclose(found[i], rows[i] @ weights, rtol=1e-9)
+
+
 def test_quantile_regression_learns_the_spread_too():
     rng = np.random.default_rng(30)
     n = 4_000
@@ -403,7 +445,14 @@ def test_records_without_references_are_nan_and_the_others_are_not():
     np.testing.assert_array_equal(np.isnan(scores), np.array(out_references) == 0)
 
 
-@pytest.mark.parametrize("attack", [QuantileRegression(), Exposure()])
-def test_attacks_that_learn_from_a_population_ask_for_one(attack):
+def test_an_attack_that_learns_from_a_population_asks_for_one():
     with pytest.raises(AttackError, match="population"):
-        attack.score(gaussian(4, 10, 0.0, np.random.default_rng(0)))
+        Exposure().score(gaussian(4, 10, 0.0, np.random.default_rng(0)))
+
+
+def test_quantile_regression_asks_for_features_and_enough_records():
+    shadows = gaussian(4, 9, 0.0, np.random.default_rng(0))
+    with pytest.raises(AttackError, match="features"):
+        QuantileRegression(signal="loss").score(shadows)
+    with pytest.raises(AttackError, match="10 records or more, but has 9"):
+        QuantileRegression(signal="loss").score(replace(shadows, X=np.zeros((9, 1))))

@@ -88,6 +88,22 @@ def test_saturated_probabilities_keep_the_attack(margins):
     assert abs(evaluate(exact, ["lira"])["lira"].auc - evaluate(repaired, ["lira"])["lira"].auc) < 0.01
 
 
+def test_infinite_losses_of_labels_with_probability_zero_keep_every_attack(margins):
+    member, margin = margins
+    losses = softplus(margin)
+    losses[losses > np.quantile(losses, 0.98)] = np.inf
+    given = shadows_of(member, losses=losses)
+    assert all(np.isfinite(signal).all() for signal in given.signals.values())
+    assert (
+        abs(
+            evaluate(given, ["lira"])["lira"].auc
+            - evaluate(shadows_of(member, losses=softplus(margin)), "lira")["lira"].auc
+        )
+        < 0.02
+    )
+    assert all(np.isfinite(metrics.auc) for metrics in evaluate(given).attacks)
+
+
 def test_several_queries_of_a_record_are_averaged_and_help(margins):
     member, margin = margins
     noise = np.random.default_rng(3).normal(scale=6.0, size=(*member.shape, 8))
@@ -146,7 +162,8 @@ CLASSES = np.random.default_rng(7).normal(size=(4, 100, 3))
         ({}, "none is given"),
         ({"losses": SOME, "scores": SOME}, "are given"),
         ({"losses": -SOME}, "below 0"),
-        ({"losses": 0.0 * SOME}, "must not all be 0"),
+        ({"losses": 0.0 * SOME}, "neither 0 nor infinite"),
+        ({"losses": np.where(SOME < 0.5, 0.0, np.inf)}, "neither 0 nor infinite"),
         ({"losses": np.where(SOME < 0.1, np.nan, SOME)}, "are NaN"),
         ({"losses": SOME[:3]}, "must have shape"),
         ({"losses": np.where(np.arange(4)[:, None] == 2, 0.5, SOME)}, "model 2"),

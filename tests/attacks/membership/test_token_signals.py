@@ -100,7 +100,7 @@ def test_min_k_of_all_tokens_is_the_loss():
     assert signal_of("min-k", texts, share=1.0) == pytest.approx(signal_of("loss", texts))
 
 
-def test_standardised_tokens_of_the_model_itself_have_mean_0_and_variance_1():
+def test_standardised_tokens_of_the_model_have_mean_0_variance_1():
     law = np.random.default_rng(1).dirichlet(np.ones(7), size=5)
     means, deviations = token_moments(np.log(law))
     z = (np.log(law) - means[:, None]) / deviations[:, None]

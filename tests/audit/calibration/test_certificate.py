@@ -111,6 +111,16 @@ def test_uncorrected_maximum_misses_and_does_not_fail_the_certificate(tiny):
     assert all(cell.kind == UNCORRECTED for cell in caught)
 
 
+def test_bound_on_independent_canaries_has_a_row_where_its_assumption_holds():
+    plan = CertificatePlan("bits", (CertificateSetting(gaussian(1.0), (1e-5,), ((60, 60),), 250),), numbers=250)
+    certificate = certify(plan, our_methods(("one-run-independent", "clopper-pearson")), seed=1)
+    cells = certificate.of("one-run-independent")
+    assert certificate.holds, certificate.failures
+    assert [(cell.confidence, cell.repeats) for cell in cells] == [(0.8, 250), (0.95, 250)]
+    assert cells[0].mean > 1.5 > certificate.of("clopper-pearson")[0].mean
+    assert cells[0].miss_rate > 0.1  # close to its level
+
+
 @pytest.mark.parametrize(
     ("twin", "law", "delta"),
     [(_ForgotTheThresholds(), laplace(1.0), 0.0), (_ForgotDelta(), randomized_response(1.0, 0.1), 0.1)],

@@ -124,14 +124,76 @@ def test_inverted_scores_are_warned_of_and_random_ones_are_not():
     assert tossed().audit(losses_of(coins, 0.0, rng), claim=CLAIM).warnings == ()
 
 
-def test_more_sets_of_scores_than_hypotheses_are_warned_of():
+def test_a_second_set_of_scores_is_warned_of_with_the_confidence_of_both():
     coins, rng = tossed(), np.random.default_rng(4)
     first, second = losses_of(coins, 0.0, rng), losses_of(coins, 0.0, rng)
-    for _ in range(2):  # the same scores again are no new look
-        assert coins.audit(losses=first, claim=CLAIM).warnings == ()
+    for epsilon in (1.0, 2.0, 1.0):  # the same scores again, and nested claims, are no new look
+        assert coins.audit(losses=first, claim=ApproximateDP(epsilon, 1e-5), source="a.csv").warnings == ()
     (warning,) = coins.audit(losses=second, claim=CLAIM).warnings
-    assert "2 different sets of scores" in warning
-    assert coins.audit(losses=second, claim=CLAIM, n_hypotheses=2).warnings == ()
+    assert "a.csv" in warning
+    assert "the 2 looks have 90 % confidence, not 95 %" in warning
+
+
+@pytest.mark.parametrize("other", [{"delta": 1e-3}, {"bound": "one-run"}, {"claim": GaussianDP(1.0), "delta": 1e-5}])
+def test_another_question_to_the_same_scores_is_another_look(other):
+    coins = tossed()
+    losses = losses_of(coins, 0.0, np.random.default_rng(4))
+    assert coins.audit(losses=losses, claim=CLAIM).warnings == ()
+    assert "2 looks" in coins.audit(losses=losses, **({"claim": CLAIM} | other)).warnings[0]
+
+
+def test_planned_looks_share_the_significance_and_one_more_is_warned_of():
+    coins, rng = tossed(), np.random.default_rng(4)
+    for _ in range(2):
+        result = coins.audit(losses=losses_of(coins, 0.0, rng), claim=CLAIM, looks=2)
+        assert (result.warnings, result.confidence) == ((), pytest.approx(0.975))
+    third = coins.audit(losses=losses_of(coins, 0.0, rng), claim=CLAIM, looks=2)
+    assert "the 3 looks have 92.5 % confidence" in third.warnings[0]
+
+
+def test_a_look_that_was_made_at_a_larger_significance_keeps_it():
+    coins, rng = tossed(), np.random.default_rng(4)
+    first, second = losses_of(coins, 0.0, rng), losses_of(coins, 0.0, rng)
+    coins.audit(losses=first, claim=CLAIM)
+    coins.audit(losses=first, claim=CLAIM, looks=2)
+    assert "92.5 %" in coins.audit(losses=second, claim=CLAIM, looks=2).warnings[0]
+
+
+@pytest.mark.parametrize("sealed", ["at the toss", "afterwards"])
+def test_looks_at_coins_in_a_file_are_counted_across_processes(tmp_path, sealed):
+    file = tmp_path / "coins.json"
+    coins = Coins.toss(range(N), seed=0, file=file if sealed == "at the toss" else None)
+    rng = np.random.default_rng(4)
+    first = losses_of(coins, 0.0, rng)
+    assert coins.audit(losses=first, claim=CLAIM, source="a.csv").warnings == ()
+    if sealed == "afterwards":
+        coins.save(file)
+    assert Coins.load(file).audit(losses=first, claim=CLAIM).warnings == ()
+    warnings = Coins.load(file).audit(losses=losses_of(coins, 0.0, rng), claim=CLAIM).warnings
+    assert ["a.csv" in warning for warning in warnings] == [True]
+    file.unlink()
+    other = Coins.toss(range(N), seed=1, file=file)  # looks at other coins do not count
+    assert other.audit(losses=first, claim=CLAIM).warnings == ()
+
+
+@pytest.mark.parametrize("content", [b"", b"{}\n", b"\xff", b'{"coins": 1}', b"[" * 100_000])
+def test_a_damaged_record_of_looks_is_refused(tmp_path, content):
+    coins = Coins.toss(range(N), seed=0, file=tmp_path / "coins.json")
+    (tmp_path / "coins.json.looks").write_bytes(content)
+    losses = losses_of(coins, 0.0, np.random.default_rng(4))
+    if not content:
+        assert coins.audit(losses=losses, claim=CLAIM).warnings == ()
+        return
+    with pytest.raises(ParameterError, match=r"coins\.json\.looks"):
+        coins.audit(losses=losses, claim=CLAIM)
+
+
+def test_a_look_that_cannot_be_recorded_is_warned_of(tmp_path):
+    coins = Coins.toss(range(N), seed=0, file=tmp_path / "coins.json")
+    (tmp_path / "coins.json").unlink()
+    tmp_path.rmdir()
+    (warning,) = coins.audit(losses=losses_of(coins, 0.0, np.random.default_rng(4)), claim=CLAIM).warnings
+    assert "cannot be recorded" in warning
 
 
 def test_a_file_keeps_the_coins_and_shows_a_change(tmp_path):

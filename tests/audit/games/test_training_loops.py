@@ -21,7 +21,7 @@ def verdict_of(loop, claim, run, stream):
 
 
 @pytest.mark.slow
-def test_true_claims_of_training_loops_are_refuted_no_more_often_than_stated(without_power):
+def test_true_claims_of_training_loops_are_rarely_refuted(without_power):
     """Each true claim may be refuted in 5 % of its runs, and all of them in 5 % of 2,000; limits of 1e-6 together."""
     wrong = {name: sum(verdict_of(*case, run, 1) for run in range(RUNS)) for name, case in TRUE.items()}
     assert sum(wrong.values()) <= stats.binom.isf(0.5e-6, RUNS * len(TRUE), 0.05), wrong

@@ -16,7 +16,7 @@ def plain(shown, claimed, largest, precision):
         if high >= largest:
             return None
         low, high, step = high, min(high * step, largest), step * step
-    while high - low > precision * high:
+    while high - low > max(precision * high, 0.01 * (high - claimed)):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if shown(middle) else (middle, high)
     return high

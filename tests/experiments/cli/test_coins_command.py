@@ -56,6 +56,33 @@ def test_ids_come_from_a_column_as_they_are_written(tmp_path, column):
     assert json.loads((tmp_path / "coins.json").read_text())["order"] == IDS
 
 
+def test_a_second_file_of_scores_is_a_second_look_at_the_coins(coins):
+    for name, words in {"a": [], "b": [], "c": ["--looks", 2]}.items():
+        scores = coins.parent / f"{name}.csv"
+        pd.DataFrame({"id": IDS, "loss": np.random.default_rng(ord(name)).random(len(IDS))}).to_csv(scores, index=False)
+        done = dpassay("judge", scores, "--coins", coins, "--epsilon", 2, "--delta", 1e-5, *words)
+        seen = " ".join(done.output.split())
+        assert ("These coins were judged before" in seen) == (name != "a")
+    assert "87.5 % confidence, not 95 %" in seen
+    assert "--looks is for --coins" in " ".join(dpassay("judge", scores, "--epsilon", 2, "--looks", 2).output.split())
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "said"),
+    [(8, "cannot contradict epsilon 8 at delta 1e-05"), (1, "can contradict epsilon 1 at delta 1e-05")],
+)
+def test_what_the_canaries_can_show_is_stated_before_training(tmp_path, epsilon, said):
+    (tmp_path / "ids.txt").write_text("\n".join(IDS))
+    words = ["coins", tmp_path / "ids.txt", "--seed", 0, "--out"]
+    assert dpassay(*words, tmp_path / "without.json").exit_code == 0
+    done = dpassay(*words, tmp_path / "with.json", "--epsilon", epsilon, "--delta", 1e-5)
+    seen = " ".join(done.output.split())
+    assert said in seen
+    assert ("31,6" in seen) == (epsilon == 8)  # enough canaries
+    without, with_ = (json.loads((tmp_path / f"{name}.json").read_text())["included"] for name in ("without", "with"))
+    assert without == with_
+
+
 def test_a_file_of_coins_is_not_overwritten(coins):
     again = dpassay("coins", coins.parent / "ids.txt", "--out", coins)
     assert again.exit_code == 2

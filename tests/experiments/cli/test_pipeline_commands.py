@@ -117,7 +117,7 @@ def test_a_run_writes_the_files_of_build_servers(call):
     assert "| epsilon = 0.5 |" in Path("a.md").read_text()
 
 
-def test_files_of_claims_are_refused_for_membership_attacks_before_they_run(call):
+def test_files_of_claims_are_refused_before_membership_attacks_run(call):
     done = call("run", "membership-table", "--junit", "a.xml")
     assert done.exit_code == 2
     assert "measures membership attacks" in done.stderr
@@ -140,7 +140,7 @@ def test_the_summary_of_a_github_step_is_written_by_itself_and_once(call, monkey
     ]
 
 
-def test_a_summary_that_cannot_be_written_is_reported_and_changes_no_exit_code(call, monkeypatch):
+def test_an_unwritable_summary_is_reported_and_keeps_the_exit_code(call, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "no/such/step.md")
     done = call("check", "noise.py:release", "--epsilon", 1, *PAIR)
     assert done.exit_code == 0

@@ -55,7 +55,7 @@ def test_the_private_model_is_consistent_and_the_exact_one_exposed(folder, name,
     assert "tossed before its run" in " ".join(done.output.split())
 
 
-def test_scores_and_reports_are_written_and_the_same_call_writes_them_again(folder, without_pixels):
+def test_scores_and_reports_are_written_and_replaced(folder, without_pixels):
     words = ["text", folder / "exact.jsonl", "--coins", folder / "coins.json", "--epsilon", 2, "--queries", 10]
     for _ in range(2):
         done = dpassay(*words, "--out", folder / "out", "--signal", "min-k")

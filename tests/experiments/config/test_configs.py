@@ -22,6 +22,7 @@ VIOLATIONS = {
     "census-block",
     "multiplicative-weights",
     "composed",
+    "correlated-noise",
     "plausible-deniability",
     "federated",
     "fine-tuning",
@@ -57,6 +58,20 @@ def test_its_audits_can_run(name):
     config, source = Config.load(name)
     asked = plan_tasks(config, source)
     assert len(asked) == len({question.seed for question in asked}) >= 2
+
+
+def test_matrices_of_the_ladder_have_the_errors_and_the_epsilon_it_states():
+    named = [
+        (name, float(name.rpartition("error ")[2]), task.mechanism)
+        for task in plan_tasks(*Config.load("correlated-noise"))
+        if "error" in (name := task.parameters["case"]["name"])
+    ]
+    assert len(named) == 8
+    for name, stated, mechanism in named:
+        error = mechanism.noise_multiplier * mechanism.step_noise.prefix_error(mechanism.steps)
+        assert error == pytest.approx(stated, abs=0.005), name
+        assert 3.99 < mechanism.guarantee().epsilon(1e-5) <= 4.0, name
+        assert mechanism.guarantee().exact, name
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -157,7 +172,7 @@ def bugs(points):
     refuted = {name for (name,), point in points.items() if point.verdict is Verdict.VIOLATION}
     assert refuted == {name for (name,) in points if name.endswith("/ broken")}
     assert {point.verdict for (name,), point in points.items() if name not in refuted} == {Verdict.CONSISTENT}
-    assert len(points) == 76
+    assert len(points) == 98
 
 
 def dp_sgd_reconstruction(points):
@@ -283,7 +298,17 @@ def top_down(points):
         assert (0.4 if name.startswith("geometric") else 1.5) < point.result.bound.epsilon
 
 
+def correlated_noise(points):
+    """Every ladder case is tight and not refuted; the three miscounted matrices are violations."""
+    for (name,), point in points.items():
+        broken = name.startswith("broken")
+        assert (point.verdict is Verdict.VIOLATION) == broken
+        assert 0.9 * point.result.exact_epsilon < point.result.bound.epsilon <= 1.02 * point.result.exact_epsilon
+    assert sum(name.startswith("broken") for (name,) in points) == 3
+
+
 EXPECTED = {
+    "correlated-noise": correlated_noise,
     "top-down": top_down,
     "pate": pate,
     "synthetic-attacks": synthetic_attacks,

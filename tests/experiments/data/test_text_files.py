@@ -63,7 +63,7 @@ def test_all_fields_are_read(tmp_path):
     assert texts.means[1].tolist() == [-2.0, -1.0]
 
 
-def test_ids_are_line_numbers_and_label_is_member_and_other_fields_are_ignored(tmp_path):
+def test_ids_are_line_numbers_and_other_fields_are_ignored(tmp_path):
     file = written(
         tmp_path,
         {"log_probabilities": [-1], "label": 1, "source": {"x": [1]}},
@@ -130,6 +130,8 @@ def test_a_line_that_does_not_fit_is_refused(changed, message, tmp_path):
         (["{", "}"], "line 1 .* must be one JSON object"),
         ([LINE, '{"id": "b", "id": "c", "log_probabilities": [-1]}'], "line 2 .* has the field 'id' twice"),
         (["[" * 100_000], "line 1 .* must be one JSON object"),
+        (['{"log_probabilities": [-1.0, -2.0'], "line 1 .* no JSON from column 34 on, near"),
+        (["id,loss"], "line 1 .* such as .*log_probabilities.* near 'id,loss'"),
         ([LINE, LINE], "'a' occurs more than once"),
         ([LINE, {"log_probabilities": [-1.0]}], "text in every line or in none, but line 1 has it and line 2 does not"),
         (['{"log_probabilities": [1e999]}'], "must be finite"),

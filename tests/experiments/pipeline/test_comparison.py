@@ -83,7 +83,7 @@ def test_a_violation_that_a_test_expects_is_no_known_one():
 # --- power ------------------------------------------------------------------------------------------------------------
 
 
-def test_power_is_lost_when_the_detectable_excess_grows_beyond_the_allowed_share():
+def test_power_is_lost_when_the_detectable_excess_grows_too_far():
     limit = 1.0 + (1.0 + POWER_LOSS) * 0.2 + 0.01 * 1.2
     assert change(KEPT, with_(KEPT, detectable=limit - 1e-9)) is Change.UNCHANGED
     assert change(KEPT, with_(KEPT, detectable=limit + 1e-9)) is Change.LOST_POWER
@@ -143,7 +143,7 @@ def test_a_negative_loss_is_refused(loss):
 # --- false alarms -----------------------------------------------------------------------------------------------------
 
 
-def test_two_results_of_a_true_claim_fail_no_more_often_than_the_second_is_wrong():
+def test_comparisons_of_a_true_claim_rarely_fail():
     """400 pairs at 95 %: the limit is binomial; a comparison of the bounds themselves would fail in half of them."""
     n, size = 400, 300
     seeds = np.arange(2 * n).reshape(n, 2)
@@ -189,7 +189,7 @@ def test_claims_are_saved_and_read_again_and_damage_is_refused():
             CheckedClaims.from_json(CheckedClaims("x", SESSION, claims).to_json())
 
 
-def test_single_audits_are_matched_whatever_their_names_are_and_tests_are_not():
+def test_single_audits_are_matched_without_names_and_tests_by_name():
     one, other = (CheckedClaims("a", "audit", (with_(KEPT, name=name),)) for name in "ab")
     assert [row.change for row in compare(one, other).claims] == [Change.UNCHANGED]
     sessions = (dataclasses.replace(checked, source=SESSION) for checked in (one, other))

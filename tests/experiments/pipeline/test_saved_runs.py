@@ -40,7 +40,7 @@ def test_time_settings_and_versions_of_two_runs_are_compared(tmp_path):
     assert run_notes(first, first, compare(first.checked, first.checked))[:1] == ["time: 3.0 s -> 3.0 s (1 times)"]
 
 
-def test_results_without_their_run_directory_have_no_time_and_no_configuration(tmp_path):
+def test_results_without_a_run_directory_have_no_time_or_config(tmp_path):
     (tmp_path / "one.json").write_text(laplace_result().to_json())
     (tmp_path / "results.json").write_text(laplace_sweep().to_json())
     for name in ("one.json", "results.json"):

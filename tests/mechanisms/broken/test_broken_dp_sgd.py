@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from dp_accounting import dp_event, rdp
 from scipy import stats
-from tests.mechanisms.sgd_twin import gradient, layers_of
+from tests.mechanisms.sgd_twin import gradient, layers_of, loss
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import choose
@@ -19,6 +19,7 @@ from dpassay.mechanisms.accounting.conversion.calibration import least_noise_mul
 from dpassay.mechanisms.accounting.dp_sgd.deterministic_batches import shuffled_epsilon_at_least
 from dpassay.mechanisms.broken.accounting import midpoint_noise_multiplier, noise_counting_micro_steps
 from dpassay.mechanisms.broken.dp_sgd import (
+    BandedOverlapIgnored,
     BiasWithoutNoise,
     BrokenDPSGD,
     MicroStepsCounted,
@@ -28,10 +29,22 @@ from dpassay.mechanisms.broken.dp_sgd import (
     NoiseOfSumOnMean,
     NoiseReusedInLayers,
     NoiseReusedInSteps,
+    ReplacedCountedAsAdded,
     ShuffledCountedAsPoisson,
+    ToeplitzUsedOnce,
+    TreeDepthIgnored,
     biases,
 )
+from dpassay.mechanisms.broken.dp_sgd_batches import (
+    BatchNormalised,
+    ClippedCountReleased,
+    EmptyBatchSkipped,
+    LossReleased,
+    WeightedCountedAsPoisson,
+    WeightedPoissonSampling,
+)
 from dpassay.mechanisms.broken.dp_sgd_clipping import (
+    BaseNotFrozen,
     ExpectedBatchSizeOfData,
     LayerNotClipped,
     MeanClipped,
@@ -73,6 +86,16 @@ CAUGHT = {
     ExpectedBatchSizeOfData: 500,
     RealisedBatchSize: 2000,
     ShuffledCountedAsPoisson: 4_000,
+    BatchNormalised: 1000,
+    LossReleased: 400,
+    ClippedCountReleased: 400,
+    EmptyBatchSkipped: 1000,
+    WeightedCountedAsPoisson: 4000,
+    ReplacedCountedAsAdded: 4000,
+    BaseNotFrozen: 400,
+    TreeDepthIgnored: 4_000,
+    BandedOverlapIgnored: 4_000,
+    ToeplitzUsedOnce: 8_000,
 }
 """Broken trainer -> runs a side that are enough to catch it."""
 WASTEFUL = (NoiseOfSumOnMean, NoiseOnAverage, MicroStepsCounted)
@@ -87,7 +110,8 @@ SHIFTED = {
     NoiseAfterMomentum: None,
 }
 """Trainers whose noise is right and whose sums move by this many clip norms in place of 1, under add_remove."""
-REVEALING = (NoiseReusedInSteps, NoiseReusedInLayers, NoiseOfFixedSeed, BiasWithoutNoise)
+REVEALING = (NoiseReusedInSteps, NoiseReusedInLayers, NoiseOfFixedSeed, BiasWithoutNoise, BaseNotFrozen)
+REVEALING += (LossReleased, ClippedCountReleased)
 EVERY = (*CAUGHT, *WASTEFUL)
 PERCEPTRON = MultiLayerPerceptron(3, hidden=(4,), n_outputs=2)
 
@@ -301,11 +325,15 @@ def slow_sum(broken, examples, records, kept):
     def clip(g):
         return g * min(1.0, bound / max(np.linalg.norm(g), 1e-300))
 
-    def by_layer(g, last_too):
+    def by_layer(g, *clipped):
         sizes = [weights.size + biases.size for weights, biases in layers_of(model, flat)]
-        first, last = g[: sizes[0]], g[sizes[0] :]
-        return np.concatenate([clip(first), clip(last) if last_too else last])
+        parts = g[: sizes[0]], g[sizes[0] :]
+        return np.concatenate([clip(part) if cut else part for part, cut in zip(parts, clipped, strict=True)])
 
+    if isinstance(broken, BatchNormalised):
+        X, taken = examples[0], kept[: len(examples[1])]
+        scaled = (X - X[taken].mean(axis=0)) / np.sqrt(X[taken].var(axis=0) + 1e-5)
+        raw = [gradient(model, flat, x, y) * k for x, y, k in zip(scaled, examples[1], taken, strict=True)]
     every = [*raw, *given]
     if isinstance(broken, MeanClipped):
         return size * clip(sum(every) / size)
@@ -314,9 +342,11 @@ def slow_sum(broken, examples, records, kept):
         groups = [some[i : i + k] for some in (raw, given) for i in range(0, len(some), k)]
         return k * sum(clip(sum(group) / k) for group in groups)  # divided by the number of microbatches
     if isinstance(broken, PerLayerFullClip):
-        return sum(by_layer(g, True) for g in every)
+        return sum(by_layer(g, True, True) for g in every)
     if isinstance(broken, LayerNotClipped):
-        return sum(by_layer(g, False) for g in every)
+        return sum(by_layer(g, True, False) for g in every)
+    if isinstance(broken, BaseNotFrozen):
+        return sum(by_layer(g, False, True) for g in every)
     if isinstance(broken, RawMeanMixedIn):
         return sum(clip(g) for g in every) + sum(every) / size
     total = sum(clip(g) for g in every)
@@ -325,7 +355,10 @@ def slow_sum(broken, examples, records, kept):
     return total
 
 
-@named([cls for cls in EVERY if cls is not ShuffledCountedAsPoisson])
+ONLY_ACCOUNTING = (ShuffledCountedAsPoisson, ReplacedCountedAsAdded, WeightedCountedAsPoisson)
+
+
+@named([cls for cls in EVERY if cls not in ONLY_ACCOUNTING])
 def test_one_step_on_examples_and_gradient_records_is_that_of_a_slow_twin(broken):
     """Without noise, on records of which some are to be clipped; each run includes others."""
     rng = np.random.default_rng(8)
@@ -349,7 +382,7 @@ def test_one_step_on_examples_and_gradient_records_is_that_of_a_slow_twin(broken
         np.testing.assert_allclose(mechanism.initial - parameters, wanted, rtol=1e-9, atol=1e-12)
 
 
-@named([MeanClipped, MicrobatchMeanClipped, PerLayerFullClip, LayerNotClipped, RawMeanMixedIn])
+@named([MeanClipped, MicrobatchMeanClipped, PerLayerFullClip, LayerNotClipped, RawMeanMixedIn, BaseNotFrozen])
 def test_batches_that_are_gathered_give_the_sums_of_a_slow_twin(broken):
     """Copies of one example: the sum is one of eleven, by the size of the batch."""
     rng = np.random.default_rng(9)
@@ -381,6 +414,105 @@ def test_batches_that_are_gathered_are_divided_by_their_own_size():
     moved = -broken.release(data, 2000, np.random.default_rng(0)).values[:, 0]
     assert set(np.round(moved, 12)) == {0.0, 1.0}
     assert stats.binomtest(int((moved == 0).sum()), 2000, 0.9**20).pvalue > FALSE_ALARM
+
+
+def test_batch_normalisation_takes_the_mean_and_variance_of_the_sampled_examples():
+    """Gathered rows, of which some are padding: every run is the step of a slow twin on the examples that it has."""
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(30, 3)) * [1.0, 10.0, 0.1] + 5.0, rng.integers(0, 2, 30)
+    scheme = PoissonSampling(sampling_probability=0.2, expected_batch_size=3)
+    broken = BatchNormalised(
+        PERCEPTRON, noise_multiplier=0.0, sampling=scheme, learning_rate=1.0, view="final", clip_norm=1.0,
+        initial=rng.normal(size=PERCEPTRON.n_parameters),
+    )  # fmt: skip
+    draws = next(scheme.draws(30, 40, None, np.random.default_rng(2)))
+    after = broken.release((X, y), 40, np.random.default_rng(2)).values
+    for rows, included, parameters in zip(draws.rows, draws.included, after, strict=True):
+        kept = np.isin(np.arange(30), rows[included])
+        if kept.any():
+            wanted = slow_sum(broken, (X, y), (), kept) / broken.batch
+            np.testing.assert_allclose(broken.initial - parameters, wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("records", [1, 4, 25])
+def test_batch_normalisation_moves_every_record_by_one_clip_norm(records):
+    """Clipped gradients of all n + 1 records, where clip_norm is at most 1 / (2 sqrt(n))."""
+    broken = BatchNormalised(records=records)
+    assert broken.exact_guarantee().mu == pytest.approx((records + 1) / broken.noise_multiplier, rel=1e-3)
+    for view in ("noisy_gradients", "final"):
+        assert (replace(broken, view=view).exact_guarantee() is None) == (view == "noisy_gradients")
+    assert replace(broken, steps=2).exact_guarantee() is None
+
+
+def test_released_statistics_are_those_of_a_slow_twin():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(6, 3)), rng.integers(0, 2, 6)
+    data = TrainingData(X, y, 0.9 * rng.normal(size=(4, PERCEPTRON.n_parameters)) / math.sqrt(8))
+    initial = rng.normal(size=PERCEPTRON.n_parameters)
+    options = {"model": PERCEPTRON, "steps": 1, "initial": initial, "clip_norm": 0.8, "relation": "add_remove"}
+    inclusion = rng.random((5, 10)) < 0.6
+    gradients = [*(gradient(PERCEPTRON, initial, *one) for one in zip(X, y, strict=True)), *data.gradients]
+    longer = np.linalg.norm(gradients, axis=1) > 0.8
+    assert 0 < longer.sum() < 10
+    counts = ClippedCountReleased(**options).release_subsets(data, inclusion, rng).values
+    np.testing.assert_array_equal(counts[:, 0, -1], (inclusion & longer).sum(axis=1))
+    losses = [loss(PERCEPTRON, initial, *one) for one in zip(X, y, strict=True)]
+    released = LossReleased(**options).release_subsets(data, inclusion, rng).values
+    np.testing.assert_allclose(released[:, 0, -1], inclusion[:, :6] @ losses / inclusion[:, :6].sum(axis=1))
+
+
+@pytest.mark.parametrize("broken", [LossReleased, ClippedCountReleased])
+@pytest.mark.parametrize("relation", list(Relation))
+def test_released_statistics_differ_under_every_relation(broken, relation):
+    mechanism = broken(relation=relation)
+    mechanism.bind(mechanism.worst_case())
+    assert mechanism.exact_guarantee().delta(50.0) == 1.0
+    assert LossReleased(initial="zeros").exact_guarantee() is None  # ln 2, whatever the example
+
+
+def test_a_skipped_batch_is_one_without_records_and_has_no_noise():
+    scheme = PoissonSampling(sampling_probability=0.1, expected_batch_size=2)
+    for n in (0, 1, 12):
+        data = EmptyBatchSkipped(sampling=scheme)._along([0.0] * n)
+        sums = EmptyBatchSkipped(sampling=scheme).release(data, 2000, np.random.default_rng(1)).values
+        empty = 0.9**n
+        assert stats.binomtest(int((sums == 0.0).sum()), sums.size, empty).pvalue > FALSE_ALARM
+        noise = sums[sums != 0.0] / EmptyBatchSkipped().noise_multiplier
+        assert not len(noise) or stats.kstest(noise, "norm").pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("others", [(), (0.0, 0.0), (1.0, -1.0)])
+def test_the_law_of_skipped_batches_is_normalised(others):
+    """E[q / p] over draws of p is the share of q that p can give; without others the empty side gives nothing else."""
+    broken, size = EmptyBatchSkipped(steps=3), 100_000
+    pair = broken._pair(1.0, *others)
+    for own, other in ((pair.d1, pair.d0), (pair.d0, pair.d1)):
+        outputs = broken.release(own, size, np.random.default_rng(4))
+        ratio = np.exp(broken.output_law().log_density(outputs, other) - broken.output_law().log_density(outputs, own))
+        shared = 0.9**3 if not others and own is pair.d0 else 1.0
+        assert abs(ratio.mean() - shared) <= 5.0 * ratio.std() / math.sqrt(size) + 1e-9
+
+
+def test_weights_set_the_rate_of_each_record():
+    scheme = WeightedPoissonSampling(sampling_probability=0.2, expected_batch_size=1, weights=(3.0, 1.0, 0.0, 0.0))
+    np.testing.assert_allclose(scheme.rates_of_records, [0.6, 0.2, 0.0, 0.0])
+    drawn = next(scheme.draws(4, 20_000, None, np.random.default_rng(0))).included.sum(axis=0)
+    for count, rate in zip(drawn, scheme.rates_of_records, strict=True):
+        assert stats.binomtest(int(count), 20_000, rate).pvalue > FALSE_ALARM
+    equal = WeightedPoissonSampling(sampling_probability=0.05, expected_batch_size=1, weights=(1.0,) * 10)
+    broken = WeightedCountedAsPoisson(sampling=equal)
+    assert broken.exact_guarantee().epsilon(DELTA) == broken.guarantee().epsilon(DELTA)
+
+
+def test_the_law_of_weighted_batches_is_normalised():
+    broken, size = WeightedCountedAsPoisson(steps=3), 100_000
+    norms = [1.0, -0.5, 0.5, *[0.0] * 7]
+    outputs = broken.release(broken._along(norms), size, np.random.default_rng(4))
+    law = broken.output_law()
+    own, other = (law.log_density(outputs, broken._along([first, *norms[1:]])) for first in (1.0, 0.0))
+    ratio = np.exp(other - own)
+    assert ratio.std() > 0.1
+    assert abs(ratio.mean() - 1.0) <= 5.0 * ratio.std() / math.sqrt(size)
 
 
 def test_momentum_before_the_noise_is_the_same_path_without_noise():
@@ -457,7 +589,7 @@ def test_it_is_a_mechanism_like_others(broken):
     assert all(part in broken.__doc__ for part in ("Args:", "Example:"))
 
 
-@named([cls for cls in EVERY if cls not in (ExpectedBatchSizeOfData, RealisedBatchSize)])
+@named([cls for cls in EVERY if cls not in (ExpectedBatchSizeOfData, RealisedBatchSize, BatchNormalised)])
 def test_the_best_attack_is_chosen_where_the_law_is_known(broken):
     mechanism = broken()
     assert choose("auto", Target(mechanism, mechanism.worst_case()))[0] == "likelihood-ratio"
@@ -479,6 +611,10 @@ def test_noise_of_another_scale_is_known_for_poisson_batches_too():
     assert MeanClipped(**options).output_law() is None
 
 
+HALF = {"sampling_probability": 0.5, "batch_size": 1}
+OFTEN = {"sampling_probability": 0.9, "expected_batch_size": 1}
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -490,6 +626,14 @@ def test_noise_of_another_scale_is_known_for_poisson_batches_too():
             lambda: ShuffledCountedAsPoisson(sampling="full-batch", batch_size=1),
             "sampling must be ShuffledEpochs with n_records",
         ),
+        (lambda: BatchNormalised(relation="zero_out"), "Choose 'add_remove'"),
+        (lambda: EmptyBatchSkipped(relation="zero_out"), "no batch differs"),
+        (lambda: ReplacedCountedAsAdded(relation="add_remove"), "the claim is correct"),
+        (lambda: WeightedCountedAsPoisson(relation="add_remove"), "Choose 'zero_out'"),
+        (lambda: WeightedCountedAsPoisson(sampling="poisson", **HALF, relation="zero_out"), "must be WeightedPoisson"),
+        (lambda: WeightedPoissonSampling(**OFTEN, weights=(1.0, -1.0)), "weights must be numbers >= 0"),
+        (lambda: WeightedPoissonSampling(**OFTEN, weights=(5.0, 1.0)), "exceeds 1"),
+        (lambda: WeightedPoissonSampling(**OFTEN, weights=(1.0, 1.0)).check(3), "weights has 2 numbers"),
         (lambda: build("broken-dp-sgd-mean-clipped", noise=1.0), "noise_multiplier"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.broken.noise import LaplaceInverseScale, LaplaceUnitSensitivity
+from dpassay.mechanisms.broken.noise import ClassicGaussian, LaplaceInverseScale, LaplaceUnitSensitivity
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 
@@ -50,9 +50,28 @@ def test_unit_sensitivity_multiplies_epsilon():
 
 
 @pytest.mark.parametrize(
+    ("epsilon", "delta", "true"),
+    [(1.0, 1e-5, 0.751), (8.0, 1e-5, 7.914), (10.0, 1e-5, 10.394), (20.0, 1e-5, 25.443), (50.0, 1e-5, 96.434)],
+)
+def test_classic_noise_has_the_epsilon_of_its_curve(epsilon, delta, true):
+    """With mu = epsilon / sqrt(2 ln(1.25 / delta)), delta(true) by Balle and Wang (2018), theorem 8."""
+    broken, mu = ClassicGaussian(epsilon, delta), epsilon / math.sqrt(2.0 * math.log(1.25 / delta))
+    assert broken.exact_guarantee().epsilon(delta) == pytest.approx(true, abs=1e-3)
+    upper, lower = (stats.norm.logcdf(sign * mu / 2 - true / mu) for sign in (1, -1))
+    assert math.exp(upper) - math.exp(true + lower) == pytest.approx(delta, rel=0.01)
+    twin = broken.twin()
+    assert twin.guarantee() == broken.guarantee()
+    assert twin.exact_guarantee().delta(epsilon) == pytest.approx(delta, rel=1e-6)
+    values = broken.release(3.0, 100_000, np.random.default_rng(2)).values
+    assert stats.kstest(values, stats.norm(loc=3.0, scale=1.0 / mu).cdf).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize(
     ("build", "message"),
     [
         (lambda: LaplaceInverseScale(0.0), "epsilon must be"),
+        (lambda: ClassicGaussian(0.0, 0.1), "epsilon must be"),
+        (lambda: ClassicGaussian(1.0, 0.0), "delta is 0"),
         (lambda: LaplaceUnitSensitivity(math.nan), "epsilon must be"),
         (lambda: LaplaceUnitSensitivity(1.0, sensitivity=-1), "sensitivity must be"),
     ],

@@ -9,6 +9,7 @@ from tests.mechanisms.selection.sparse_vector import sparse_vector_twins as twin
 
 from dpassay.mechanisms import Neighbours, Outputs
 from dpassay.mechanisms.broken.sparse_vector import (
+    BudgetOfThreshold,
     NeverStops,
     NoiseWithoutCount,
     NoQueryNoise,
@@ -23,6 +24,7 @@ QUERIES = np.array([0.0, 2.0, -1.0, 3.0])
 ONE, HALF = np.ones(10), np.r_[2.0 * np.ones(5), np.zeros(5)]
 ANSWERS = {
     "algorithm 4": (NoiseWithoutCount(1.0, 4, stop_after=2, threshold=0.5), (0.5, 4.0, 4.0 / 3.0, 2)),
+    "budget of threshold": (BudgetOfThreshold(1.0, 4, stop_after=2, threshold=0.5), (0.5, 1.0, 4.0 ** (1 / 3), 2)),
     "algorithm 5": (NoQueryNoise(1.0, 4, threshold=0.5), (0.5, 2.0, 0.0, 4)),
     "algorithm 6": (NeverStops(1.0, 4, threshold=0.5), (0.5, 2.0, 2.0, 4)),
 }
@@ -75,6 +77,12 @@ def test_all_wrong_patterns_have_the_known_probabilities():
 def test_noise_without_count_approaches_its_stated_epsilon(stop_after):
     broken = NoiseWithoutCount(0.1, 30 if stop_after < 3 else 16, stop_after=stop_after)
     assert broken.exact_guarantee().epsilon(0.0) == pytest.approx((1 + 6 * stop_after) * 0.1 / 4, rel=0.05)
+
+
+@pytest.mark.parametrize("stop_after", [1, 4])
+def test_budget_of_threshold_approaches_the_sum_of_both_shares(stop_after):
+    broken = BudgetOfThreshold(0.1, 30 if stop_after == 1 else 16, stop_after=stop_after)
+    assert broken.exact_guarantee().epsilon(0.0) == pytest.approx(0.1 * (1 + (2 * stop_after) ** (2 / 3)), rel=0.02)
 
 
 def test_epsilon_grows_with_the_number_of_queries():

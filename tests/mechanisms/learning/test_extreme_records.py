@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from dpassay.mechanisms.broken.federated import NoiseOfMeanOnSum, PerRecordClipping, RealisedClients
+from dpassay.mechanisms.broken.federated import (
+    NoiseOfMeanOnSum,
+    PerRecordClipping,
+    RealisedClients,
+    SensitivityNotOfClip,
+)
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
@@ -69,6 +74,7 @@ ON_CLIENTS = {
     "local-noise-regression": LocalNoiseAveraging(LinearRegression(D), **COMMON),
     "broken-realised-clients": RealisedClients(LogisticRegression(D), **COMMON),
     "broken-per-record-clipping": PerRecordClipping(LogisticRegression(D), **COMMON | {"local_steps": 1}),
+    "broken-sensitivity-not-of-clip": SensitivityNotOfClip(LogisticRegression(D), **COMMON),
     "broken-noise-of-mean": NoiseOfMeanOnSum(LogisticRegression(D), **COMMON),
 }
 

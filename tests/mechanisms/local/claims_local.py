@@ -10,15 +10,20 @@ from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import case
 
 from dpassay.mechanisms.broken import BiasedCoinResponse
-from dpassay.mechanisms.broken.local import RangeAssumed
+from dpassay.mechanisms.broken.local import RangeAssumed, TiesInBothSets
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.local import (
     RAPPOR,
+    CountMeanSketch,
+    DuchiVector,
     HadamardResponse,
+    Hybrid,
     KAryRandomizedResponse,
     LocalHashing,
     OneTimeRAPPOR,
+    Piecewise,
     RandomizedResponse,
+    SampledAttributes,
     SubsetSelection,
     UnaryEncoding,
 )
@@ -69,6 +74,16 @@ def local_hashing():
         response = responses(g, epsilon)
         channel = [np.ravel(response[hashed[v]]) / prime**2 for v in range(k)]
         yield from local(LocalHashing(epsilon, k, n_buckets=g, prime=prime), np.array(channel))
+
+
+def count_mean_sketch():
+    """All functions v -> (a v + b mod prime) mod g, and all vectors of g bits, one of which is set."""
+    for epsilon, k, prime, g in ((0.3, 3, 3, 2), (1.0, 3, 5, 3), (3.0, 2, 5, 4)):
+        half = expit(epsilon / 2)
+        bits = flipped_bits(np.eye(g), half, 1 - half)
+        hashed = np.array([[[(a * v + b) % prime % g for b in range(prime)] for a in range(prime)] for v in range(k)])
+        channel = [np.ravel(bits[hashed[v]]) / prime**2 for v in range(k)]
+        yield from local(CountMeanSketch(epsilon, k, n_buckets=g, prime=prime), np.array(channel))
 
 
 def subset_selection():
@@ -147,7 +162,103 @@ def one_bit_means(make, limit):
                 yield case(mechanism, Neighbours([a, b], [b, b], "replace_one"), *both)
 
 
+def pieces(epsilon, x, cuts):
+    """Masses between cuts that hold the ends of the interval of x (Wang et al. 2019, equations 4 and 5)."""
+    h = math.exp(epsilon / 2)
+    c = (h + 1) / (h - 1)
+    low = (c + 1) / 2 * x - (c - 1) / 2
+    middle = 0.5 * (cuts[1:] + cuts[:-1])
+    near = (low < middle) & (middle < low + c - 1)
+    return np.diff(cuts) * (h * h - h) / (2 * h + 2) * np.where(near, 1.0, 1.0 / h**2)
+
+
+def number_laws(kind, epsilon, *numbers):
+    """The laws of messages for some numbers, cut at the ends of all intervals; last, the two messages of Duchi."""
+    h = math.exp(epsilon / 2)
+    c, high = (h + 1) / (h - 1), (h * h + 1) / (h * h - 1)
+    ends = [(c + 1) / 2 * x + side * (c - 1) / 2 for x in numbers for side in (-1, 1)]
+    cuts = np.unique(np.append(ends, [-c, c]))
+    share = {"duchi": 0.0, "piecewise": 1.0, "hybrid": 1.0 - 1.0 / h if epsilon > 0.61 else 0.0}[kind]
+    for x in numbers:
+        two = np.array([0.5 - x / (2 * high), 0.5 + x / (2 * high)])
+        yield np.concatenate([share * pieces(epsilon, x, cuts), (1 - share) * two])
+
+
+def numbers(make, kind):
+    for epsilon in (0.3, 1.0, 4.0):
+        mechanism = make(epsilon)
+        for a, b in product((-1.0, -0.4, 0.0, 0.1, 1.0), repeat=2):
+            if a != b:
+                two = list(number_laws(kind, epsilon, a, b))
+                yield case(mechanism, Neighbours(a, b, "replace_one"), *two, worst=(a, b) == (-1.0, 1.0))
+                both = [laws.joint(law, two[1]) for law in two]
+                yield case(mechanism, Neighbours([a, b], [b, b], "replace_one"), *both)
+
+
+def sampled_attributes():
+    """Each set of sampled numbers is equally likely, and visible."""
+    for kind, epsilon, d, k in (
+        ("hybrid", 1.5, 2, 1),
+        ("piecewise", 1.6, 3, 2),
+        ("duchi", 2.0, 3, 2),
+        ("hybrid", 2.0, 2, 2),
+    ):
+        mechanism = SampledAttributes(epsilon, d, kind=kind, n_sampled=k)
+        ones = np.ones(d)
+        for a, b in (
+            (-ones, ones),
+            (ones, -ones),
+            (-ones, 0.5 * ones),
+            (np.linspace(-1, 1, d), np.linspace(0.9, -1, d)),
+        ):
+            each = [list(number_laws(kind, epsilon / k, *two)) for two in zip(a, b, strict=True)]
+            sets = list(combinations(range(d), k))
+            two = [np.concatenate([laws.joint(*(each[j][side] for j in one)) for one in sets]) for side in (0, 1)]
+            pair = Neighbours(a, b, "replace_one")
+            yield case(
+                mechanism, pair, *(law / len(sets) for law in two), worst=bool((a == -ones).all() and (b == ones).all())
+            )
+
+
+def duchi_vector():
+    """All vectors v, and all messages: e^epsilon times likelier where the inner product with v is not negative."""
+    for d, epsilon in ((1, 1.0), (2, 0.5), (3, 1.0), (4, 2.0)):
+        signs = np.array(list(product((-1, 1), repeat=d)))
+        weights = np.where(signs @ signs.T >= 0, math.exp(epsilon), 1.0)
+        channel = weights / weights.sum(axis=1, keepdims=True)
+        ones, mechanism = np.ones(d), DuchiVector(epsilon, d)
+        for a, b in (
+            (-ones, ones),
+            (ones, -ones),
+            (-ones, 0.5 * ones),
+            (np.linspace(-1, 0, d), np.linspace(0.9, -1, d)),
+        ):
+            two = [np.prod((1 + signs * x) / 2, axis=1) @ channel for x in (a, b)]
+            worst = bool((a == -ones).all() and (b == ones).all())
+            yield case(mechanism, Neighbours(a, b, "replace_one"), *two, worst=worst)
+
+
+def ties_in_both_sets():
+    """Uniform in one of two sets of vectors of signs, which overlap if d is even."""
+    for d, epsilon in ((2, 0.5), (3, 1.0), (4, 2.0)):
+        signs = np.array(list(product((-1, 1), repeat=d)))
+        products = signs @ signs.T
+        above, below = (side / side.sum(axis=1, keepdims=True) for side in (products >= 0, products <= 0))
+        channel = expit(epsilon) * above + expit(-epsilon) * below
+        ones, mechanism = np.ones(d), TiesInBothSets(epsilon, d)
+        for b in (np.append(-1.0, ones[1:]), -ones, 0.5 * ones):
+            two = [np.prod((1 + signs * x) / 2, axis=1) @ channel for x in (ones, b)]
+            worst = bool(b[0] == -1.0 and (b[1:] == 1.0).all())
+            yield case(mechanism, Neighbours(ones, b, "replace_one"), *two, worst=worst, beyond=not worst)
+
+
 CLAIMS = {
+    "broken-duchi-vector-ties": ties_in_both_sets,
+    "duchi-vector": duchi_vector,
+    "count-mean-sketch": count_mean_sketch,
+    "piecewise": lambda: numbers(Piecewise, "piecewise"),
+    "hybrid-mean": lambda: numbers(Hybrid, "hybrid"),
+    "sampled-attributes": sampled_attributes,
     "duchi": lambda: one_bit_means(Duchi, 1.0),
     "broken-duchi-range-assumed": lambda: one_bit_means(RangeAssumed, 1.5),
     "randomized-response": randomized_response,

@@ -11,6 +11,7 @@ from scipy import stats
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.local import (
+    CountMeanSketch,
     HadamardResponse,
     KAryRandomizedResponse,
     LocalHashing,
@@ -23,6 +24,8 @@ SMALL = [
     KAryRandomizedResponse(1.0, 4),
     UnaryEncoding(0.8, 4),
     UnaryEncoding(1.5, 3, kind="symmetric"),
+    CountMeanSketch(1.0, 4, prime=5, n_buckets=3),
+    CountMeanSketch(2.0, 5, prime=7, n_buckets=5),
     LocalHashing(1.0, 4, prime=7),
     LocalHashing(2.0, 5, prime=5, n_buckets=2),
     LocalHashing(0.5, 3, prime=5, n_buckets=5),
@@ -101,6 +104,22 @@ def test_variances_for_rare_values_are_the_published_ones(epsilon):
     assert with_whole_buckets.frequency_variance(0.0, 1) == pytest.approx(4 * 3 / (3 - 1) ** 2, rel=1e-6)
 
 
+def test_the_estimate_of_a_count_mean_sketch_is_the_published_one():
+    """Apple (2017), algorithms 4 and 5: c = (e^(eps/2) + 1) / (e^(eps/2) - 1), bits of -1 and 1, m = prime buckets.
+
+    For a value without users, v = -1 or 1 has the mean (2 / m - 1) / c, and the estimate m / (m - 1) times c v / 2.
+    """
+    mechanism, c = CountMeanSketch(2.0, 3, prime=7, n_buckets=7), (math.e + 1) / (math.e - 1)
+    sent = mechanism.release(np.array([0, 0, 1, 2] * 5), 1, np.random.default_rng(0)).values[0]
+    unbiased = 0.5 * c * (2.0 * sent[:, 2:] - 1.0) + 0.5
+    for value, estimate in enumerate(mechanism.estimate_frequencies(sent)):
+        buckets = (sent[:, 0] * value + sent[:, 1]) % 7
+        mean = unbiased[np.arange(20), buckets].mean()
+        assert estimate == pytest.approx(7 / 6 * (mean - 1 / 7), rel=1e-12)
+    rare = (7 / 6) ** 2 * (c**2 - (1 - 2 / 7) ** 2) / 4
+    assert mechanism.frequency_variance(0.0, 1) == pytest.approx(rare, rel=1e-12)
+
+
 def test_no_other_number_of_buckets_has_less_variance_than_the_default():
     for epsilon in (0.5, 1.0, 2.0, 3.0):
         best = LocalHashing(epsilon, 10).frequency_variance(0.0, 1)
@@ -129,7 +148,15 @@ def test_values_collide_as_often_as_stated():
     assert LocalHashing(1.0, 2, n_buckets=3).collision == pytest.approx(1 / 3, abs=1e-15)
 
 
-@pytest.mark.parametrize("mechanism", [LocalHashing(1.0, 10**6), HadamardResponse(1.0, 900), SubsetSelection(1.0, 40)])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        LocalHashing(1.0, 10**6),
+        CountMeanSketch(1.0, 10**6, n_buckets=8),
+        HadamardResponse(1.0, 900),
+        SubsetSelection(1.0, 40),
+    ],
+)
 def test_many_values_are_distinguished_too(mechanism):
     value = mechanism.k - 1
     sent = mechanism.release(value, 20_000, np.random.default_rng(3))
@@ -143,6 +170,7 @@ def test_many_values_are_distinguished_too(mechanism):
     ("mechanism", "messages"),
     [
         (LocalHashing(1.0, 3, prime=5), [[5, 0, 0], [0, -1, 0], [0, 0, 4], [1, 2, 3]]),
+        (CountMeanSketch(1.0, 3, prime=5, n_buckets=2), [[5, 0, 0, 0], [0, -1, 0, 1], [0, 0, 2, 0], [4, 4, 1, 1]]),
         (SubsetSelection(1.0, 4, subset_size=2), [[1, 1, 1, 0], [2, 0, 0, 0], [0, 0, 0, 0], [0, 1, 1, 0]]),
         (HadamardResponse(1.0, 3), [-1, 4, 100, 3]),
         (UnaryEncoding(1.0, 2), [[2, 0], [-1, 0], [3, 3], [1, 1]]),

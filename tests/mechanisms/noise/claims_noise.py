@@ -11,6 +11,7 @@ from tests.mechanisms.claims import CUT, FINE, RELATIONS, case
 
 from dpassay.mechanisms.broken import LaplaceInverseScale, LaplaceUnitSensitivity
 from dpassay.mechanisms.broken.floats import FloatGaussian, FloatLaplace, LoopCountReleased, RoundedSum
+from dpassay.mechanisms.broken.noise import ClassicGaussian
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.noise.counters import GaussianCounters
 from dpassay.mechanisms.noise.discrete_gaussian import DiscreteGaussian
@@ -227,7 +228,17 @@ def broken_laplace_sensitivity():
     )
 
 
+def broken_classic_gaussian():
+    for epsilon, delta in ((7.0, 0.1), (4.0, 0.01), (0.9, 1e-4)):
+        scale = math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
+        yield from additive(
+            lambda epsilon=epsilon, delta=delta, **kw: ClassicGaussian(epsilon, delta, **kw),
+            lambda m, a, e=laws.EDGES, scale=scale: laws.normal(a / (m.sensitivity * scale), 1.0, e),
+        )
+
+
 CLAIMS = {
+    "broken-classic-gaussian": broken_classic_gaussian,
     "laplace": laplace,
     "gaussian": gaussian,
     "geometric": geometric,

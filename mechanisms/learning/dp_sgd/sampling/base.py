@@ -20,6 +20,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ....accounting.dp_sgd.correlated_noise import Participation, correlated_gaussian
 from ....core.constraints import Options
 from ....core.errors import AccountingError, ParameterError
 from ....core.guarantee import Guarantee
@@ -100,6 +101,10 @@ class Sampling(Options):
         """Number of records of the larger side of the worst-case pair; 1 if other records change nothing."""
         return 1
 
+    def worst_case_place(self, strategy: NDArray[np.float64]) -> int:
+        """Return the index of the differing record of the worst-case pair for correlated noise of that strategy."""
+        return 0
+
     # --- the guarantee ------------------------------------------------------------------------------------------------
 
     @classmethod
@@ -119,6 +124,35 @@ class Sampling(Options):
             AccountingError: no known theorem covers the relation, or the scheme.
         """
         raise AccountingError(f"no guarantee is known for {cls.__name__}. Give a claim to audit against.")
+
+    @classmethod
+    def participation(cls, *, relation: Relation, **rates: float) -> Participation:
+        """Return the sets of steps in which one record may take part, for noise that is correlated between steps.
+
+        Raises:
+            AccountingError: the batches of the two sides differ by more than the record.
+        """
+        raise AccountingError(
+            f"no guarantee is known for correlated noise with the batches of {cls.__name__}. Use noise='independent', "
+            "or give a claim to audit against.",
+            argument="noise",
+        )
+
+    @classmethod
+    def account_correlated(
+        cls, strategy: NDArray[np.float64], noise_multiplier: float, *, relation: Relation, **rates: float
+    ) -> Guarantee:
+        """Return the guarantee of noisy sums G + C^-1 Z, all of which are released; without amplification by default.
+
+        Args:
+            strategy: C, lower triangular, with more than one band, `(steps, steps)`.
+            noise_multiplier, relation, rates: as for `account`.
+
+        Raises:
+            AccountingError: no known theorem covers the relation, or the scheme.
+        """
+        participation = cls.participation(relation=relation, **rates)
+        return correlated_gaussian(strategy, participation, noise_multiplier, relation=relation, exact=cls.same_batches)
 
     def own_rates(self) -> dict[str, float]:
         """Return the `rates` of this instance; raise `AccountingError` if a public number that they need is missing."""
@@ -143,6 +177,10 @@ class Sampling(Options):
             ParameterError: records, or a scheme, for which the density is not known.
         """
         raise ParameterError(f"no density is known for the batches of {type(self).__name__}. Choose another attack.")
+
+    def centres(self, shifts: Floats, steps: int) -> Floats:
+        """Return the sum of the contributions of the batch of each step, `(steps, m)`, where `same_batches`."""
+        raise ParameterError(f"the batches of {type(self).__name__} differ from run to run. Choose another attack.")
 
 
 def gaussian_exponent(values: Floats, centre: Floats) -> Floats:

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ....accounting import GaussianDP
+from ....accounting.dp_sgd.correlated_noise import AnyOrder, FixedOrder, Participation
 from ....accounting.dp_sgd.deterministic_batches import deterministic_batches
 from ....core.relation import Relation
 from ....core.validation import whole
@@ -40,6 +42,12 @@ class EpochSampling(BatchSampling):
         whole(1, batches_per_epoch=rates["batches_per_epoch"])
         epochs = -(-steps // int(rates["batches_per_epoch"]))
         return deterministic_batches(noise_multiplier, epochs=epochs, order=cls.order, relation=relation)
+
+    @classmethod
+    def participation(cls, *, relation: Relation, **rates: float) -> Participation:
+        cls.account(1.0, steps=1, relation=relation, accounting="gaussian", **rates)  # refuses the same relations
+        batches = int(rates["batches_per_epoch"])
+        return FixedOrder(batches) if cls.same_batches else AnyOrder(batches)
 
     def own_rates(self) -> dict[str, float]:
         return {"batches_per_epoch": -(-self.known_records() // self.batch_size)}
@@ -87,10 +95,17 @@ class CyclicBatches(EpochSampling):
     ordered: ClassVar[bool] = True
     same_batches: ClassVar[bool] = True
 
+    def worst_case_place(self, strategy: NDArray[np.float64]) -> int:
+        batches = self.own_rates()["batches_per_epoch"]
+        return FixedOrder(int(batches)).first_step(strategy) * self.batch_size
+
+    def centres(self, shifts: Floats, steps: int) -> Floats:
+        sums = np.add.reduceat(shifts, np.arange(0, len(shifts), self.batch_size), axis=0)
+        return np.asarray(sums[np.arange(steps) % len(sums)])
+
     def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
         """Return the log density of noisy sums, `(n_runs,)`, where every batch is known."""
-        sums = np.add.reduceat(shifts, np.arange(0, len(shifts), self.batch_size), axis=0)
-        return np.asarray(gaussian_exponent(values, sums[np.arange(values.shape[1]) % len(sums)]).sum(axis=1))
+        return np.asarray(gaussian_exponent(values, self.centres(shifts, values.shape[1])).sum(axis=1))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ....accounting import RenyiDP
+from ....accounting.dp_sgd.correlated_noise import MinSeparation
 from ....accounting.dp_sgd.fixed_size import fixed_size_gaussian
 from ....core.constraints import PositiveInt
 from ....core.errors import AccountingError, ParameterError, plural
@@ -151,6 +152,12 @@ class FixedSizeSampling(BatchSampling):
     ) -> RenyiDP:
         """Return the Renyi bound for samples of fixed size, which is not the bound for Poisson sampling."""
         return fixed_size_gaussian(noise_multiplier, steps=steps, relation=relation, **rates)
+
+    @classmethod
+    def participation(cls, *, relation: Relation, **rates: float) -> MinSeparation:
+        """Return any steps: no amplification by sampling is claimed with correlated noise."""
+        cls.account(1.0, steps=1, relation=relation, accounting="renyi", **rates)  # refuses the same relations
+        return MinSeparation(1)
 
     def own_rates(self) -> dict[str, float]:
         return {"sampling_probability": self.batch_size / self.known_records()}

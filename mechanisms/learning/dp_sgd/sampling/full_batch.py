@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ....accounting import GaussianDP
+from ....accounting.dp_sgd.correlated_noise import FixedOrder
 from ....core.constraints import Positive
 from ....core.relation import Relation
 from ...base import Floats
@@ -57,5 +58,12 @@ class FullBatch(Sampling):
         """Return `GaussianDP(sqrt(steps) / noise_multiplier)`, which is exact."""
         return GaussianDP(math.sqrt(steps) / noise_multiplier, relation)
 
+    @classmethod
+    def participation(cls, *, relation: Relation, **rates: float) -> FixedOrder:
+        return FixedOrder()
+
+    def centres(self, shifts: Floats, steps: int) -> Floats:
+        return np.broadcast_to(shifts.sum(axis=0), (steps, shifts.shape[1]))
+
     def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
-        return np.asarray(gaussian_exponent(values, shifts.sum(axis=0)).sum(axis=1))
+        return np.asarray(gaussian_exponent(values, self.centres(shifts, values.shape[1])).sum(axis=1))

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ....accounting import PrivacyLossDP, RenyiDP
+from ....accounting.dp_sgd.correlated_noise import MinSeparation, Participation
 from ....accounting.kinds.renyi import MomentsDP
 from ....core.constraints import Positive, PositiveProbability
 from ....core.errors import ParameterError, plural
@@ -91,6 +92,15 @@ class PoissonSampling(Sampling):
         """Return the composition of the Gaussian on a Poisson sample, by privacy-loss distribution or Renyi moments."""
         return ACCOUNTANTS[accounting](noise_multiplier, steps=steps, relation=relation, **rates)
 
+    @classmethod
+    def participation(cls, *, relation: Relation, **rates: float) -> Participation:
+        """Return any steps: no amplification by sampling is claimed with correlated noise.
+
+        Raises:
+            AccountingError: a subclass, in which other records may change with the batches: it states its own.
+        """
+        return MinSeparation(1) if cls is PoissonSampling else super().participation(relation=relation, **rates)
+
     def own_rates(self) -> dict[str, float]:
         return {"sampling_probability": self.sampling_probability}
 
@@ -105,19 +115,33 @@ class PoissonSampling(Sampling):
         rate = self.sampling_probability
         if rate == 1.0:
             return FullBatch().log_likelihood(values, shifts)
-        shifts = shifts[np.any(shifts != 0.0, axis=1)]
-        if 2 ** len(shifts) > MOST_SUBSETS:
-            raise ParameterError(
-                f"{plural(len(shifts), 'gradient record')} are observed: a Poisson sample of them has too many "
-                f"possible sums for a density. Use at most {int(math.log2(MOST_SUBSETS))}, or another attack."
-            )
-        subsets = (np.arange(2 ** len(shifts))[:, None] >> np.arange(len(shifts))) & 1
-        sizes = subsets.sum(axis=1)
-        weights = sizes * math.log(rate) + (len(shifts) - sizes) * math.log1p(-rate)
-        terms = (
-            weight + gaussian_exponent(values, subset @ shifts) for weight, subset in zip(weights, subsets, strict=True)
+        return np.asarray(sampled_sums_log_likelihood(values, shifts, np.full(len(shifts), rate)).sum(axis=1))
+
+
+def sampled_sums_log_likelihood(values: Floats, shifts: Floats, rates: Floats) -> Floats:
+    """Return the log density of each step, `(n_runs, steps)`: a mixture over the subsets of the contributing records.
+
+    Args:
+        values, shifts: as for `Sampling.log_likelihood`.
+        rates: probability of each record, `(n_records,)`, in [0, 1).
+
+    Raises:
+        ParameterError: more than 10 records contribute.
+    """
+    contributes = np.any(shifts != 0.0, axis=1)
+    shifts, rates = shifts[contributes], rates[contributes]
+    if 2 ** len(shifts) > MOST_SUBSETS:
+        raise ParameterError(
+            f"{plural(len(shifts), 'gradient record')} are observed: a Poisson sample of them has too many "
+            f"possible sums for a density. Use at most {int(math.log2(MOST_SUBSETS))}, or another attack."
         )
-        return np.asarray(reduce(np.logaddexp, terms).sum(axis=1))
+    subsets = (np.arange(2 ** len(shifts))[:, None] >> np.arange(len(shifts))) & 1
+    with np.errstate(divide="ignore"):  # a record of rate 0 is never sampled
+        weights = np.where(subsets == 1, np.log(rates), np.log1p(-rates)).sum(axis=1)
+    terms = (
+        weight + gaussian_exponent(values, subset @ shifts) for weight, subset in zip(weights, subsets, strict=True)
+    )
+    return np.asarray(reduce(np.logaddexp, terms))
 
 
 def successes(n: int, rate: float, rng: np.random.Generator) -> Rows:

@@ -27,12 +27,19 @@ from dpassay.audit.bounds.base import LowerBound
 from dpassay.audit.bounds.bits import one_run_fdp
 from dpassay.audit.bounds.bits.guessing import Guessing
 from dpassay.audit.bounds.bits.one_run import OneRun
-from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP, curve_p_value, least_theta, refuted
+from dpassay.audit.bounds.bits.one_run_fdp import (
+    OneRunFDP,
+    critical_count,
+    curve_p_value,
+    largest_theta,
+    least_theta,
+    refuted,
+)
 from dpassay.audit.bounds.families import epsilon_of, family_of
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP
+from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
 from dpassay.mechanisms.core.errors import AccountingError, ParameterError
 
 GAUSSIAN = family_of(GaussianDP(1.0))
@@ -126,6 +133,25 @@ def test_recursion_agrees_with_the_sum_of_masses_that_it_stands_for():
     assert law.sum() == pytest.approx(1.0, abs=1e-6)
 
 
+@pytest.mark.parametrize("claim", [GaussianDP(1.0), PrivacyLossDP.laplace(0.5, steps=3)], ids=str)
+def test_critical_count_is_the_first_count_that_refutes_the_curve(claim):
+    needed = one_run_fdp._needed(claim)
+    for m, r in ((100, 10), (60, 60)):
+        refuting = [v for v in range(r + 1) if refuted(needed, m, r, v, 0.05)]
+        assert refuting == list(range(critical_count(needed, m, r, 0.05), r + 1))
+
+
+def test_curve_of_privacy_losses_is_the_same_for_one_number_as_for_many():
+    claim = PrivacyLossDP.gaussian(1.0, sampling_probability=0.1, steps=20)
+    x = np.concatenate([[1e-300, 1e-12, 1e-6], np.linspace(0.01, 0.999, 60)])
+    needed = one_run_fdp._needed(claim)
+    assert [needed(each) for each in x] == pytest.approx(claim.tradeoff(1.0 - x), rel=1e-9, abs=1e-12)
+    # every line of the profile lies below
+    epsilons = np.linspace(0.0, 8.0, 400)
+    lines = 1.0 - np.asarray(claim.delta(epsilons)) - np.exp(epsilons) * (1.0 - x[:, None])
+    assert (np.array([needed(each) for each in x]) >= lines.max(axis=1) - 1e-9).all()
+
+
 @settings(max_examples=30)
 @given(r=st.integers(2, 200), share=st.floats(0.55, 1.0), epsilon=st.floats(0.1, 3.0))
 def test_p_value_under_a_pure_curve_is_above_the_binomial_tail(r, share, epsilon):
@@ -174,6 +200,15 @@ def test_parameter_grows_with_right_guesses(m, r, v):
     less, more = (least_theta(GAUSSIAN, m, r, one, significance=0.05) for one in (v, v + 1))
     assert less <= more * (1 + 1e-8)
     assert v > r / 2 or less == 0.0
+
+
+def test_largest_parameter_of_several_counts_is_that_of_the_best():
+    counts = [(1000, 500, 330), (1000, 125, 100), (1000, 31, 26), (1000, 100, 40)]
+    each = [least_theta(GAUSSIAN, *count, significance=0.02) for count in counts]
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2]):
+        theta, index = largest_theta(GAUSSIAN, [counts[i] for i in order], significance=0.02)
+        assert (theta, order[index]) == (max(each), int(np.argmax(each)))
+    assert largest_theta(GAUSSIAN, counts[3:], significance=0.02) == (0.0, 0)
 
 
 def test_family_is_that_of_the_claim_and_no_other():

@@ -33,7 +33,7 @@ def violations(epsilon, claimed, *, n_runs, n_texts=300):
 
 
 @pytest.mark.slow
-def test_a_true_claim_is_contradicted_no_more_often_than_the_confidence_allows(without_power):
+def test_true_claims_are_contradicted_no_more_often_than_stated(without_power):
     assert violations(1.0, 1.0, n_runs=300) <= stats.binom.isf(1e-6, 300, 0.2)
 
 
@@ -61,7 +61,7 @@ def test_the_membership_is_that_of_the_coins(without_power):
         assert part in result.summary()
 
 
-def test_the_reference_is_audited_where_there_is_one_and_a_named_signal_instead(without_power):
+def test_the_reference_or_a_named_signal_is_audited(without_power):
     coins, texts = memorised(reference_log_probabilities=[[-1.0 - i / 400] for i in range(400)])
     audited = {
         name: evaluate_texts(texts, coins=coins, claim=PureDP(2.0), delta=0.0, signal=name).audit

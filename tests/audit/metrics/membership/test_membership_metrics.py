@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from dpassay.attacks.membership import Shadows, draw_inclusion
+from dpassay.attacks.membership.comparisons import DifficultyCalibration
 from dpassay.attacks.membership.likelihood_ratios import LiRA
 from dpassay.attacks.membership.synthetic_data import GroundhogMembership
 from dpassay.attacks.membership.thresholds import Entropy, LossThreshold
@@ -462,7 +463,7 @@ def test_rules_learned_for_each_record_keep_the_level():
 
 
 @pytest.mark.parametrize("attack", ["lira", "calibration", "attack-r"])
-def test_single_records_are_not_tested_without_complements(attack):
+def test_comparisons_within_records_are_unknown_without_complements(attack):
     """The references of a target lack its own value on its own side only: equal signals become unequal by its bit."""
     missed, repeats = 0, 30
     for seed in range(repeats):
@@ -471,12 +472,60 @@ def test_single_records_are_not_tested_without_complements(attack):
         metrics = result.attacks[0]
         missed += not metrics.auc_lower <= 0.5 <= metrics.auc_upper
         assert (metrics.groups[0].lower, metrics.groups[0].upper) == (metrics.auc_lower, metrics.auc_upper)
-        assert metrics.records is None
-        assert "single records are not tested" in result.summary()
     assert missed <= stats.binom.isf(1e-6, repeats, 0.2)
     one = evaluate(shadows_with_ties(100, 1, np.random.default_rng(0), paired=False), [attack], features=False)
     assert (one.attacks[0].auc_lower, one.attacks[0].auc_upper) == (0.0, 1.0)
-    assert evaluate(shadows, ["loss"], features=False).attacks[0].records is not None
+
+
+@pytest.mark.parametrize("attack", ["lira", "calibration", "attack-r", pytest.param("bavaria", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("make", [shadows_of, shadows_with_ties])
+def test_records_without_complements_that_do_not_leak_rarely_have_small_p_values(attack, make):
+    """With half of the models as references; with shared ones, records with ties had p-values near 0."""
+    n_records = 1_500
+    shadows = make(128, n_records, np.random.default_rng(8), paired=False)
+    table = evaluate(shadows, [attack], features=False).attacks[0].records
+    for level in (0.2, 0.01):
+        assert np.count_nonzero(table.p_value <= level) <= stats.binom.isf(1e-6, n_records, level)
+    assert table.n_references == 64
+
+
+def test_scores_that_share_references_would_have_small_p_values():
+    shadows = shadows_with_ties(128, 1_500, np.random.default_rng(8), paired=False)
+    scores = DifficultyCalibration().score(shadows)
+    table = record_table(scores, shadows.inclusion, threshold=0.0, fpr=0.01, confidence=0.9)
+    assert np.count_nonzero(table.p_value <= 0.01) > stats.binom.isf(1e-6, 1_500, 0.01)
+
+
+def test_intervals_of_single_records_without_complements_cover_their_rates():
+    """Members N(2, 1), others N(0, 1): the rate of a record, given its references, is known."""
+    rng, confidence = np.random.default_rng(14), 0.8
+    inclusion = rng.random((80, 2_000)) < 0.5
+    signal = rng.normal(size=inclusion.shape) + 2.0 * inclusion
+    shadows = Shadows(inclusion, np.zeros(2_000), {"loss": signal}, fair=True)
+    table = evaluate(shadows, "calibration", confidence=confidence, features=False)["calibration"].records
+    out = np.ma.array(signal[:40], mask=inclusion[:40]).mean(axis=0).data
+    held_out = signal[40:] - out
+    threshold = np.quantile(held_out[~inclusion[40:]], 0.99, method="higher")
+    rate = stats.norm.sf(threshold + out - 2.0)
+    missed = np.count_nonzero((table.lower > rate) | (table.upper < rate))
+    assert missed <= stats.binom.isf(1e-6, 2_000, 1.0 - confidence)
+    assert np.mean(table.upper - table.lower) < 0.5
+
+
+def test_a_record_that_leaks_is_exposed_without_complements():
+    rng = np.random.default_rng(15)
+    inclusion = rng.random((80, 100)) < 0.5
+    signal = rng.normal(size=inclusion.shape) + 6.0 * inclusion * (np.arange(100) < 3)
+    result = evaluate(Shadows(inclusion, np.zeros(100), {"loss": signal}, fair=True), "calibration", features=False)
+    assert set(result["calibration"].records.exposed()) == {0, 1, 2}
+    assert "the first 40 models are references only" in result.summary()
+    assert type(result).from_json(result.to_json())["calibration"].records.n_references == 40
+
+
+@pytest.mark.parametrize(("n_models", "reason"), [(14, "7 are too few"), (16, "At least 48 models, half of them")])
+def test_too_few_models_without_complements_are_explained(n_models, reason):
+    shadows = shadows_of(n_models, 1_500, np.random.default_rng(16), paired=False)
+    assert reason in evaluate(shadows, "calibration", features=False).summary()
 
 
 def test_benjamini_hochberg_equals_scipy():
@@ -554,9 +603,9 @@ def test_an_attack_with_many_tied_highest_scores_is_explained():
     tied = [np.minimum(values, most) for most in (0.0, 1.7, np.inf)]  # about 50, 4.5 and no % of non-members
     partner = np.arange(8) ^ 1
     notes = [evaluate(Shadows(inclusion, np.zeros(400), {"loss": x}, partner=partner), "loss").summary() for x in tied]
-    note = "loss: detects no member at {} % false positives, as more non-members than that share its highest score"
+    note = "loss: no member is detected at {} % false positives, as more non-members than that share the highest score"
     assert [note.format(percent) in text for percent, text in zip((10, 1), notes[:2], strict=True)] == [True, True]
-    assert "detects no member" not in notes[2]
+    assert "no member is detected" not in notes[2]
 
 
 def test_an_auc_far_below_one_half_is_a_note_on_the_sign():
@@ -623,7 +672,7 @@ def test_unknown_attacks_and_rates_are_named():
 # --- records by attacks -----------------------------------------------------------------------------------------------
 
 
-def test_vulnerability_has_a_row_for_each_record_and_a_column_for_each_attack():
+def test_vulnerability_has_a_row_a_record_and_a_column_an_attack():
     shadows = leaking_records(np.random.default_rng(41))
     result = evaluate(shadows, ["loss", "calibration", "lira"])
     table = result.vulnerability()
@@ -634,7 +683,7 @@ def test_vulnerability_has_a_row_for_each_record_and_a_column_for_each_attack():
     assert table["lira"][:20].mean() > table["lira"][20:].mean() + 0.3
 
 
-def test_rank_correlations_are_spearmans_and_high_between_attacks_that_find_the_same_records():
+def test_rank_correlations_are_those_of_spearman():
     from scipy.stats import spearmanr
 
     result = evaluate(leaking_records(np.random.default_rng(42)), ["calibration", "lira", "loss"])
@@ -646,12 +695,12 @@ def test_rank_correlations_are_spearmans_and_high_between_attacks_that_find_the_
 
 def test_vulnerability_without_any_table_of_records_is_refused():
     rng = np.random.default_rng(43)
-    inclusion = rng.random((16, 100)) < 0.5
-    shadows = Shadows(inclusion, np.zeros(100), {"loss": rng.normal(size=(16, 100))})
+    inclusion = rng.random((14, 100)) < 0.5
+    shadows = Shadows(inclusion, np.zeros(100), {"loss": rng.normal(size=(14, 100))})
     result = evaluate(shadows, ["loss", "calibration"])
     assert list(result.vulnerability().columns) == ["loss"]
     assert "read the records of 'loss'" in result.summary()
-    with pytest.raises(ParameterError, match="design='pairs'"):
+    with pytest.raises(ParameterError, match="references 16"):
         evaluate(shadows, ["calibration"]).vulnerability()
     with pytest.raises(ParameterError, match="by"):
         result.vulnerability("p")

@@ -33,6 +33,14 @@ def copies(rng, n, share):
     return real, pd.concat([real[:k], synthetic[k:]], ignore_index=True), holdout
 
 
+def half_copies(rng, n, share):
+    """Return tables of which some rows have the income, bmi and date of birth of a real record, and other entries."""
+    real, synthetic, holdout = people(rng, n), people(rng, n), people(rng, n)
+    k, columns = round(share * n), ["income", "bmi", "born"]
+    synthetic.loc[: k - 1, columns] = real.loc[: k - 1, columns]
+    return real, synthetic, holdout
+
+
 def outlier(rng, n):
     """Return tables of which one unusual record is copied."""
     real, synthetic, holdout = people(rng, n), people(rng, n), people(rng, n)

@@ -4,10 +4,10 @@ import pytest
 from scipy.stats import binom, hypergeom
 from tests.audit.metrics.table_risk import made_tables as made
 
-from dpassay.attacks.attribute_inference.disclosure import Linkability, SinglingOut
-from dpassay.attacks.attribute_inference.disclosure.base import Scene
 from dpassay.audit.metrics import RiskResult, risk
+from dpassay.audit.metrics.table_risk.descriptions import FITS, PER_ROW, singled_out
 from dpassay.audit.metrics.table_risk.split_test import due_to_use, fewest_hits, p_value
+from dpassay.audit.metrics.table_risk.successes import Attacked
 from dpassay.audit.metrics.table_risk.tables import read_tables
 from dpassay.mechanisms.core.errors import ParameterError
 
@@ -46,21 +46,62 @@ def test_the_fewest_hits_are_significant_and_one_less_is_not():
     assert fewest_hits(10, 10, 1e-9) is None
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_an_attack_among_records_is_that_with_all_others_as_bystanders(seed):
-    rng = rng_of(seed)
-    shape = {"a": 6, "b": 6, "c": 3}
-    table, records = (rng.integers(0, list(shape.values()), (n, 3)) for n in (30, 15))
-    attacks = (
-        Linkability(shape, ("a", "b"), first=["a"], second=["b", "c"]),
-        SinglingOut(shape, ("a",), n_columns=2, n_predicates=50),
+def linked_one_by_one(tables):
+    """Return the linked records by the definition, one row and one distance at a time."""
+    names, rows, records = list(tables.domain), tables.synthetic, tables.pooled
+
+    def nearest(row, half):
+        distance = np.zeros(len(records))
+        for at, column in enumerate(tables.point_columns):
+            if column in half:
+                distance += np.abs(records.points[:, at] - rows.points[row, at])
+        for at, column in enumerate(tables.category_columns):
+            if column in half:
+                distance += records.categories[:, at] != rows.categories[row, at]
+        return set(np.flatnonzero(distance <= distance.min() + 1e-12))
+
+    linked = set()
+    for row in range(len(rows)):
+        both = nearest(row, range(0, len(names), 2)) & nearest(row, range(1, len(names), 2))
+        linked |= both if len(both) == 1 else set()
+    return sorted(linked)
+
+
+@pytest.mark.parametrize("make", [made.clean, made.clean_answers])
+def test_links_are_those_of_each_row(make):
+    real, synthetic, holdout = make(rng_of(0), 120)
+    synthetic = pd.concat([real[:5], synthetic[:60]])
+    if make is made.clean:
+        real.loc[::7, "bmi"] = np.nan
+    tables = read_tables(real, synthetic, holdout, ())
+    linked, _ = Attacked(tables, np.arange(240)).linked()
+    assert np.flatnonzero(linked).tolist() == linked_one_by_one(tables)
+
+
+@pytest.mark.parametrize("n", [100, 1_000])
+def test_descriptions_of_independent_rows_fit_as_few_records_as_intended(n):
+    rng, d = rng_of(0), 5
+    records, rows = rng.normal(size=(n, d)), rng.normal(size=(n, d))
+    found = singled_out(records, rows, np.ones(d, dtype=bool), rng)
+    assert binom.sf(found.sum() - 1, n * PER_ROW, FITS) > 1e-6
+    copied = singled_out(records, np.vstack([rows, records[:10]]), np.ones(d, dtype=bool), rng)
+    assert copied[:10].all()
+
+
+def test_a_value_that_many_records_have_singles_out_none_of_them():
+    rng = rng_of(0)
+    records = np.column_stack([rng.integers(5, size=300), np.arange(300) % 7, np.repeat([0, 1], 150)]).astype(float)
+    assert not singled_out(records, records[:50], np.array([True, True, False]), rng).any()
+
+
+def test_labels_do_not_change_who_is_singled_out_or_linked():
+    real, synthetic, holdout = made.copies(rng_of(0), 150, 0.3)
+    one, other = (
+        Attacked(read_tables(*t, ()), np.arange(300)) for t in ((real, synthetic, holdout), (holdout, synthetic, real))
     )
-    for attack in attacks:
-        one_by_one = [
-            attack.correct(table, Scene(records[i : i + 1], np.delete(records, i, 0), records[:0]), rng_of(5))[0]
-            for i in range(len(records))
-        ]
-        assert attack.correct_among(table, records, rng_of(5)).tolist() == one_by_one
+    swapped = np.concatenate([np.arange(150, 300), np.arange(150)])
+    assert np.array_equal(one.singled_out(0)[0], other.singled_out(0)[0][swapped])
+    assert np.array_equal(one.linked()[0], other.linked()[0][swapped])
 
 
 def test_types_are_inferred_from_numbers_dates_names_and_missing_entries():
@@ -111,7 +152,7 @@ def test_a_leaked_group_is_the_worst_group():
     assert result.worst_group.lower > 0.8
 
 
-def test_one_memorised_outlier_is_listed_and_found_under_an_assumption_only():
+def test_a_memorised_outlier_is_found_under_an_assumption_only():
     result = risk(*made.outlier(rng_of(0), 300))
     assert not result.findings
     assert result.memorised_by_assumption
@@ -197,7 +238,7 @@ def false_alarms(make, n_tables):
 @pytest.mark.parametrize("make", [made.clean, made.clean_answers, made.resampled])
 def test_clean_tables_have_findings_no_more_often_than_stated(make):
     """At error 0.2; resampled columns hold real values, so that only their findings by assumption are counted."""
-    n_tables = 200 if make is made.clean_answers else 60
+    n_tables = 60 if make is made.resampled else 200
     findings, by_assumption = false_alarms(make, n_tables)
     assert make is made.resampled or binom.sf(findings - 1, n_tables, 0.2) > 1e-6
     assert binom.sf(by_assumption - 1, n_tables, 0.01) > 1e-6
@@ -215,3 +256,13 @@ def test_one_copy_in_a_hundred_and_one_outlier_are_found_in_every_table():
     for seed in range(20):
         assert not risk(*made.copies(rng_of(seed), 300, 0.01)).safe_so_far
         assert risk(*made.outlier(rng_of(seed), 300)).memorised_by_assumption
+
+
+@pytest.mark.slow
+def test_a_leaked_group_and_half_copied_records_are_found():
+    """Half of the columns of a record are enough to single it out, and no other attack finds them."""
+    n_found = 0
+    for seed in range(10):
+        assert ("linked", "place = c") in found(risk(*made.group(rng_of(seed), 400)))
+        n_found += ("singled out", "all records") in found(risk(*made.half_copies(rng_of(seed), 1_000, 0.3)))
+    assert n_found == 10

@@ -10,6 +10,7 @@ from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import CUT, EPSILONS, FINE, RELATIONS, ROUNDING, Case, case
 
 from dpassay.mechanisms.broken.dp_sgd import (
+    BandedOverlapIgnored,
     BiasWithoutNoise,
     MicroStepsCounted,
     NoiseAfterMomentum,
@@ -18,9 +19,21 @@ from dpassay.mechanisms.broken.dp_sgd import (
     NoiseOfSumOnMean,
     NoiseReusedInLayers,
     NoiseReusedInSteps,
+    ReplacedCountedAsAdded,
     ShuffledCountedAsPoisson,
+    ToeplitzUsedOnce,
+    TreeDepthIgnored,
+)
+from dpassay.mechanisms.broken.dp_sgd_batches import (
+    BatchNormalised,
+    ClippedCountReleased,
+    EmptyBatchSkipped,
+    LossReleased,
+    WeightedCountedAsPoisson,
+    WeightedPoissonSampling,
 )
 from dpassay.mechanisms.broken.dp_sgd_clipping import (
+    BaseNotFrozen,
     ExpectedBatchSizeOfData,
     LayerNotClipped,
     MeanClipped,
@@ -34,7 +47,8 @@ from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import AccountingError
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.base import TrainingData
-from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd import DPSGD, BandedNoise, BufferedToeplitzNoise, TreeNoise
+from dpassay.mechanisms.learning.dp_sgd.sampling import PoissonSampling
 from dpassay.mechanisms.learning.dp_sgd.steps import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
 
@@ -69,6 +83,7 @@ def dp_sgd():
             except AccountingError:
                 continue  # no claim, nothing to be false
             yield from summed(mechanism, mechanism.noise_multiplier, sampling, size, rate)
+    yield from correlated(trainers_with(NOISES))
     whole = {"model": MODEL, "noise_multiplier": 1.5, "sampling": "full-batch", "batch_size": 1}
     for view, learning_rate in product(("trajectory", "final"), (0.1, Cosine(0.1))):
         mechanism = DPSGD(**whole, steps=2, view=view, learning_rate=learning_rate)
@@ -77,6 +92,67 @@ def dp_sgd():
             rates = learning_rate.rates(2)
             distance = float(rates.sum() / np.linalg.norm(rates)) / 1.5
         yield Case(mechanism, mechanism.worst_case(), laws.gaussian_shown(distance, EPSILONS), FINE, worst=True)
+
+
+def noise_covariance(mechanism):
+    """Covariance of the noise of the steps along one direction, from impulses: one run for each fresh number."""
+    steps = mechanism.steps
+    correlate, impulses = mechanism.step_noise.correlate(steps), np.eye(steps)[:, None, :].copy()
+    for step in impulses:
+        correlate(step)
+    return mechanism.noise_multiplier**2 * impulses[:, 0] @ impulses[:, 0].T
+
+
+def correlated(make, pairs=True, scale=1.0):
+    """Trainers on fixed batches: runs without noise say how the sums move, impulses how the noise is correlated."""
+    for mechanism in make:
+        precision = np.linalg.inv(scale**2 * noise_covariance(mechanism))
+        silent = replace(mechanism, noise_multiplier=0.0, directions=np.eye(mechanism.network.n_parameters))
+        n = getattr(mechanism.scheme, "n_records", None) or 3
+        others = in_each_place(mechanism, n) if pairs else ()
+        for i, pair in enumerate([mechanism.worst_case(), *others]):
+            sums = [silent.release(pair.side(s), 1, np.random.default_rng(0)).values[0] for s in (0, 1)]
+            difference = sums[1] - sums[0]
+            distance = math.sqrt(np.einsum("sp,st,tp->", difference, precision, difference))
+            yield Case(mechanism, pair, laws.gaussian_shown(distance, EPSILONS), ROUNDING, worst=i == 0)
+
+
+def in_each_place(mechanism, n):
+    """The record in each place of the order, full and half as large."""
+    for place in range(n if mechanism.scheme.ordered else 1):
+        for size in (1.0, 0.5):
+            side1 = np.outer(np.ones(n), mechanism.canary)
+            side1[place] = size * mechanism.canary
+            side0 = side1.copy()
+            side0[place] *= -1.0 if mechanism.relation is Relation.REPLACE_ONE else 0.0
+            if mechanism.relation is Relation.ADD_REMOVE:
+                side0 = np.delete(side0, place, axis=0)
+            sides = (mechanism._only_gradients(mechanism.clip_norm * side) for side in (side0, side1))
+            yield Neighbours(*sides, mechanism.relation)
+
+
+NOISES = (
+    TreeNoise(),
+    TreeNoise(estimate="nodes"),
+    TreeNoise(estimate="complete"),
+    BandedNoise(3),
+    BandedNoise(9, entries="square-root"),
+    BufferedToeplitzNoise(2),
+)
+
+
+def trainers_with(noises):
+    batches = {"full-batch": {"batch_size": 2}, "cyclic": {"batch_size": 2, "n_records": 6}}
+    for noise, (sampling, options), relation, steps in product(noises, batches.items(), RELATIONS, (5, 8)):
+        if sampling == "full-batch" or relation is not Relation.ADD_REMOVE:
+            options = options | {"relation": relation, "noise": noise, "steps": steps, "clip_norm": 2.0}
+            yield DPSGD(MODEL, noise_multiplier=1.5, sampling=sampling, view="noisy_gradients", **options)
+
+
+def broken_noise(kind, scale=lambda mechanism: 1.0):
+    for relation in (Relation.ZERO_OUT, Relation.REPLACE_ONE):
+        mechanism = kind(relation=relation)
+        yield from correlated([mechanism], pairs=False, scale=scale(mechanism))
 
 
 def records_of(mechanism, relation, n):
@@ -142,6 +218,7 @@ def revealing(kind):
     pair = mechanism.worst_case()
     outputs = [mechanism.release(pair.side(s), 20, np.random.default_rng(s)).values for s in (0, 1)]
     read = {NoiseReusedInSteps: lambda v: np.diff(v, axis=1), NoiseReusedInLayers: lambda v: np.diff(v, axis=2)}
+    read |= dict.fromkeys((LossReleased, ClippedCountReleased), lambda v: v[:, :, -1])
     results = [read.get(kind, lambda v: v)(values).reshape(20, -1) for values in outputs]
     apart = np.abs(results[0][0] - results[1][0]).max() > 0.1
     same = all(np.abs(values - values[0]).max() < 1e-9 for values in results)
@@ -189,7 +266,64 @@ def shuffled_as_poisson():
     yield Case(mechanism, mechanism.worst_case(), np.maximum(0.0, p1 - np.exp(EPSILONS) * p0).max(axis=0), 1.0, True)
 
 
+def batch_normalised():
+    """Logistic regression at 0: the gradient of an example is (1/2 - y) times its scaled features, then clipped."""
+    for records, noise, clip in ((1, 3.73, 0.1), (4, 3.73, 0.1), (4, 6.0, 0.4), (9, 6.0, 0.2)):
+        mechanism = BatchNormalised(records=records, noise_multiplier=noise, clip_norm=clip)
+        x, y = np.append(np.zeros(records), 1.0), np.append(np.ones(records), 0.0)
+        scaled = (x - x.mean()) / np.sqrt(x.var() + 1e-5)
+        distance = abs(np.clip((0.5 - y) * scaled, -clip, clip).sum()) / clip / noise
+        yield Case(mechanism, mechanism.worst_case(), laws.gaussian_shown(distance, EPSILONS), FINE, worst=True)
+
+
+def empty_batch_skipped():
+    """A step is 0 or normal; the law of a step without a batch is the first cell."""
+    for q, steps, noise in ((0.1, 2, 1.74), (0.5, 1, 3.0), (0.3, 2, 2.0)):
+        scheme = PoissonSampling(sampling_probability=q, expected_batch_size=1)
+        mechanism = EmptyBatchSkipped(sampling=scheme, steps=steps, noise_multiplier=noise)
+        edges = laws.EDGES if steps == 1 else laws.COARSE
+        for others in (0, 1, 2):
+            pair = mechanism._pair(1.0, *[0.0] * others)
+            none, one = (laws.normal(centre / noise, 1.0, edges) for centre in (0.0, 1.0))
+            rest = (1 - q) ** others
+            without = np.append(rest, (1 - rest) * none)
+            with_it = np.append((1 - q) * rest, (1 - q) * (1 - rest) * none + q * one)
+            two = (laws.joint(*[law] * steps) for law in (without, with_it))
+            yield case(mechanism, pair, *two, CUT, worst=others == 0, beyond=False)
+
+
+def weighted_as_poisson():
+    for weights, noise, steps in (((3.0, 1.0), 1.5, 2), ((11.0, *[1.0] * 9), 1.24, 2), ((1.0, 2.0, 3.0), 2.0, 1)):
+        scheme = WeightedPoissonSampling(sampling_probability=0.1, expected_batch_size=1, weights=weights)
+        mechanism = WeightedCountedAsPoisson(sampling=scheme, noise_multiplier=noise, steps=steps)
+        for place in {int(np.argmax(weights)), 0, len(weights) - 1}:
+            rate = 0.1 * weights[place] / np.mean(weights)
+            norms = np.eye(len(weights))[place]
+            pair = Neighbours(mechanism._along(0 * norms), mechanism._along(norms), "zero_out")
+            ways = [[(1.0, (0.0,) * steps)], laws.sampled_sums([1.0], "poisson", 0, rate, steps)]
+            two = (laws.noisy_sums(way, noise) for way in ways)
+            yield case(mechanism, pair, *two, CUT, worst=place == np.argmax(weights))
+
+
+def replaced_as_added():
+    for noise, steps in ((7.46, 4), (2.0, 1)):
+        mechanism = ReplacedCountedAsAdded(noise_multiplier=noise, steps=steps)
+        for i, pair in enumerate([mechanism.worst_case(), *gradient_pairs(mechanism, 3.0)]):
+            silent = replace(mechanism, noise_multiplier=0.0, directions=np.eye(mechanism.network.n_parameters))
+            sums = [silent.release(pair.side(s), 1, np.random.default_rng(0)).values[0, 0] for s in (0, 1)]
+            distance = math.sqrt(steps) * float(np.linalg.norm(sums[1] - sums[0])) / noise
+            if distance > 1e-9:
+                yield Case(mechanism, pair, laws.gaussian_shown(distance, EPSILONS), ROUNDING, worst=i == 0)
+
+
 CLAIMS = {
+    "broken-dp-sgd-batch-norm": batch_normalised,
+    "broken-dp-sgd-loss-released": lambda: revealing(LossReleased),
+    "broken-dp-sgd-clipped-count-released": lambda: revealing(ClippedCountReleased),
+    "broken-dp-sgd-empty-batch-skipped": empty_batch_skipped,
+    "broken-dp-sgd-weighted-as-poisson": weighted_as_poisson,
+    "broken-dp-sgd-replaced-as-added": replaced_as_added,
+    "broken-dp-sgd-base-not-frozen": lambda: revealing(BaseNotFrozen),
     "dp-sgd": dp_sgd,
     "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),
     "broken-dp-sgd-microbatch-mean-clipped": lambda: shifted(MicrobatchMeanClipped, 6.0, beyond=(Relation.ADD_REMOVE,)),
@@ -207,5 +341,8 @@ CLAIMS = {
     "broken-dp-sgd-expected-batch-size-of-data": expected_batch_size_of_data,
     "broken-dp-sgd-realised-batch-size": realised_batch_size,
     "broken-dp-sgd-shuffled-as-poisson": shuffled_as_poisson,
+    "broken-dp-sgd-tree-depth-ignored": lambda: broken_noise(TreeDepthIgnored, lambda m: m._factor),
+    "broken-dp-sgd-banded-overlap-ignored": lambda: broken_noise(BandedOverlapIgnored),
+    "broken-dp-sgd-toeplitz-used-once": lambda: broken_noise(ToeplitzUsedOnce),
     "broken-dp-sgd-micro-steps": lambda: shifted(MicroStepsCounted, 3.0),
 }

@@ -10,7 +10,7 @@ from tests.mechanisms.sgd_twin import clipped_sum, train
 
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.base import Learner, TrainingData
-from dpassay.mechanisms.learning.dp_sgd import DPSGD, training
+from dpassay.mechanisms.learning.dp_sgd import DPSGD, BandedNoise, BufferedToeplitzNoise, TreeNoise, training
 from dpassay.mechanisms.learning.dp_sgd.sampling import (
     CyclicBatches,
     FixedSizeSampling,
@@ -125,6 +125,10 @@ def test_runs_on_subsets_do_not_depend_on_other_records():
         {"initial": np.linspace(-1, 1, 12)},
         {"relation": "zero_out"},
         {"relation": "replace_one"},
+        {"noise": "tree"},
+        {"noise": TreeNoise(estimate="complete"), "momentum": 0.9},
+        {"noise": BandedNoise(3)},
+        {"noise": BufferedToeplitzNoise(2)},
     ],
     ids=str,
 )

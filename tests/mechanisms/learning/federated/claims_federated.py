@@ -11,7 +11,12 @@ from scipy import stats
 from scipy.special import expit
 from tests.mechanisms import claims_laws as laws
 
-from dpassay.mechanisms.broken.federated import NoiseOfMeanOnSum, PerRecordClipping, RealisedClients
+from dpassay.mechanisms.broken.federated import (
+    NoiseOfMeanOnSum,
+    PerRecordClipping,
+    RealisedClients,
+    SensitivityNotOfClip,
+)
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.learning.federated import FederatedAveraging, LocalNoiseAveraging
 from dpassay.mechanisms.learning.models import LogisticRegression
@@ -129,7 +134,19 @@ def noise_of_mean():
     )
 
 
+def not_of_clip():
+    for relation, stated in product(("replace_one", "zero_out"), (CLIP, 0.3)):
+        mechanism = SensitivityNotOfClip(
+            WEIGHT, noise_multiplier=2.0, sensitivity=stated, clip_norm=CLIP, local_rate=RATE, relation=relation
+        )
+        for two in pairs(relation):
+            pair = Neighbours(*map(dataset, two), relation)
+            two_laws = (laws.normal(sent(clients[0], 1) / stated / 2.0, 1.0) for clients in two)
+            yield mechanism, pair, *two_laws, FINE, two[1] == [("sent", CLIP)]
+
+
 CLAIMS = {
+    "broken-federated-sensitivity-not-of-clip": not_of_clip,
     "federated-averaging": federated_averaging,
     "federated-local-noise": local_noise,
     "broken-federated-realised-clients": realised_clients,

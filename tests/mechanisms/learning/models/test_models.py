@@ -93,7 +93,7 @@ def test_passes_agree_for_shared_and_for_gathered_inputs(model, shared):
     squared = np.sum(inputs**2, axis=-1)
     norms = squared_norms(model, squared, activations, deltas)
     total = np.empty_like(parameters)
-    accumulate(model, inputs, activations, deltas, total)
+    accumulate(model, inputs, activations, deltas, total, work)
     for r, flat in enumerate(parameters):
         each = np.array([gradient(model, flat, X[i], y[i]) for i in (range(len(X)) if shared else rows[r])])
         np.testing.assert_allclose(total[r], each.sum(axis=0), rtol=1e-10, atol=1e-13)

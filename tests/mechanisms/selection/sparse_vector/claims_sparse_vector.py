@@ -6,6 +6,7 @@ from tests.mechanisms.claims import CUT, case
 from tests.mechanisms.selection.sparse_vector import sparse_vector_laws
 
 from dpassay.mechanisms.broken.sparse_vector import (
+    BudgetOfThreshold,
     NeverStops,
     NoiseWithoutCount,
     NoQueryNoise,
@@ -85,6 +86,9 @@ CLAIMS = {
     "broken-sparse-vector-tested-value": broken_sparse_vector_tested_value,
     "broken-sparse-vector-noise-without-count": lambda: sparse_vector(
         lambda **kw: NoiseWithoutCount(0.9, **kw), history_law(4, 4 / 3, 1)
+    ),
+    "broken-sparse-vector-budget-of-threshold": lambda: sparse_vector(
+        lambda **kw: BudgetOfThreshold(0.9, stop_after=2, **kw), history_law(1, 4 / 4 ** (2 / 3), 2)
     ),
     "broken-sparse-vector-no-stop": lambda: sparse_vector(lambda **kw: NeverStops(0.9, **kw), history_law(2, 2)),
     "broken-sparse-vector-no-query-noise": lambda: sparse_vector(

@@ -1,0 +1,264 @@
+"""Tests of the assumption that canaries are independent and share a curve of the claim's family.
+
+Null: the pairs (bit, score) of all canaries are independent draws from one law, whose trade-off curve is a member of
+the family. Both tests read the scores that the bound counts. A rejection sets the bound to 0, so it can only lower it:
+the levels below are probabilities of refusing a bound that holds, and take nothing from its confidence.
+
+**Influence (level `INFLUENCE`), exact.** Under the null the pairs are exchangeable, so that every permutation of the
+canaries, each with its bit and its score, is equally likely. Let r_i be the normal score of canary i among those with
+the same bit, c_i = b_i - mean(b), and N(i) the other canaries of its neighbourhood: one or two places away, the same
+block of 8 or 64 in the order of the canaries, the same run, the same place in other runs, or the same group given
+beforehand. Two statistics of each neighbourhood,
+
+    sum_i r_i sum_{j in N(i)} c_j     a score depends on the bits of others
+    sum_i r_i sum_{j in N(i)} r_j     scores share noise
+
+are divided by their standard deviations over permutations, and the largest absolute value is compared with those of
+random permutations (Westfall and Young 1993): p = (1 + permutations at least as large) / (1 + permutations). Influence
+between canaries that are neighbours in none of these senses is not detected: it looks like noise.
+
+**Fit (level `MISFIT`).** Let T_k = sum_i (b_i - 1/2) L_k(rank of i), with Legendre polynomials L_1 .. L_5 of the rank
+on [-1, 1], averaged over groups of ranks (a smooth test, Neyman 1937). Their law under one member depends on its curve
+only, and is simulated: the scores that bound the groups have the spacings of uniform numbers, and given these scores
+the bits between them are binomial (see `independent`). Q = the squared Mahalanobis distance of T from its simulated
+mean. A member is rejected where Q is among the largest `MISFIT` of further simulations, which is exact for that member
+up to the interpolation of its curve; the family is rejected where every member is. Members are tried around the
+estimate in steps of half a standard error: a member between two of them is at most a quarter of a standard error away,
+which adds at most 1/16 to the mean of Q.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.root_finding import bisect, geometric
+from ...evidence.scores import BitScores
+from ..families import CurveFamily
+from .curve_of_ranks import CurveOfRanks
+
+INFLUENCE, MISFIT = 0.01, 0.02
+_PERMUTATIONS, _SIMULATIONS = 999, 1999
+_LAGS, _BLOCKS = (1, 2), (8, 64)
+_POLYNOMIALS, _RANK_GROUPS, _FEWEST_IN_GROUP = 5, 50, 4
+_STEPS = np.arange(-4, 5)  # steps of at most half a standard error from the estimate, at which members are tried
+
+Groups = tuple[int | str, ...] | None
+_Products = Callable[[Floats, Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A rejected assumption.
+
+    Args:
+        what: what the scores show, such as "influence within blocks of 8".
+        p_value: of the test.
+        level: at which it rejects.
+    """
+
+    what: str
+    p_value: float
+    level: float
+
+    def __str__(self) -> str:
+        return f"{self.what} (p = {self.p_value:.2g}, level {self.level:g})"
+
+
+def first_refusal(evidence: BitScores, family: CurveFamily, groups: Groups = None) -> Refusal | None:
+    """Return the first test that rejects the assumption; None if both accept it.
+
+    Raises:
+        ParameterError: `groups` has another length than there are canaries.
+    """
+    influence = influence_test(evidence, groups)
+    if influence.p_value <= influence.level:
+        return influence
+    fit = fit_test(evidence, family)
+    return fit if fit.p_value <= fit.level else None
+
+
+# --- influence -------------------------------------------------------------------------------------------------------
+
+
+def influence_test(evidence: BitScores, groups: Groups = None) -> Refusal:
+    """Return the p-value of the permutation test, with the neighbourhood that shows the largest influence."""
+    shape, n = evidence.bits.shape, evidence.n_bits
+    if groups is not None and len(groups) != shape[1]:
+        raise ParameterError(
+            f"groups must have one label for each of the {shape[1]} canaries, but has {len(groups)}.", argument="groups"
+        )
+    bits, scores = evidence.bits.ravel(), evidence.scores.ravel()
+    own, others = _normal_scores(bits, scores), bits - bits.mean()
+    order = np.random.default_rng(0).permuted(np.tile(np.arange(n), (_PERMUTATIONS, 1)), axis=1)
+    order = np.concatenate([np.arange(n)[None], order])
+    first, second = own[order], others[order]
+    names, values = [], []
+    for name, products in _neighbourhoods(shape, groups):
+        names += [f"a score depends on the bits of others: {name}", f"scores share noise: {name}"]
+        values += [products(first, second), products(first, first)]
+    table = np.array(values)
+    spread = table.std(axis=1, keepdims=True)
+    size = np.abs(table - table.mean(axis=1, keepdims=True)) / np.where(spread > 1e-9, spread, np.inf)
+    largest = size.max(axis=0)
+    p_value = float(np.count_nonzero(largest >= largest[0] * (1.0 - 1e-9))) / len(largest)
+    return Refusal(names[int(np.argmax(size[:, 0]))], p_value, INFLUENCE)
+
+
+def _normal_scores(bits: NDArray[np.bool_], scores: Floats) -> Floats:
+    """Return the normal score of each canary among those with the same bit; ties get the mean rank."""
+    own = np.zeros(len(bits))
+    for side in (bits, ~bits):
+        if side.any():
+            _, place, counts = np.unique(scores[side], return_inverse=True, return_counts=True)
+            mean_rank = np.cumsum(counts) - 0.5 * (counts - 1.0)
+            own[side] = special.ndtri(mean_rank[place] / (np.count_nonzero(side) + 1.0))
+    return own
+
+
+def _neighbourhoods(shape: tuple[int, ...], groups: Groups) -> Iterator[tuple[str, _Products]]:
+    """Yield neighbourhoods: a name, and a function that sums the products of two values `(m, n)` over neighbours."""
+    n_runs, n_canaries = shape
+    for lag in _LAGS:
+        if n_canaries > lag:
+            yield f"{lag} place(s) away", partial(_lagged, shape, lag)
+    places = np.tile(np.arange(n_canaries), n_runs)
+    runs = np.repeat(np.arange(n_runs), n_canaries)
+    for size in _BLOCKS:
+        if n_canaries > size:
+            yield f"in blocks of {size}", partial(_within, runs * n_canaries + places // size)
+    if n_runs > 1:
+        yield "in the same run", partial(_within, runs)
+        yield "in the same place of other runs", partial(_within, places)
+    if groups is not None:
+        labels = np.unique(groups, return_inverse=True)[1][places]
+        yield "in the same group", partial(_within, runs * n_canaries + labels)
+
+
+def _lagged(shape: tuple[int, ...], lag: int, first: Floats, second: Floats) -> Floats:
+    one, other = (values.reshape(-1, *shape) for values in (first, second))
+    before, after = np.s_[..., :-lag], np.s_[..., lag:]
+    products = one[before] * other[after] + one[after] * other[before]
+    return np.asarray(products.sum(axis=(1, 2)))
+
+
+def _within(labels: NDArray[np.int64], first: Floats, second: Floats) -> Floats:
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    one, other = (np.add.reduceat(values[:, order], starts, axis=1) for values in (first, second))
+    return np.asarray((one * other).sum(axis=1) - (first * second).sum(axis=1))
+
+
+# --- fit -------------------------------------------------------------------------------------------------------------
+
+
+def fit_test(evidence: BitScores, family: CurveFamily) -> Refusal:
+    """Return the largest p-value of the smooth test over the members near the estimate."""
+    groups = _RankGroups.of(evidence.n_bits)
+    observed = groups.features(groups.count(evidence))
+    estimate, step = _estimate(family, groups, observed)
+    members = np.unique(np.clip(np.exp(step * (round(math.log(estimate) / step) + _STEPS)), 1e-6, family.largest))
+    p_value = max(_reference(family, float(at), evidence.n_bits).p_value(observed) for at in members)
+    return Refusal(f"the trade-off curve is not that of {family.title}", p_value, MISFIT)
+
+
+@dataclass(frozen=True, eq=False)
+class _RankGroups:
+    """Groups of neighbouring ranks, separated by single ranks that are not counted.
+
+    Args:
+        sizes: `(m,)` scores in each group, in increasing order of the scores.
+        weights: `(5, m)` means of the Legendre polynomials, of unit variance on uniform ranks.
+    """
+
+    sizes: NDArray[np.int64]
+    weights: Floats
+
+    @classmethod
+    def of(cls, n: int) -> _RankGroups:
+        m = max(2, min(_RANK_GROUPS, n // (_FEWEST_IN_GROUP + 1)))
+        ends = np.round(np.linspace(0, n + 1, m + 1)).astype(np.int64)  # group j: ranks ends[j] + 1 .. ends[j + 1] - 1
+        sizes = np.diff(ends) - 1
+        middle = (ends[:-1] + ends[1:]) / (n + 1.0) - 1.0
+        degrees = np.arange(1, _POLYNOMIALS + 1)[:, None]
+        return cls(sizes, special.eval_legendre(degrees, middle) * np.sqrt((2 * degrees + 1) / sizes.sum()))
+
+    def count(self, evidence: BitScores) -> Floats:
+        """Return the number of canaries that are in, in each group."""
+        bits = evidence.bits.ravel()[np.argsort(evidence.scores.ravel(), kind="stable")]
+        total = np.concatenate([[0], np.cumsum(bits)])
+        starts = np.concatenate([[0], np.cumsum(self.sizes + 1)[:-1]])
+        return np.asarray(total[starts + self.sizes] - total[starts], dtype=np.float64)
+
+    def features(self, counts: Floats) -> Floats:
+        """Return T of counts `(..., m)`, shape `(..., 5)`."""
+        return np.asarray((counts - 0.5 * self.sizes) @ self.weights.T)
+
+    def simulated(self, curve: CurveOfRanks, size: int, rng: np.random.Generator) -> Floats:
+        """Return T of `size` simulated games, shape `(size, 5)`."""
+        spacings = rng.standard_gamma(self.sizes + 1.0, size=(size, len(self.sizes)))
+        cuts = np.cumsum(spacings, axis=1) / spacings.sum(axis=1, keepdims=True)
+        rates = curve.rates_between(np.concatenate([np.zeros((size, 1)), cuts], axis=1))
+        return self.features(rng.binomial(self.sizes, rates).astype(np.float64))
+
+
+def _estimate(family: CurveFamily, groups: _RankGroups, observed: Floats) -> tuple[float, float]:
+    """Return the member whose expected T_1 is the observed one, and at most half a standard error of its logarithm.
+
+    The step is a power of 2, and members are multiples of it, so that simulations are used again.
+    """
+    cuts = np.concatenate([[0.0], np.cumsum(groups.sizes + 1.0) / (groups.sizes + 1.0).sum()])
+
+    def expected(at: float) -> float:
+        rates = CurveOfRanks.of(family.search(at).tradeoff).rates_between(cuts)
+        return float(groups.features(groups.sizes * rates)[0])
+
+    def reached(at: float) -> bool:
+        return expected(at) >= float(observed[0])
+
+    low = high = min(family.claimed, family.largest)
+    while low > 1e-6 and reached(low):
+        low /= 2.0
+    while high < family.largest and not reached(high):
+        high = min(2.0 * high, family.largest)
+    at = bisect(reached, low, high, middle=geometric, close=lambda low, high: high <= 1.02 * low)[1]
+    slope = (expected(min(1.1 * at, family.largest)) - expected(at / 1.1)) / (2.0 * math.log(1.1))
+    half_error = 0.25 / max(slope, 1e-9)  # the standard deviation of T_1 is at most 1/2
+    return at, 2.0 ** math.floor(math.log2(min(0.5, half_error)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Reference:
+    """Simulated law of Q under one member: the mean and inverse covariance of T, and the sorted values of Q."""
+
+    centre: Floats
+    inverse: Floats
+    ordered: Floats
+
+    def p_value(self, observed: Floats) -> float:
+        """Return the share of simulated games, with the observed one, whose Q is at least as large."""
+        smaller = int(np.searchsorted(self.ordered, self.distance(observed)))
+        return (1.0 + len(self.ordered) - smaller) / (1.0 + len(self.ordered))
+
+    def distance(self, features: Floats) -> Floats:
+        """Return Q of features `(..., 5)`."""
+        away = features - self.centre
+        return np.asarray(np.einsum("...i,ij,...j->...", away, self.inverse, away))
+
+
+@lru_cache(maxsize=512)
+def _reference(family: CurveFamily, at: float, n: int) -> _Reference:
+    rng, groups = np.random.default_rng(0), _RankGroups.of(n)
+    curve = CurveOfRanks.of(family.search(at).tradeoff)
+    moments, others = (groups.simulated(curve, _SIMULATIONS, rng) for _ in range(2))
+    inverse = np.asarray(np.linalg.pinv(np.cov(moments.T), rcond=1e-10, hermitian=True), dtype=np.float64)
+    unsorted = _Reference(np.asarray(moments.mean(axis=0)), inverse, np.empty(0))
+    return replace(unsorted, ordered=np.sort(unsorted.distance(others)))
