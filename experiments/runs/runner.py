@@ -297,7 +297,6 @@ def _study(config: Config, source: Source, execution: Execution) -> Answer:
     step, kind = task.activity
 
     def compute(directory: RunDirectory, cluster: Cluster | None) -> MembershipResult:
-        step = "generating" if kind == "tables" else "training"
         execution.report(f"{step} {task.section.n_models} {kind}, then attacking them")
         bar = execution.bar(f"shadow {kind}:")
         with announced(f"{step} {kind}", config, execution.report_line, bar), _workers(cluster, execution) as n_jobs:
