@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -29,7 +28,7 @@ from .games.pair import PairRun
 from .games.setup import AuditSetup
 from .results.audit_result import AuditResult
 from .results.text import INDEPENDENT
-from .trials.options import RunOptions
+from .trials.options import RunOptions, Store
 from .trials.progress import Reporter
 from .trials.seeds import root_seed
 
@@ -52,7 +51,7 @@ def audit(
     seed: int | None = None,
     n_jobs: int | None = 1,
     timeout: float | None = None,
-    store: Path | str | None = None,
+    store: Store = None,
     progress: bool | Reporter = False,
 ) -> AuditResult:
     """Run `mechanism` on two neighbouring datasets, attack the outputs, and bound epsilon from below.

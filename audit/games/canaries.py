@@ -11,7 +11,6 @@ with independent coins, but never on a coin of this run. The bounds `one-run` an
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,8 @@ from ...mechanisms.learning.base import Learner, TrainingData, check_learner, ex
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsNoisyGradients, noise_strategy_of, require_capability
 from ..evidence.scores import BitScores
 from ..trials.array_files import Arrays
-from ..trials.options import RunOptions
+from ..trials.execution import in_this_process
+from ..trials.options import RunOptions, Store
 from ..trials.plan import Chunk
 from ..trials.progress import Reporter
 from ..trials.seeds import Stage, stream
@@ -47,7 +47,7 @@ def membership_game(
     n_references: int = 0,
     seed: int,
     n_jobs: int | None = 1,
-    store: Path | str | None = None,
+    store: Store = None,
     progress: bool | Reporter = False,
 ) -> BitScores:
     """Toss a coin for each canary, train on those that are in, and score all canaries on the trained model.
@@ -99,7 +99,8 @@ def membership_game(
     answers = work.split(run_training(chunks, work, {"game": "membership"} | work.describe(), learner, options))
     shadows = replace(shadows_of(answers["canaries"], crafted, bits), fair=True)
     references = n_runs + np.arange(n_references)
-    games = [one_run(shadows.take(np.append(run, references)), chosen) for run in range(n_runs)]
+    with in_this_process():
+        games = [one_run(shadows.take(np.append(run, references)), chosen) for run in range(n_runs)]
     return BitScores(
         bits=np.concatenate([game.bits for game in games]), scores=np.concatenate([game.scores for game in games])
     )
@@ -154,7 +155,7 @@ def gradient_canary_game(
     n_runs: int = 1,
     seed: int,
     n_jobs: int | None = 1,
-    store: Path | str | None = None,
+    store: Store = None,
     progress: bool | Reporter = False,
 ) -> BitScores:
     """Include gradient canaries by coin tosses, and score them by the likelihood ratio of every noisy step.

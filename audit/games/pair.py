@@ -15,7 +15,7 @@ of chunks only, so that the stopping time does not depend on workers or interrup
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -34,10 +34,11 @@ from ..results.audit_result import AuditResult, WithoutLowBits
 from ..results.refuting_event import points_to_side_1
 from ..results.text import Explanations
 from ..results.witness.base import as_json
+from ..trials.array_files import Arrays
 from ..trials.examples import Examples
 from ..trials.execution import Work, execute, in_this_process
 from ..trials.independence import Independence
-from ..trials.plan import Chunks, TrialPlan
+from ..trials.plan import Chunk, TrialPlan
 from ..trials.progress import Reporter
 from ..trials.reduction import SECOND, Changed, EvaluationScores, InTurn, KeptScores, PilotOutputs, Reduction
 from ..trials.repeated_outputs import ReplayGuard
@@ -106,6 +107,8 @@ class PairRun:
         pilots = self._pilot(first)
         track, *others = (self._track(*each, self.question.significance_share / len(pilots)) for each in pilots)
         second = others[0] if others else None
+        if self.store is not None:
+            self.store.agree("pilot-scores", _fixed(track, *others))
         scorer, bounds = track.scorer, track.bounds
         self.examples.follow([threshold for bound in bounds for threshold in bound.thresholds])
         independence = self._independence(track.pilot, bounds, first)
@@ -214,6 +217,8 @@ class PairRun:
             return f"epsilon >= {epsilon:.3f} after {n_done:,} a side (claim {question.statement.epsilon:.3g})"
 
         work = self._work(scorer, None, independence)
+        if self.store is not None and self.store.share is not None:  # runs its slice of all rounds, and ends there
+            self._run(list(self.plan.chunks(Stage.EVALUATION)), work, into, so_far)
         for chunks in self.plan.rounds():
             self._run(chunks, work, into, so_far, 2 * planned)
             n_done, n_looks = chunks.end, n_looks + 1
@@ -243,7 +248,7 @@ class PairRun:
         self._run(chunks, work, into, note, 2 * chunks.end)
 
     def _run(
-        self, chunks: Chunks, work: Work, into: Reduction, note: Callable[[], str], total: int | None = None
+        self, chunks: Sequence[Chunk], work: Work, into: Reduction, note: Callable[[], str], total: int | None = None
     ) -> None:
         execute(
             chunks,
@@ -310,6 +315,16 @@ class PairRun:
             bound.fix(question.shared_at(track.significance_share), track.pilot, sizes) for bound in question.bounds
         ]
         return any(bound.refutes(scores) for bound in fixed)
+
+
+def _fixed(*tracks: Track) -> Arrays:
+    """Return what the pilot has fixed: every machine that runs a slice of the evaluation must compute the same."""
+    arrays: Arrays = {}
+    for place, track in enumerate(tracks):
+        thresholds = [threshold for bound in track.bounds for threshold in bound.thresholds]
+        arrays |= {f"{place}-out": track.pilot.out, f"{place}-in": track.pilot.in_}
+        arrays[f"{place}-thresholds"] = np.array(thresholds, dtype=np.float64)
+    return arrays
 
 
 def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:

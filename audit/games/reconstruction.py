@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ...attacks.reconstruction.base import FairBits, OneOf, Reconstructor, Secret, SecretTarget
@@ -38,7 +37,7 @@ from ..results.text import INDEPENDENT
 from ..results.witness.no_randomness import replay
 from ..trials.execution import execute, in_this_process
 from ..trials.independence import Independence, independent_by_construction
-from ..trials.options import RunOptions, versions
+from ..trials.options import RunOptions, Store, versions
 from ..trials.plan import SMALLEST_BATCH, Chunk, check_width
 from ..trials.progress import Reporter
 from ..trials.reduction import Changed, InTurn
@@ -64,7 +63,7 @@ def reconstruction_game(
     claim: Guarantee | None = None,
     n_jobs: int | None = 1,
     timeout: float | None = None,
-    store: Path | str | None = None,
+    store: Store = None,
     progress: bool | Reporter = False,
 ) -> Any:
     """Run `n_rounds` independent rounds: a fresh secret, one run, one guess.

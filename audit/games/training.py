@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
 from ..trials.array_files import Arrays
 from ..trials.execution import execute
-from ..trials.options import RunOptions, versions
+from ..trials.options import RunOptions, Store, versions
 from ..trials.plan import CHUNK_BYTES, CHUNKS_A_SIDE, Chunk
 from ..trials.progress import Reporter
 from ..trials.repeated_outputs import UNSIGNED, ReplayGuard
@@ -47,7 +46,7 @@ def train_shadows(
     population: Any = None,
     persons: Any = None,
     n_jobs: int | None = 1,
-    store: Path | str | None = None,
+    store: Store = None,
     progress: bool | Reporter = False,
 ) -> Shadows:
     """Train models on random halves of the records, and query each model on every record.

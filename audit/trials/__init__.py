@@ -18,6 +18,6 @@ seeds.py                One independent random stream for every chunk of trials,
 store.py                The store of chunks on disk: append-only, checked, resumable
 work.py                 The work on one chunk of trials: run, mark exceptional outputs, score, reduce. Workers receive
                         these objects
-workers.py              Worker processes: they end with the process that started them, and their death is an error that
-                        names its cause
+workers.py              Workers: processes of this machine, which end with the process that started them, and workers of
+                        a cluster
 """

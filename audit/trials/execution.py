@@ -1,8 +1,8 @@
 """Execution of chunks on workers; finished chunks are kept in the store.
 
 joblib distributes the chunks: to `n_jobs` workers on this machine, or to the backend that `joblib.parallel_config` has
-set (dask, ray). Vectorised mechanisms run on threads, because numpy releases the interpreter lock; Python functions run
-in processes.
+set (ray); to that of Dask they are submitted here, so that workers may join and leave. Vectorised mechanisms run on
+threads, because numpy releases the interpreter lock; Python functions run in processes.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager
 from itertools import islice
-from pickle import PicklingError
+from typing import Any
 
 from ...mechanisms.core.base import Workers
-from ...mechanisms.core.errors import ReleaseError
+from ...mechanisms.core.errors import ParameterError, SliceDoneError
 from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.threads import single_thread
 from .array_files import Arrays
@@ -27,8 +26,9 @@ from .plan import Chunk
 from .progress import Reporter, Silent, TimeLeft
 from .reduction import Reduction
 from .repeated_outputs import ReplayGuard
+from .seeds import Stage
 from .store import TrialStore
-from .workers import died, options
+from .workers import Parcel, dask_client, lost, n_threads, named_errors, options, sent
 
 Work = Callable[[Chunk], Arrays]
 Results = Generator[tuple[Chunk, Arrays], None, None]
@@ -36,6 +36,12 @@ NOTE_SECONDS, NOTE_SHARE = 0.5, 0.05
 """Shortest time between two notes, and the largest share of the time that they may take."""
 HANDFULS = 16
 """Number of tasks into which the chunks of a vectorised mechanism are grouped if several workers share them."""
+HANDFULS_A_THREAD = 4
+"""Number of these tasks for each thread of the workers of a cluster, if that is more."""
+TASKS_A_THREAD = 4
+"""Number of tasks that are submitted for each thread of the workers of a cluster, so that none waits for the next."""
+COUNT_SECONDS = 2.0
+"""Time after which the workers of a cluster are counted again."""
 LARGEST_HANDFUL = 1024
 """Largest number of chunks in one of these tasks: its results are held until the task is done."""
 
@@ -55,6 +61,8 @@ def execute(
 ) -> None:
     """Run every chunk that the store does not hold, and merge all chunks into `into`.
 
+    The store of a slice gets the whole pilot, but of the other chunks only those of the slice.
+
     Args:
         chunks: chunks to run, which may be created lazily.
         work: function that runs one chunk.
@@ -67,10 +75,19 @@ def execute(
         note: returns a note on the current results for the reporter; called at most once every `NOTE_SECONDS`, and less
             often if the call takes long.
         total: runs of the whole stage, if these chunks are one round of several; None if they are the whole stage.
+
+    Raises:
+        SliceDoneError: all chunks of the slice are finished. Those of other slices are not, so there is no result.
+        ParameterError: the store is that of a slice, but the work cannot leave this process.
     """
     if not chunks:
         return
     first = next(iter(chunks))
+    share = None if store is None or first.stage is Stage.PILOT else store.share
+    if share is not None:
+        _check_divisible(work, workers)
+        n_all, chunks = len(chunks), chunks[share.of(len(chunks))]
+        total = sum(chunk.size for chunk in chunks)
     if first.start == 0:
         reporter.start(first.stage.label, sum(chunk.size for chunk in chunks) if total is None else total)
     stored: set[str] = set()
@@ -101,13 +118,25 @@ def execute(
             if due:
                 took = time.monotonic() - before
                 next_note = before + max(NOTE_SECONDS, took / NOTE_SHARE)
+    if share is not None:
+        raise SliceDoneError(share, len(chunks), n_all)
+
+
+def _check_divisible(work: Work, workers: Workers) -> None:
+    """Raise `ParameterError` for work of a slice that has to be done in one process, in order."""
+    if workers is Workers.THIS_PROCESS:
+        raise ParameterError(
+            f"{display_name(getattr(work, 'mechanism', work))} draws from a generator of its own, and each slice would "
+            "draw the same numbers from it. Run it without slices, or draw all noise from the rng that it receives.",
+            argument="slice",
+        )
 
 
 def _in_process(chunks: Iterable[Chunk], work: Work) -> Results:
     """Yield finished chunks in order. BLAS gets one thread, as in workers: its rounding depends on their number."""
     with single_thread():
         for chunk in chunks:
-            with in_this_process():
+            with _sequentially():
                 arrays = work(chunk)
             yield chunk, arrays
 
@@ -120,39 +149,69 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
     """
     from joblib import Parallel, delayed
 
-    size = min(max(1, n_chunks // HANDFULS), LARGEST_HANDFUL) if workers is Workers.THREADS else 1
+    client = dask_client(workers.value)
+    handfuls = HANDFULS if client is None else max(HANDFULS, HANDFULS_A_THREAD * n_threads(client))
+    size = min(max(1, n_chunks // handfuls), LARGEST_HANDFUL) if workers is Workers.THREADS else 1
     tasks = iter(lambda: list(islice(chunks, size)), [])
-    extra = options(workers.value, getattr(work, "timeout", None))
-    parallel = Parallel(n_jobs=n_jobs, prefer=workers.value, return_as="generator_unordered", batch_size=1, **extra)
-    name = display_name(getattr(work, "mechanism", work))
-    with single_thread():  # before the first chunk is submitted, which joblib does at once
+    timeout = getattr(work, "timeout", None)
+    extra = options(workers.value, timeout)
+    # one thread of BLAS before the first chunk is submitted, which joblib does at once
+    with single_thread(), named_errors(display_name(getattr(work, "mechanism", work)), timeout):
+        if client is not None:
+            yield from _on_dask(client, tasks, work)
+            return
+        parallel = Parallel(n_jobs=n_jobs, prefer=workers.value, return_as="generator_unordered", batch_size=1, **extra)
         finished = parallel(delayed(_run_all)(work, task, _this_process()) for task in tasks)
         try:
             for results in finished:
                 yield from results
-        except BrokenExecutor as error:
-            raise died(error, name, getattr(work, "timeout", None)) from error
-        except PicklingError as error:
-            raise ReleaseError(
-                f"{name} cannot be sent to worker processes ({error}). Use n_jobs=1, or remove the parts that cannot "
-                "be pickled."
-            ) from error
         finally:
             with warnings.catch_warnings():  # joblib warns about discarded work when a run ends early
                 warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
                 finished.close()
 
 
-def _run_all(work: Work, chunks: list[Chunk], sender: tuple[str, int]) -> list[tuple[Chunk, Arrays]]:
+def _on_dask(client: Any, tasks: Iterator[list[Chunk]], work: Work) -> Results:
+    """Yield finished chunks of a Dask cluster. Workers may join, and leave: their chunks are run again by others.
+
+    The tasks are submitted here and not by joblib, whose number of tasks in flight is that of the first workers, and
+    which runs them in this process if there is only one worker.
+    """
+    from distributed import as_completed
+
+    finished = as_completed(with_results=True, loop=client.loop)
+    parcel, next_count, in_flight = sent(work, client), 0.0, set[Any]()
+    try:
+        while True:
+            if time.monotonic() >= next_count:
+                most, next_count = TASKS_A_THREAD * max(n_threads(client), 1), time.monotonic() + COUNT_SECONDS
+            for task in islice(tasks, max(most - len(in_flight), 0)):
+                future = client.submit(_run_all, parcel, task, _this_process(), pure=False)
+                in_flight.add(future)
+                finished.add(future)
+            if not in_flight:
+                return
+            future, results = next(finished)
+            in_flight.remove(future)
+            if future.status != "finished":  # errors were raised
+                raise lost(str(results))
+            yield from results
+    finally:
+        if in_flight and client.status == "running":
+            client.cancel(list(in_flight))
+
+
+def _run_all(work: Work | Parcel, chunks: list[Chunk], sender: tuple[str, int]) -> list[tuple[Chunk, Arrays]]:
     """Run chunks with one thread of BLAS and OpenMP: the rounding of a product depends on the number of threads.
 
     The limit of BLAS belongs to the process, the limit of OpenMP to the calling thread. In the sending process the
     former is already set; a worker process keeps it, because lifting it would affect chunks of its other threads.
     """
+    run: Work = work.open() if isinstance(work, Parcel) else work
     if _this_process() != sender:
         single_thread()  # never lifted
-    with single_thread("openmp"):
-        return [(chunk, work(chunk)) for chunk in chunks]
+    with single_thread("openmp"), _sequentially():
+        return [(chunk, run(chunk)) for chunk in chunks]
 
 
 def _this_process() -> tuple[str, int]:
@@ -162,10 +221,18 @@ def _this_process() -> tuple[str, int]:
 
 @contextmanager
 def in_this_process() -> Iterator[None]:
-    """Run the parallel parts of scikit-learn in this process: a backend of `joblib.parallel_config` is for trials only.
+    """Fit and score in this process, on one core: the rounding of an attack must not depend on machine or workers.
 
-    The rounding of attacks that learn or score on another machine would depend on that machine.
+    The parallel parts of scikit-learn are kept from a backend of `joblib.parallel_config`, which is for trials only,
+    and BLAS and OpenMP get one thread, as for trials.
     """
+    with _sequentially(), single_thread():
+        yield
+
+
+@contextmanager
+def _sequentially() -> Iterator[None]:
+    """Run the parallel parts of scikit-learn in this process."""
     from joblib import parallel_config
 
     with parallel_config(backend="sequential"):

@@ -15,7 +15,10 @@ import numpy as np
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.fingerprint import opaque
 from .progress import Reporter, reporter_for
-from .store import TrialStore
+from .store import SlicedStore, TrialStore
+
+Store = Path | str | SlicedStore | None
+"""Directory for finished chunks; or that of a slice, of which only its chunks are run; None for no store."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class RunOptions:
 
     Args:
         n_jobs: number of workers; 1 runs in this process, -1 uses every core, None takes `joblib.parallel_config`.
-        store: directory for finished chunks; None for no store.
+        store: see `Store`.
         progress: True shows a progress bar if stderr is a terminal; or a `Reporter`.
 
     Raises:
@@ -32,7 +35,7 @@ class RunOptions:
     """
 
     n_jobs: int | None = 1
-    store: Path | str | None = None
+    store: Store = None
     progress: bool | Reporter = False
 
     def __post_init__(self) -> None:
@@ -43,13 +46,19 @@ class RunOptions:
             raise ParameterError(
                 f"n_jobs must be a whole number >= 1, -1 for every core, or None, but is {n_jobs!r}.", argument="n_jobs"
             )
-        if self.store is not None and not isinstance(self.store, (str, Path)):
+        if self.store is not None and not isinstance(self.store, (str, Path, SlicedStore)):
             raise ParameterError(
                 f"store must be the path of a directory, or None, but is {self.store!r}.", argument="store"
             )
 
     def below(self, name: str) -> RunOptions:
-        """Return the options with the store in a subfolder of that name."""
+        """Return the options with the store in a subfolder of that name; raise `ParameterError` for a slice."""
+        if isinstance(self.store, SlicedStore):
+            raise ParameterError(
+                "slice cannot be used here: the outcome of some chunks decides what the others run, such as one call "
+                "per run after a call with many runs raised. Run it without slices.",
+                argument="slice",
+            )
         return replace(self, store=None if self.store is None else Path(self.store) / name)
 
     @contextmanager
@@ -68,7 +77,12 @@ class RunOptions:
             )
         reporter = reporter_for(self.progress)
         try:
-            trials = None if self.store is None else TrialStore(Path(self.store), description, warn=reporter.message)
+            trials = None
+            if isinstance(self.store, SlicedStore):
+                place = self.store
+                trials = TrialStore(place.directory, description, warn=reporter.message, share=place.share)
+            elif self.store is not None:
+                trials = TrialStore(Path(self.store), description, warn=reporter.message)
             with nullcontext() if trials is None else trials as store:
                 yield store, reporter
         finally:

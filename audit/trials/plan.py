@@ -146,6 +146,65 @@ class TrialPlan:
             index, start = chunks[-1].index + 1, end
 
 
+@dataclass(frozen=True)
+class Slice:
+    """One of `count` slices of an experiment, each run on a separate machine, without contact to the others.
+
+    The chunks of all audits are lined up: chunk j of m in audit a is at a + (j + 1/2) / m. Each slice has an interval
+    of the same length, so that the audits and chunks that it runs are consecutive, and it needs few pilots.
+
+    Args:
+        number: position of the slice, 1 to `count`.
+        count: number of slices.
+        audit: position of the audit in the experiment, from 0.
+        n_audits: number of audits of the experiment.
+    """
+
+    number: int
+    count: int
+    audit: int = 0
+    n_audits: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Slice:
+        """Return the slice "3/100", the third of a hundred; raise `ParameterError` for another text.
+
+        >>> Slice.parse("3/100") == Slice(3, 100)
+        True
+        """
+        parts = [part if part.isascii() and part.isdigit() else "0" for part in text.split("/")]
+        number, count = map(int, parts) if len(parts) == 2 else (0, 0)
+        if not 1 <= number <= count:
+            raise ParameterError(
+                argument="slice", value=text, allowed="be NUMBER/COUNT with 1 <= NUMBER <= COUNT, such as 3/100"
+            )
+        return cls(number, count)
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    @property
+    def reaches(self) -> bool:
+        """True if the interval of the slice overlaps with this audit."""
+        begin, end = (number * self.n_audits for number in (self.number - 1, self.number))
+        return begin < (self.audit + 1) * self.count and end > self.audit * self.count
+
+    def of(self, n_chunks: int) -> slice:
+        """Return the positions of the chunks of this audit that belong to the slice.
+
+        >>> [Slice(number, 3).of(4) for number in (1, 2, 3)]
+        [slice(0, 1, None), slice(1, 3, None), slice(3, 4, None)]
+        >>> [Slice(2, 4, audit, 2).of(10) for audit in (0, 1)]
+        [slice(5, 10, None), slice(0, 0, None)]
+        """
+
+        def first(number: int) -> int:  # smallest j with audit + (j + 1/2) / n_chunks >= number * n_audits / count
+            twice = 2 * n_chunks * (number * self.n_audits - self.audit * self.count) - self.count
+            return min(max(-(-twice // (2 * self.count)), 0), n_chunks)
+
+        return slice(first(self.number - 1), first(self.number))
+
+
 def check_width(bytes_per_run: int, learns: bool) -> None:
     """Raise `ParameterError` for outputs that are too wide for memory, or for an attack that learns."""
     widest = WIDEST_LEARNED if learns else WIDEST

@@ -4,6 +4,8 @@
     DIRECTORY/journal.jsonl     one line per finished chunk: its key, size and SHA-256
     DIRECTORY/chunks/KEY.npz    the arrays of one chunk
 
+A store of a slice holds the whole pilot, and a slice of the other chunks; `merge_stores` joins the slices of an audit.
+
 Guarantees
     * A chunk is written to a temporary file, flushed to the disk, renamed, and only then journaled: a process killed
       at any point leaves a store from which the next run continues.
@@ -11,6 +13,8 @@ Guarantees
     * A store of other trials is refused, and the difference is reported.
     * A chunk whose bytes do not match the journal, or that is missing, is recomputed and reported.
     * A chunk with a valid checksum but invalid contents raises a `StoreError`.
+    * A chunk that is in several slices, such as one of the pilot, has the same bytes in all of them, or the merge is
+      refused: different machines would otherwise have scored the trials in different ways.
     * Nothing is ever unpickled.
 """
 
@@ -20,8 +24,9 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,11 +35,25 @@ import numpy as np
 from ...mechanisms.core.errors import DpassayError, FingerprintError, StoreError
 from .array_files import NUMBERS, Arrays, read_npz
 from .folder import Folder, is_temporary
+from .plan import Slice
 
 _OF_CONTENT = (KeyError, IndexError, ValueError, TypeError, AttributeError, AssertionError)
 """Errors due to arrays that are not the arrays of a chunk."""
 _FORMAT = "dpassay.trials"
 _VERSION = 2
+
+
+@dataclass(frozen=True)
+class SlicedStore:
+    """The place of the store of one slice, for the option `store` of every game.
+
+    Args:
+        directory: directory of the store.
+        share: the slice of the chunks that is run.
+    """
+
+    directory: Path
+    share: Slice
 
 
 class TrialStore:
@@ -44,14 +63,17 @@ class TrialStore:
         directory: directory of the store, created if missing.
         manifest: everything that determines the trials, JSON-ready.
         warn: called with a line of text for each damaged chunk.
+        share: the slice of the chunks that is run; None for all chunks.
 
     Raises:
         FingerprintError: the directory holds other trials, or is not a store.
         StoreError: the directory cannot be read or written, or another process is using it.
     """
 
-    def __init__(self, directory: Path, manifest: Mapping[str, Any], *, warn: Callable[[str], None]) -> None:
-        self.directory = Path(directory)
+    def __init__(
+        self, directory: Path, manifest: Mapping[str, Any], *, warn: Callable[[str], None], share: Slice | None = None
+    ) -> None:
+        self.directory, self.share = Path(directory), share
         self._folder = Folder(self.directory)
         self._manifest = {"format": _FORMAT, "version": _VERSION, **manifest}
         self._warn = warn
@@ -86,6 +108,14 @@ class TrialStore:
 
     def load(self, key: str) -> Arrays | None:
         """Return the arrays of a finished chunk, or None if it has to be run."""
+        content = self._content(key)
+        arrays = None if content is None else _arrays(content)
+        if content is not None and arrays is None:
+            self._warn(f"chunk {key} in {self.directory} is damaged (it holds no arrays); running it again")
+        return arrays
+
+    def _content(self, key: str) -> bytes | None:
+        """Return the bytes of a finished chunk; None if it is missing or damaged."""
         expected = self._known.get(key)
         if expected is None:
             return None
@@ -100,17 +130,49 @@ class TrialStore:
         except OSError as error:
             raise StoreError(f"cannot read {self.directory / name}: {error.strerror or error}.") from error
         self._has_read = True
-        arrays = _arrays(content) if hashlib.sha256(content).hexdigest() == expected else None
-        if arrays is None:
+        if hashlib.sha256(content).hexdigest() != expected:
             self._warn(f"chunk {key} in {self.directory} is damaged (checksum differs); running it again")
-        return arrays
+            return None
+        return content
 
     def save(self, key: str, arrays: Arrays) -> None:
         """Write a finished chunk and flush it to the disk."""
+        self._put(key, _bytes(arrays))
+
+    def agree(self, key: str, arrays: Arrays) -> None:
+        """Record arrays that every machine computes from the same pilot; only a store of slices has them.
+
+        Raises:
+            StoreError: another machine has computed other arrays, and has scored its trials differently.
+        """
+        content = _bytes(arrays)
+        if key in self._known:
+            self._check_same(key, hashlib.sha256(content).hexdigest(), "this machine")
+        elif self.share is not None:
+            self._put(key, content)
+
+    def merge(self, other: TrialStore) -> None:
+        """Copy every chunk of another open store of the same trials; a damaged one is reported and left out.
+
+        Raises:
+            StoreError: both have a chunk, with different bytes.
+        """
+        for key, digest in other._known.items():
+            if key in self._known:
+                self._check_same(key, digest, str(other.directory))
+            elif (content := other._content(key)) is not None:
+                self._put(key, content)
+
+    def _check_same(self, key: str, digest: str, where: str) -> None:
+        if self._known[key] != digest:
+            raise StoreError(
+                f"{key} of {where} is not that of {self.directory}: the machines of the slices compute different "
+                "numbers from the same seed, and have scored their trials differently. Run all slices on machines "
+                "with the same processors and the same libraries."
+            )
+
+    def _put(self, key: str, content: bytes) -> None:
         assert self._journal is not None, "the store is not open"
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)  # type: ignore[arg-type]
-        content = buffer.getvalue()
         digest = hashlib.sha256(content).hexdigest()
         with _disk(self.directory):
             self._folder.write(_name(key), content)
@@ -172,6 +234,41 @@ class TrialStore:
 
 def _name(key: str) -> str:
     return f"chunks/{key}.npz"
+
+
+def _bytes(arrays: Arrays) -> bytes:
+    """Return the content of the file of a chunk; equal arrays have equal bytes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def merge_stores(directories: Sequence[Path], into: Path, *, warn: Callable[[str], None]) -> None:
+    """Join the stores of the slices of one audit.
+
+    Args:
+        directories: stores with the same manifest.
+        into: directory of the joined store, which may have chunks of an interrupted merge.
+        warn: called with a line of text for each damaged chunk, which is left out.
+
+    Raises:
+        FingerprintError: the stores hold different trials.
+        StoreError: a store cannot be read or written, or two of them have different bytes for one chunk.
+    """
+    manifest = read_manifest(directories[0])
+    with TrialStore(into, manifest, warn=warn) as joined:
+        for directory in directories:
+            with TrialStore(directory, manifest, warn=warn) as part:
+                joined.merge(part)
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """Return the manifest of a store; raise `StoreError` if there is none."""
+    try:
+        manifest: dict[str, Any] = dict(json.loads(Folder(directory).read("manifest.json")))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise StoreError(f"{directory} holds no readable trials: {error}. Run its slice again.") from error
+    return manifest
 
 
 def _arrays(content: bytes) -> Arrays | None:

@@ -1,4 +1,7 @@
-"""Worker processes: they end with the process that started them, and their death is an error that names its cause.
+"""Workers: processes of this machine, which end with the process that started them, and workers of a cluster.
+
+The death of a worker is an error that names its cause. Work for a cluster is pickled once, with user code by value, so
+that its workers need no file of the user. Dask keeps it at the scheduler: no worker is the only one that has it.
 
 The resource tracker of joblib removes its semaphores and folders in shared memory. If the tracker was killed as well,
 the next process that starts workers removes them: each owner has a file there that it locks while it lives.
@@ -6,21 +9,31 @@ the next process that starts workers removes them: each owner has a file there t
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
+import pickle
+import platform
 import re
 import shutil
 import signal
 import threading
 import time
+import warnings
+from collections.abc import Iterator, Mapping
+from concurrent import futures
 from concurrent.futures import BrokenExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from pickle import PicklingError
 from typing import Any
 
-from ...mechanisms.adapters.functions.guard import expendable
-from ...mechanisms.core.errors import ParameterError, ReleaseError
+from ...mechanisms.adapters.functions.fresh_runs import cloudpickle
+from ...mechanisms.adapters.functions.guard import expendable, work_in_threads
+from ...mechanisms.core.errors import ClusterError, DpassayError, ParameterError, ReleaseError
+from .options import versions
 
 WATCH_SECONDS = 0.5
 """Seconds between two checks that the parent is alive."""
@@ -41,6 +54,60 @@ def begin_worker(parent: int) -> None:
     expendable()
     if hasattr(os, "getppid"):
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+@dataclass(frozen=True, eq=False)
+class Parcel:
+    """Pickled work for the workers of a cluster.
+
+    Args:
+        content: the work.
+        versions: of the packages that trials depend on, where it was packed.
+    """
+
+    content: bytes
+    versions: Mapping[str, str]
+
+    def open(self) -> Any:
+        """Return the work; raise `ClusterError` if this worker has other versions, or lacks a module."""
+        difference = different_versions(self.versions)
+        if difference:
+            raise ClusterError(f"a worker on {platform.node()} has {difference}. Install the same versions everywhere.")
+        work_in_threads()
+        try:
+            return pickle.loads(self.content)
+        except ImportError as error:
+            raise ClusterError(
+                f"a worker on {platform.node()} cannot import a module that the trials need ({error}). Install it on "
+                "all workers; or, for a file of your own, add --allow FILE.py, or call "
+                "cloudpickle.register_pickle_by_value(module)."
+            ) from error
+
+
+def different_versions(wanted: Mapping[str, str]) -> str:
+    """Return the versions of this process that differ from the given ones, in words; empty if none does."""
+    here = versions()
+    return ", ".join(f"{name} {here[name]} instead of {wanted[name]}" for name in here if here[name] != wanted[name])
+
+
+def sent(work: Any, client: Any) -> Any:
+    """Return the work as a Dask future, which the scheduler can make again from its pickle if a worker is lost."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        return client.submit(Parcel, cloudpickle().dumps(work), versions(), pure=False)
+
+
+def dask_client(prefer: str) -> Any:
+    """Return the client of the active backend of joblib, if that is Dask; None for another backend."""
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend(prefer=prefer)
+    return getattr(backend, "client", None)
+
+
+def n_threads(client: Any) -> int:
+    """Return the number of threads of all workers of a Dask client."""
+    return sum(client.nthreads().values())
 
 
 def _end_with(parent: int) -> None:
@@ -118,6 +185,44 @@ def _locked(file: Path, flags: int = 0) -> int | None:
                 return descriptor
         os.close(descriptor)
     return None
+
+
+@contextmanager
+def named_errors(name: str, timeout: float | None) -> Iterator[None]:
+    """Convert errors of joblib and of its workers to errors that name their cause and the next step.
+
+    Args:
+        name: display name of what the workers run.
+        timeout: seconds that one of its calls may take.
+    """
+    try:
+        yield
+    except BrokenExecutor as error:
+        raise died(error, name, timeout) from error
+    except PicklingError as error:
+        raise ReleaseError(
+            f"{name} cannot be sent to worker processes ({error}). Use n_jobs=1, or remove the parts that cannot "
+            "be pickled."
+        ) from error
+    except (asyncio.CancelledError, futures.CancelledError, TimeoutError, ConnectionError) as error:
+        if isinstance(error, DpassayError):
+            raise
+        raise lost(str(error)) from error
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":
+            raise
+        raise ReleaseError(
+            f"{name} has ended several workers of the cluster, one after the other, as os._exit or too little memory "
+            "does. There is no result without its runs. Try a few trials on this machine to see where it happens."
+        ) from error
+
+
+def lost(reason: str) -> ClusterError:
+    """Return the error for a cluster that does not answer."""
+    return ClusterError(
+        f"the cluster does not answer: {' '.join(reason.split()).rstrip('.')}. Finished chunks in the store are safe: "
+        "start the scheduler again, and run the same command; it continues from there."
+    )
 
 
 def died(error: BrokenExecutor, name: str, timeout: float | None) -> ReleaseError:

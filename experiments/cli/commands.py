@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
 
 import typer
 
@@ -91,16 +91,11 @@ def run_command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Set a key, such as mechanism.epsilon=2; repeatable."),
     ] = None,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MODULE",
-            help="Let the config name code in this file or module, as in name = 'mine:release'. It runs with your "
-            "rights; repeatable.",
-        ),
-    ] = None,
+    allow: option.Allow = None,
     pdf: option.Pdf = False,
     jobs: option.Jobs = 1,
+    cluster: option.ClusterAt = None,
+    slice: option.SliceOf = None,  # noqa: A002 - the name of the option, which messages use
     strict: option.Strict = False,
     quiet: option.Quiet = False,
     markdown: option.Markdown = None,
@@ -110,29 +105,57 @@ def run_command(
     """Run an experiment, or continue one that was interrupted."""
     from ..config.overrides import parse_settings
     from ..runs.runner import run
-    from .outcomes import refuse_without_claims, write_run
+    from .outcomes import refuse_results, refuse_without_claims, write_run
     from .outputs import OutputFiles
-    from .terminal import show_run
+    from .terminal import show_run, show_slice
 
     files, settings = OutputFiles(markdown, None, junit, sarif), parse_settings(set_ or [])
     files.check_writable()
     refuse_without_claims(files, config, settings)
+    execution: dict[str, Any] = {
+        "settings": settings,
+        "out": out,
+        "n_jobs": jobs,
+        "progress": not quiet,
+        "report_line": None if quiet else _print_progress,
+        "allow": tuple(allow or ()),
+    }
     try:
-        done = run(
-            config,
-            settings=settings,
-            out=out,
-            n_jobs=jobs,
-            progress=not quiet,
-            report_line=None if quiet else _print_progress,
-            allow=tuple(allow or ()),
-            pdf=pdf,
-        )
+        if slice is not None:
+            from ...audit.trials.plan import Slice
+            from ..runs.slices import run_slice
+
+            refuse_results(files, cluster=cluster is not None, pdf=pdf, strict=strict)
+            share = Slice.parse(slice)
+            show_slice(share, run_slice(config, share, **execution))
+            return 0
+        done = run(config, pdf=pdf, cluster=cluster, **execution)
     except KeyboardInterrupt as error:
         _print_error("interrupted. Finished trials are saved: the same command continues from there.")
         return exit_code(error)
     show_run(done)
     write_run(files, done, config, strict=strict, report_line=_print_error)
+    return _exit_code(done.verdict, strict=strict)
+
+
+@command("merge")
+def merge_command(
+    directories: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders of all slices, from `dpassay run --slice`.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Run directory of the whole experiment.")],
+    allow: option.Allow = None,
+    pdf: option.Pdf = False,
+    strict: option.Strict = False,
+    quiet: option.Quiet = False,
+) -> int:
+    """Join the trials of all slices of an experiment, and judge them as one run."""
+    from ..runs.slices import merge
+    from .terminal import show_run
+
+    report_line = None if quiet else _print_progress
+    done = merge(directories, out, allow=tuple(allow or ()), progress=not quiet, report_line=report_line, pdf=pdf)
+    show_run(done)
     return _exit_code(done.verdict, strict=strict)
 
 
@@ -650,7 +673,9 @@ def run_app(arguments: list[str] | None = None) -> NoReturn:
 def _runs_audited_code(words: list[str]) -> bool:
     """Return True if a command runs user code in this process."""
     options = {word.partition("=")[0] for word in words}
-    return (words[:1] == ["check"] and "--command" not in options) or (words[:1] == ["run"] and "--allow" in options)
+    return (words[:1] == ["check"] and "--command" not in options) or (
+        words[:1] in (["run"], ["merge"]) and "--allow" in options
+    )
 
 
 def _run(words: list[str]) -> int:

@@ -111,6 +111,30 @@ Jobs = Annotated[
         "--jobs", "-j", metavar="N", help="Number of workers; -1: one per core. The results do not depend on it."
     ),
 ]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MODULE",
+        help="Let the config name code in this file or module, as in name = 'mine:release'. It runs with your "
+        "rights; repeatable.",
+    ),
+]
+ClusterAt = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="WHERE",
+        help="Run trials on a Dask cluster: tcp://HOST:PORT of its scheduler, or local:N for N processes here.",
+    ),
+]
+SliceOf = Annotated[
+    str | None,
+    typer.Option(
+        "--slice",
+        metavar="I/N",
+        help="Run slice I of N only, as in an array job: trials without results, which `dpassay merge` joins.",
+    ),
+]
 Pdf = Annotated[bool, typer.Option("--pdf", help="Draw the figures as PDF too, with embedded fonts.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 if the verdict is underpowered.")]
 Looks = Annotated[
@@ -165,6 +189,7 @@ OF_ARGUMENTS = {
         for name in (
             "attack",
             "bound",
+            "cluster",
             "confidence",
             "delta",
             "epsilon",
@@ -172,6 +197,7 @@ OF_ARGUMENTS = {
             "queries",
             "seed",
             "share",
+            "slice",
             "stop",
             "timeout",
             "trials",

@@ -108,6 +108,17 @@ def refuse_without_claims(files: OutputFiles, config: str, settings: Mapping[str
         )
 
 
+def refuse_results(files: OutputFiles, **flags: bool) -> None:
+    """Raise `ParameterError` for options that a slice does not have: it is one job, without results."""
+    named = {"markdown": files.markdown, "junit": files.junit_file, "sarif": files.sarif_file, **flags}
+    given = [f"--{name}" for name, value in named.items() if value]
+    if given:
+        raise ParameterError(
+            f"{given[0]} cannot be combined with --slice: a slice is one job, and has no results. Leave it out.",
+            argument=given,
+        )
+
+
 def write_run(files: OutputFiles, done: ConfigRun, config: str, *, strict: bool, report_line: Report) -> None:
     """Write the files of `dpassay run`."""
     summary, found = _section(done), _findings_of_run(done, config, strict)

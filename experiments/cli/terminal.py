@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -17,6 +18,7 @@ from ...audit.results.text import BEST_GUESS, meaning, percent, reason
 from ...mechanisms.core.printable import line, terminal
 
 if TYPE_CHECKING:
+    from ...audit.trials.plan import Slice
     from ..pipeline.comparison import Comparison
     from ..report.results.sweep import SweepPoint, SweepResult
     from ..runs.calibration import CalibrationRun
@@ -40,6 +42,12 @@ def console() -> Console:
     if not result.is_terminal:
         result.width = PLAIN_WIDTH
     return result
+
+
+def show_slice(share: Slice, directory: Path) -> None:
+    """Print that a slice is finished, and the next step."""
+    next_step = "no verdict before `dpassay merge` joins all slices"
+    console().print(Text(line(f"slice {share} is finished in {directory}: {next_step}")), soft_wrap=True)
 
 
 def show_run(run: ConfigRun) -> None:

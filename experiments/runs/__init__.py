@@ -1,6 +1,7 @@
 """Runs of experiments: from a configuration to a directory with results, figures and reports.
 
 calibration.py    `dpassay calibrate`: coverage and power of all bounds
+cluster.py        The workers of a Dask cluster for a run: `dpassay run CONFIG --cluster tcp://HOST:PORT`, or `local:N`
 directory.py      The run directory of an experiment: its owner, and its files
 evidence.py       Files that a finished run leaves for other readers: evidence card, fields of the registry, and LaTeX
                   table
@@ -9,6 +10,7 @@ python_sweep.py   `sweep`: audits of one's own mechanism over a grid of paramete
 record.py         environment.json: versions, times and file digests of a run, and the check that a finished run is
                   still valid
 runner.py         Running a configuration in a run directory
+slices.py         Slices of an experiment, run by jobs that do not see each other, and their merge into one run
 """
 
 from .calibration import CalibrationRun as CalibrationRun, calibrate as calibrate

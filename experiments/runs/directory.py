@@ -2,6 +2,7 @@
 
     config.toml        the resolved configuration; marks the folder as a run directory
     judged.toml        instead of config.toml for scores of other code, and sweeps in Python: source and claim
+    slice.json         in the directory of one slice: which one, and the versions, code and files it ran with
     trials/POINT/      the trials of each audit
     results.json/.csv  the numbers, the same bytes for the same experiment
     figures/           drawn from the numbers
@@ -19,6 +20,7 @@ the folder are not followed, so no write leaves it; see `dpassay.audit.trials.fo
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +34,7 @@ from ..config.schema import Config
 from ..config.source import Source
 
 JUDGED = "judged.toml"
+SLICE = "slice.json"
 LEFT_BEHIND = 3600.0
 """Seconds after which a temporary file counts as abandoned, on systems without locks."""
 
@@ -77,6 +80,14 @@ class RunDirectory:
                 self._refuse_another(config)
             self.write("config.toml", config.to_toml())
         return before
+
+    def refuse_slice(self) -> None:
+        """Raise `StoreError` if this is the directory of a slice, which has no results."""
+        if os.path.exists(self.path / SLICE):  # False for a name that is too long
+            raise StoreError(
+                f"{self.path} has a slice of an experiment, not a run. Join all slices: dpassay merge DIR... --out "
+                "ANOTHER. To run the whole experiment, choose another --out."
+            )
 
     def claim_judged(self, request: str) -> None:
         """Make this the directory of external scores: `request` describes the scores and the claim.

@@ -9,9 +9,11 @@
     ├── ReleaseError (RuntimeError)       a mechanism raised or returned something unusable
     │   ├── DependentTrialsError          the runs are not independent, so that there is no verdict
     │   └── AlwaysRaisesError             each of the first runs raises, on both sides
+    ├── ClusterError (ConnectionError)    a cluster that is lost, has no workers, or has other versions
     ├── AttackError (RuntimeError)        an attack cannot be trained or used in this game
     ├── StoreError (OSError)              trials cannot be written or read
-    │   └── FingerprintError              a store that holds another experiment
+    │   ├── FingerprintError              a store that holds another experiment
+    │   └── SliceDoneError                a finished slice of the chunks, which has no result by itself
     ├── ResultError (ValueError)          saved results that are damaged, changed, or of another version
     ├── ConfigError (ValueError)          a configuration that cannot be run
     └── DataError (RuntimeError)          a dataset that is missing or unreadable
@@ -150,12 +152,33 @@ class AttackError(DpassayError, RuntimeError):
     """An attack that cannot be trained or used in this game."""
 
 
+class ClusterError(DpassayError, ConnectionError):
+    """A cluster that cannot be reached or was lost, has no workers, or whose workers have other versions."""
+
+
 class StoreError(DpassayError, OSError):
     """Trials that cannot be written to or read from their directory."""
 
 
 class FingerprintError(StoreError):
     """A store that holds the trials of another experiment."""
+
+
+class SliceDoneError(StoreError):
+    """A finished slice of the chunks of an audit: there is no result before all slices are merged.
+
+    Args:
+        share: the slice, such as 3/100.
+        n_chunks: number of its chunks.
+        n_all: number of chunks of the audit.
+    """
+
+    def __init__(self, share: object, n_chunks: int, n_all: int) -> None:
+        self.n_chunks, self.n_all = n_chunks, n_all
+        super().__init__(
+            f"slice {share} is finished: {n_chunks:,} of {n_all:,} chunks. Its trials have no result before `dpassay "
+            "merge` joins all slices."
+        )
 
 
 class ResultError(DpassayError, ValueError):

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from ....audit.bounds.base import Bound, Evidence
 from ....audit.games.external_scores import audit_scores
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.with_estimates import with_estimates
+from ....audit.trials.options import Store
 from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import DpassayError
 from ....mechanisms.core.guarantee import Guarantee
@@ -77,7 +77,11 @@ class Task(ABC):
         """Name of the folder of its trials."""
         return folder_name(self.parameters)
 
-    def answer(self, *, n_hypotheses: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
+    def indivisible(self, n_audits: int) -> str:
+        """Return the reason why an experiment of so many audits has no slices; empty if there is none."""
+        return ""
+
+    def answer(self, *, n_hypotheses: int, n_jobs: int | None, store: Store, progress: Any) -> AuditResult:
         """Run the audit; errors get a note with the point of the sweep."""
         stated = {
             "bound": self.bounds,

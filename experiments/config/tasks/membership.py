@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from pathlib import Path
 from typing import Any
 
 from ....attacks.membership.base import MembershipAttack
@@ -17,6 +16,8 @@ from ....attacks.membership.synthetic_data.shadows import ShadowTables
 from ....audit.games.training import train_shadows
 from ....audit.metrics.membership.evaluate import evaluate
 from ....audit.metrics.membership.result import MembershipResult
+from ....audit.trials.execution import in_this_process
+from ....audit.trials.options import Store
 from ....audit.trials.progress import Reporter
 from ....mechanisms.core.errors import AccountingError, DpassayError, ParameterError
 from ....mechanisms.core.guarantee import Guarantee
@@ -64,7 +65,7 @@ class MembershipStudy:
         return ("generating", "tables") if isinstance(self.learner, ShadowTables) else ("training", "models")
 
     def answer(
-        self, *, n_jobs: int | None = 1, store: Path | None = None, progress: bool | Reporter = False
+        self, *, n_jobs: int | None = 1, store: Store = None, progress: bool | Reporter = False
     ) -> MembershipResult:
         """Train the shadow models, run the attacks, and compute the metrics; options as in `train_shadows`."""
         shadows = train_shadows(
@@ -78,7 +79,8 @@ class MembershipStudy:
             store=store,
             progress=progress,
         )
-        return evaluate(shadows, self.attacks, groups=self.groups, claim=self.claim, confidence=self.confidence)
+        with in_this_process():
+            return evaluate(shadows, self.attacks, groups=self.groups, claim=self.claim, confidence=self.confidence)
 
 
 @dataclass(frozen=True, eq=False)

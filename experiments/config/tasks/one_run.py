@@ -69,6 +69,10 @@ class OneRunTask(PlayedTask):
     def attack_name(self) -> str:
         return "likelihood-ratio" if self.attack is None else self.attack.name
 
+    def indivisible(self, n_audits: int) -> str:
+        single = n_audits == 1 and self.n_runs + self.n_references == 1
+        return "[game] has a single run, which one machine makes" if single else ""
+
     def play(self, **options: Any) -> BitScores:
         """Toss the coins, train the models, and return the scores."""
         options |= {"n_runs": self.n_runs, "seed": self.seed}

@@ -76,6 +76,9 @@ class SearchTask(Task):
             stop=config.audit.stop,
         )
 
+    def indivisible(self, n_audits: int) -> str:
+        return "[search] runs its audits one after the other, and each depends on the outcome of those before"
+
     def _audited(self, stated: dict[str, Any], options: dict[str, Any]) -> AuditResult:
         result = search(
             self.mechanism,

@@ -17,7 +17,9 @@ Audited code may raise, exit or change the process in any way.
 * **Time.** A call that takes longer than `timeout` seconds is stopped.
 
 All of this works only in the main thread of a process, which is where Python receives signals; in other threads a guard
-does nothing. A guard inside another one does nothing either.
+does nothing. The exception is a worker of a cluster, which runs its tasks in threads (`work_in_threads`): there guards
+take turns and keep the state of the process, but they leave signals, and do not limit the time. A guard inside another
+one does nothing.
 
 Objects and errors of audited code are converted to short texts (`cut`, `shown`, `in_words`, `class_name`), whatever
 their methods return or raise.
@@ -38,14 +40,16 @@ from typing import IO, Any
 
 from ...core.errors import DpassayError, ParameterError, ReleaseError
 from ...core.validation import positive
-from .state import ProcessState
+from .state import RANDOM, ProcessState
 
 NAMES = "INT TERM HUP QUIT ABRT ALRM VTALRM PROF USR1 USR2 CHLD PIPE BREAK"
 SIGNALS = tuple(getattr(signal, f"SIG{name}") for name in NAMES.split() if hasattr(signal, f"SIG{name}"))
 GRACE = 5.0
 """Seconds after twice the timeout at which a worker is ended if nothing else has stopped its call."""
 
-_state: dict[str, Any] = {"open": None, "expendable": False, "timeout": None}
+_state: dict[str, Any] = {"open": None, "expendable": False, "timeout": None, "in_threads": False}
+_turn = threading.RLock()
+"""Held by the thread of a cluster's worker whose guard is open."""
 
 
 class Guard:
@@ -65,29 +69,46 @@ class Guard:
         self.outside: BaseException | None = None
         self._timeout = _state["timeout"] if timeout is None else timeout
         self._seed = seed
-        self._active = False
+        self._active = self._in_turn = False
+        self._thread = threading.current_thread()
         self._process_id = 0
         self._handlers: dict[int, tuple[Any, Any]] = {}
 
     def __enter__(self) -> Guard:
-        self._active = _state["open"] is None and threading.current_thread() is threading.main_thread()
+        self._thread = threading.current_thread()
+        is_main = self._thread is threading.main_thread()
+        self._in_turn = _state["in_threads"] and not is_main
+        if self._in_turn:
+            _turn.acquire()
+        self._active = _state["open"] is None and (is_main or self._in_turn)
         if self._active:
+            if self._in_turn:
+                self._timeout = None
             if self._timeout is not None:
                 self._since, self._alarm = time.monotonic(), signal.setitimer(signal.ITIMER_REAL, 0.0)
             self._process = ProcessState(self._seed)
-            self._take_signals()
+            if is_main:
+                self._take_signals()
             self._process_id = os.getpid()
             _state["open"] = self
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        try:
+            self._close(error)
+        finally:
+            if self._in_turn:
+                _turn.release()
+
+    def _close(self, error: BaseException | None) -> None:
         if not self._active:
             return
         replaced_names = self.put_back()  # before anything else, which may call them
         self._end_copies()
         _state["open"] = None
         replaced = self._return_signals()
-        self.changed = (*self._process.restore(), *(["signal handlers"] if replaced else []))
+        changed = [name for name in self._process.restore() if not (self._in_turn and name == RANDOM)]
+        self.changed = (*changed, *(["signal handlers"] if replaced else []))
         if self._timeout is not None and self._alarm[0] > 0.0:
             left = self._alarm[0] - (time.monotonic() - self._since)
             signal.setitimer(signal.ITIMER_REAL, max(left, 1e-3), self._alarm[1])
@@ -173,7 +194,7 @@ _IDLE = Guard()
 def current() -> Guard:
     """Return the guard that is open around the caller, or one that does nothing."""
     guard: Guard | None = _state["open"]
-    return guard if guard is not None and threading.current_thread() is threading.main_thread() else _IDLE
+    return guard if guard is not None and threading.current_thread() is guard._thread else _IDLE
 
 
 @contextmanager
@@ -201,6 +222,11 @@ def calls_take_at_most(timeout: float | None) -> Iterator[None]:
 def expendable() -> None:
     """Declare that this process may be ended if nothing else stops a call: a worker, not the user's process."""
     _state["expendable"] = True
+
+
+def work_in_threads() -> None:
+    """Declare that this process is a worker of a cluster, whose tasks run in threads: guards take turns there."""
+    _state["in_threads"] = True
 
 
 def _nowhere() -> IO[str]:

@@ -116,6 +116,8 @@ class Names:
 
 
 _last: list[Names] = []
+RANDOM = "global random state of Python (random)"
+"""Display name of a state from which Dask also draws, in other threads of its workers."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,7 @@ ASPECTS = (
     Aspect("locale", _locale, lambda saved: locale.setlocale(locale.LC_ALL, saved)),
     Aspect("alarm timer", _timer, _stop_timer, lambda ran, runs: ran or not runs),
     Aspect("global random state of numpy (np.random)", np.random.get_state, np.random.set_state, _same_array_state),
-    Aspect("global random state of Python (random)", random.getstate, random.setstate),
+    Aspect(RANDOM, random.getstate, random.setstate),
     Aspect("global random state of torch", _torch, _set_torch, _same_torch),
 )
 """Properties of the process, in the order in which they are named."""

@@ -7,7 +7,8 @@ import pytest
 
 from dpassay.audit.trials import store as store_module
 from dpassay.audit.trials.folder import write_atomically
-from dpassay.audit.trials.store import TrialStore, differences
+from dpassay.audit.trials.plan import Slice
+from dpassay.audit.trials.store import TrialStore, differences, merge_stores
 from dpassay.mechanisms.core.errors import FingerprintError, StoreError
 
 MANIFEST = {"mechanism": {"class": "Laplace", "epsilon": 1.0}, "seed": 7}
@@ -177,3 +178,46 @@ def test_differences_name_the_leaf():
         "d: the store has 3, this run has none",
         "e: not in the store, this run has 5",
     ]
+
+
+def test_merged_stores_have_the_chunks_of_both(open_store, tmp_path, warnings_given):
+    for part in (0, 1):
+        with open_store(directory=tmp_path / f"{part}") as store:
+            store.save("pilot-0-000000", {"values": np.arange(3.0)})
+            store.save(f"evaluation-0-{part:06d}", {"scores": np.full(2, float(part))})
+    merge_stores([tmp_path / "0", tmp_path / "1"], tmp_path / "all", warn=warnings_given.append)
+    with open_store(directory=tmp_path / "all") as store:
+        assert [store.load(f"evaluation-0-{part:06d}")["scores"][0] for part in (0, 1)] == [0.0, 1.0]
+    assert not warnings_given
+
+
+def test_stores_of_machines_that_computed_different_numbers_are_not_merged(open_store, tmp_path):
+    for part in (0, 1):
+        with open_store(directory=tmp_path / f"{part}") as store:
+            store.save("pilot-0-000000", {"values": np.arange(3.0) + part * 1e-16})
+            store.save("pilot-1-000000", {"values": np.ones(3) + part * 2.3e-16})
+    with pytest.raises(StoreError, match=r"pilot-0-000000 of .*1 is not that of .*all: the machines of the slices"):
+        merge_stores([tmp_path / "0", tmp_path / "1"], tmp_path / "all", warn=print)
+
+
+def test_a_machine_that_scores_the_pilot_differently_is_refused(tmp_path):
+    with TrialStore(tmp_path / "slice", MANIFEST, warn=print, share=Slice(1, 2)) as store:
+        store.agree("pilot-scores", {"out": np.ones(3)})
+    with TrialStore(tmp_path / "slice", MANIFEST, warn=print) as store:
+        store.agree("pilot-scores", {"out": np.ones(3)})
+        with pytest.raises(StoreError, match=r"pilot-scores of this machine is not that of"):
+            store.agree("pilot-scores", {"out": np.ones(3) + 2.3e-16})
+
+
+def test_a_whole_store_records_no_agreement(open_store):
+    with open_store() as store:
+        store.agree("pilot-scores", {"out": np.ones(3)})
+        assert store.load("pilot-scores") is None
+
+
+def test_stores_of_different_trials_are_not_merged(open_store, tmp_path):
+    for part in (0, 1):
+        with open_store({**MANIFEST, "seed": part}, tmp_path / f"{part}"):
+            pass
+    with pytest.raises(FingerprintError, match=r"seed: the store has 1, this run has 0"):
+        merge_stores([tmp_path / "0", tmp_path / "1"], tmp_path / "all", warn=print)
