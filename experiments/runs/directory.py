@@ -20,7 +20,6 @@ the folder are not followed, so no write leaves it; see `dpassay.audit.trials.fo
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -83,7 +82,9 @@ class RunDirectory:
 
     def refuse_slice(self) -> None:
         """Raise `StoreError` if this is the directory of a slice, which has no results."""
-        if os.path.exists(self.path / SLICE):  # False for a name that is too long
+        with self.disk():
+            there = (self.path / SLICE).exists()
+        if there:
             raise StoreError(
                 f"{self.path} has a slice of an experiment, not a run. Join all slices: dpassay merge DIR... --out "
                 "ANOTHER. To run the whole experiment, choose another --out."
