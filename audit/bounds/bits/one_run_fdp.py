@@ -66,6 +66,7 @@ class OneRunFDP(GuessBound):
             epsilon at delta.
 
     Example:
+        >>> import numpy as np
         >>> bits = np.arange(1000)[None, :] % 2 == 0
         >>> scores = np.where(np.arange(1000) < 700, bits, ~bits).astype(float)  # 700 of 1000 right
         >>> stated = Statement(GaussianDP(1.0), delta=1e-5)
@@ -151,6 +152,7 @@ class FixedOneRunFDP(FixedGuessBound):
     def p_value(self, evidence: BitScores) -> float:
         """Return the smallest significance, >= 1e-12, at which the claimed curve is refuted; no family is assumed.
 
+        >>> import numpy as np
         >>> bits = np.arange(200)[None, :] % 2 == 0
         >>> fixed = OneRunFDP(guesses=100).fix(Statement(GaussianDP(1.0), delta=1e-5), None, (200,))
         >>> round(fixed.p_value(BitScores(bits, 1.0 * bits)), 6)
