@@ -19,6 +19,7 @@ bound at the confidence of a single test. A bound is computed in two steps, as a
       curve_test      the point at which the whole claimed curve is contradicted; None if it is not, or cannot be judged
       refutes         whether the bound or the curve test contradicts the claim
       thresholds      thresholds that a grid of counts must contain
+      given_assumptions   the bound without tests of its assumptions, for calculations of power
 
 The ledger of each bound lists what was fixed beforehand, and each data-dependent choice with its correction.
 """

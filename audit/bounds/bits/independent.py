@@ -152,7 +152,7 @@ class FixedOneRunIndependent(FixedBound[BitScores]):
         theta = least_independent_theta(family, *counts, n_correct, significance=level)
         refusal = self._refusal(evidence) if theta > 0.0 else None
         rough = replace(family, precision=max(family.precision, _ROUGH))
-        perfect = least_independent_theta(rough, *counts, n_guesses, significance=level)
+        perfect = max(theta, least_independent_theta(rough, *counts, n_guesses, significance=level))
         without = least_epsilon(*counts, n_correct, delta=stated.delta, significance=level)
         return LowerBound(
             epsilon=epsilon_of(family, theta, stated.delta) if refusal is None else 0.0,

@@ -11,6 +11,7 @@ from dpassay.mechanisms.core.errors import (
     DependentTrialsError,
     DpassayError,
     ParameterError,
+    SliceDoneError,
     UnknownNameError,
     plural,
     unknown_name_message,
@@ -31,6 +32,7 @@ KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and is
 MADE = {
     UnknownNameError: lambda: UnknownNameError("mechanism", "laplac", ["laplace"]),
     AlwaysRaisesError: lambda: AlwaysRaisesError("each of the first runs raised", same_on_both=True),
+    SliceDoneError: lambda: SliceDoneError("3/100", 2, 40),
     DependentTrialsError: lambda: DependentTrialsError("Laplace", "two runs gave the same", "Draw noise in each run"),
 }
 
