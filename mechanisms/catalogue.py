@@ -102,7 +102,10 @@ catalogue = Catalogue(
             "dpassay.mechanisms.broken.dp_sgd_clipping:ExpectedBatchSizeOfData"
         ),
         "broken-dp-sgd-realised-batch-size": "dpassay.mechanisms.broken.dp_sgd_clipping:RealisedBatchSize",
-        "broken-dp-sgd-shuffled-as-poisson": "dpassay.mechanisms.broken.dp_sgd:ShuffledCountedAsPoisson",
+        "broken-dp-sgd-shuffled-as-poisson": "dpassay.mechanisms.broken.dp_sgd_sampling:ShuffledCountedAsPoisson",
+        "broken-dp-sgd-truncated-as-poisson": "dpassay.mechanisms.broken.dp_sgd_sampling:TruncatedCountedAsPoisson",
+        "broken-dp-sgd-cyclic-as-poisson": "dpassay.mechanisms.broken.dp_sgd_sampling:CyclicCountedAsPoisson",
+        "broken-dp-sgd-allocation-reused": "dpassay.mechanisms.broken.dp_sgd_sampling:AllocationReused",
         "broken-dp-sgd-micro-steps": "dpassay.mechanisms.broken.dp_sgd:MicroStepsCounted",
         "snapping": "dpassay.mechanisms.noise.snapping:Snapping",
         "discrete-gaussian": "dpassay.mechanisms.noise.discrete_gaussian:DiscreteGaussian",

@@ -1,4 +1,6 @@
-"""Intentionally broken DP-SGD: base class, noise and accounting; clipping and divisors are in `dp_sgd_clipping`.
+"""Intentionally broken DP-SGD: base class, noise and accounting.
+
+Clipping and divisors are in `dp_sgd_clipping`, sampling is in `dp_sgd_sampling`.
 
 A broken trainer is `DPSGD` with one small method of its `Trainer` replaced, or with another claim. All options are
 those of `DPSGD`, and all have defaults under which the bug shows: a claim of about epsilon = 1 at delta = 1e-5. Its
@@ -23,7 +25,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..accounting import GaussianDP, PrivacyLossDP
+from ..accounting import GaussianDP
 from ..core.base import Dataset, LogDensity, Neighbours, Outputs
 from ..core.constraints import PositiveInt
 from ..core.errors import ParameterError
@@ -31,7 +33,7 @@ from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..learning.base import UNSEEN, Floats, TrainingData
 from ..learning.dp_sgd.mechanism import DPSGD
-from ..learning.dp_sgd.sampling import CyclicBatches, FullBatch, Sampling, ShuffledEpochs
+from ..learning.dp_sgd.sampling import CyclicBatches, FullBatch, Sampling
 from ..learning.dp_sgd.training import Batch, Trainer
 from ..learning.models import LogisticRegression, MultiLayerPerceptron
 from ..learning.models.base import Model
@@ -536,11 +538,9 @@ class NoiseAfterMomentum(BrokenDPSGD):
 
 # --- accounting of correctly trained models ---------------------------------------------------------------------------
 
-HUNDRED_BATCHES = ShuffledEpochs(batch_size=1, n_records=100)
-
 
 @dataclass(frozen=True, eq=False)
-class _Miscounted(BrokenDPSGD):
+class Miscounted(BrokenDPSGD):
     """Base class of trainers with the law of the correct trainer and another claim."""
 
     def output_law(self) -> LogDensity | None:
@@ -549,65 +549,7 @@ class _Miscounted(BrokenDPSGD):
 
 
 @dataclass(frozen=True, eq=False)
-class ShuffledCountedAsPoisson(_Miscounted):
-    """Broken: DP-SGD on shuffled batches, with the claim of Poisson sampling.
-
-    A record is in exactly one batch of an epoch, and the largest batch sum reveals it: for one epoch of 100 steps
-    at noise multiplier 1 the claim is 0.72 and epsilon at least 4.06, for 1,000 steps 0.15 and at least 2.88
-    (delta = 1e-5). The correct claim is that of deterministic batches, 4.38.
-
-    Args:
-        all: as for `DPSGD`, with shuffled batches of a given number of records. Defaults: 100 records, batches of 1,
-            100 steps, noise multiplier 1, zero_out. An audit needs about 40,000 runs per side.
-
-    Raises:
-        ParameterError: another sampling.
-        AccountingError: on `guarantee`, replace_one, for which there is no accounting of Poisson sampling.
-
-    Example:
-        >>> from dpassay.mechanisms.accounting.dp_sgd.deterministic_batches import shuffled_epsilon_at_least
-        >>> broken = ShuffledCountedAsPoisson()
-        >>> at_least = shuffled_epsilon_at_least(1.0, batches=100, delta=1e-5)
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(at_least, 2)
-        (0.72, 4.06)
-    """
-
-    cause = (
-        "Batches come from the data loader of the framework, which shuffles; the accountant assumes Poisson sampling."
-    )
-    source = (
-        "Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang (2024), Theorem 4.2; Annamalai, Balle, De Cristofaro, "
-        "Hayes (2024); meta-pytorch/opacus issue 80; lxuechen/private-transformers issue 7."
-    )
-
-    steps: int = 100
-    noise_multiplier: float = 1.0
-    sampling: Sampling | str = HUNDRED_BATCHES
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.scheme, ShuffledEpochs) or self.scheme.n_records is None:
-            raise ParameterError(
-                f"sampling must be ShuffledEpochs with n_records, but is {self.scheme!r}: the bug is in the accounting "
-                "of shuffled batches. Use DPSGD for other schemes.",
-                argument="sampling",
-            )
-
-    @cached_property
-    def _claim(self) -> Guarantee:
-        """Claim that would be correct if the batches were Poisson samples."""
-        assert isinstance(self.scheme, ShuffledEpochs)
-        assert self.scheme.n_records is not None
-        return PrivacyLossDP.gaussian(
-            self.noise_multiplier,
-            sampling_probability=self.scheme.batch_size / self.scheme.n_records,
-            steps=self.steps,
-            relation=self.relation,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class MicroStepsCounted(_Miscounted):
+class MicroStepsCounted(Miscounted):
     """Broken: DP-SGD with gradient accumulation in which every micro-step is counted as a step.
 
     A batch is processed in G parts that fit the memory. The claim holds, and is that of G times the steps: noise

@@ -19,10 +19,13 @@ training.py          DP-SGD, many independent runs at once
 from .group_privacy import GroupPrivacy as GroupPrivacy
 from .mechanism import DPSGD as DPSGD
 from .sampling.base import Sampling as Sampling
+from .sampling.cyclic_poisson import CyclicPoisson as CyclicPoisson
 from .sampling.epochs import CyclicBatches as CyclicBatches, ShuffledEpochs as ShuffledEpochs
 from .sampling.fixed_size import FixedSizeSampling as FixedSizeSampling
 from .sampling.full_batch import FullBatch as FullBatch
 from .sampling.poisson import PoissonSampling as PoissonSampling
+from .sampling.random_allocation import RandomAllocation as RandomAllocation
+from .sampling.truncated_poisson import TruncatedPoisson as TruncatedPoisson
 from .steps import (
     ConstantSchedule as ConstantSchedule,
     Cosine as Cosine,

@@ -49,9 +49,12 @@ class DPSGD(AdversaryViews, Mechanism):
             can change by 2 clip_norm, the guarantee uses half of it.
         clip_norm: largest norm of the gradient of a record, > 0.
         sampling: a scheme of `dpassay.mechanisms.learning.dp_sgd.sampling`, or "poisson" (with
-            `sampling_probability` and `batch_size`, the expected one), "fixed-size", "shuffled", "cyclic" (with
-            `batch_size`), or "full-batch" (with `batch_size`, the divisor; 1 for the sum).
-        batch_size, sampling_probability, n_records: options of a sampling that is given by name.
+            `sampling_probability` and `batch_size`, the expected one), "cyclic-poisson" (also `batches_per_epoch`),
+            "truncated-poisson" (also `largest_batch`), "random-allocation" (with `batches_per_epoch`,
+            `participations` and `batch_size`), "fixed-size", "shuffled", "cyclic" (with `batch_size`), or "full-batch"
+            (with `batch_size`, the divisor; 1 for the sum).
+        batch_size, sampling_probability, n_records, batches_per_epoch, participations, largest_batch: options of a
+            sampling that is given by name.
         n_features, n_classes, hidden, activation: options of a model that is given by name. Public constants: the
             labels in the data must not change the model. `n_classes` of a perceptron is its number of outputs.
         learning_rate: a number > 0, or a `Schedule`.
@@ -63,7 +66,7 @@ class DPSGD(AdversaryViews, Mechanism):
         initial: "zeros", "random" (drawn for each run), or flat parameters `(n_parameters,)`; None for zeros, with
             hidden layers random.
         relation: add_remove, zero_out (a blank record, x = 0 and y = 0, or a gradient of 0, contributes nothing) or
-            replace_one. None for add_remove with Poisson sampling and full batches, and zero_out otherwise.
+            replace_one. None for the default of the sampling.
         dtype: "float64" or "float32", the data type of all arithmetic.
         view: the released output. "final": flat parameters `(size, n_parameters)`; "trajectory": the parameters before
             and after every step, `(size, steps + 1, n_parameters)`; "noisy_gradients": `(size, steps, m)`, the inner
@@ -105,6 +108,9 @@ class DPSGD(AdversaryViews, Mechanism):
     batch_size: float | None = None
     sampling_probability: float | None = None
     n_records: int | None = None
+    batches_per_epoch: int | None = None
+    participations: int | None = None
+    largest_batch: int | None = None
     n_features: int | None = None
     n_classes: int | None = None
     hidden: tuple[int, ...] | None = None
@@ -230,8 +236,9 @@ class DPSGD(AdversaryViews, Mechanism):
     def worst_case(self) -> Neighbours:
         """Return a pair of gradient records along `canary`, with the largest gradient on side 1.
 
-        For Poisson and full batches, this is the only record of side 1; on side 0 it is missing (add_remove), blank
-        (zero_out) or opposite (replace_one). For other schemes, all other records are opposite too (Chua et al. 2024).
+        Where other records change nothing, as for Poisson and full batches, this is the only record of side 1; on side
+        0 it is missing (add_remove), blank (zero_out) or opposite (replace_one). For batches whose size is fixed or
+        cut, all other records are opposite too (Chua et al. 2024).
         """
         extreme = self.clip_norm * self.canary[None, :]
         others = -np.repeat(extreme, self.scheme.worst_case_records - 1, axis=0)

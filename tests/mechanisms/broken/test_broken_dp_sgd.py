@@ -28,7 +28,6 @@ from dpassay.mechanisms.broken.dp_sgd import (
     NoiseOfSumOnMean,
     NoiseReusedInLayers,
     NoiseReusedInSteps,
-    ShuffledCountedAsPoisson,
     biases,
 )
 from dpassay.mechanisms.broken.dp_sgd_clipping import (
@@ -41,6 +40,12 @@ from dpassay.mechanisms.broken.dp_sgd_clipping import (
     RawMeanMixedIn,
     RealisedBatchSize,
     radius_laws,
+)
+from dpassay.mechanisms.broken.dp_sgd_sampling import (
+    AllocationReused,
+    CyclicCountedAsPoisson,
+    ShuffledCountedAsPoisson,
+    TruncatedCountedAsPoisson,
 )
 from dpassay.mechanisms.catalogue import build, catalogue
 from dpassay.mechanisms.core.base import Neighbours, Outputs
@@ -73,6 +78,9 @@ CAUGHT = {
     ExpectedBatchSizeOfData: 500,
     RealisedBatchSize: 2000,
     ShuffledCountedAsPoisson: 4_000,
+    TruncatedCountedAsPoisson: 10_000,
+    CyclicCountedAsPoisson: 4_000,
+    AllocationReused: 6_000,
 }
 """Broken trainer -> runs a side that are enough to catch it."""
 WASTEFUL = (NoiseOfSumOnMean, NoiseOnAverage, MicroStepsCounted)
@@ -88,6 +96,8 @@ SHIFTED = {
 }
 """Trainers whose noise is right and whose sums move by this many clip norms in place of 1, under add_remove."""
 REVEALING = (NoiseReusedInSteps, NoiseReusedInLayers, NoiseOfFixedSeed, BiasWithoutNoise)
+SAMPLED = (ShuffledCountedAsPoisson, TruncatedCountedAsPoisson, CyclicCountedAsPoisson, AllocationReused)
+"""Trainers whose sampling is accounted for wrongly: each step is correct."""
 EVERY = (*CAUGHT, *WASTEFUL)
 PERCEPTRON = MultiLayerPerceptron(3, hidden=(4,), n_outputs=2)
 
@@ -325,7 +335,7 @@ def slow_sum(broken, examples, records, kept):
     return total
 
 
-@named([cls for cls in EVERY if cls is not ShuffledCountedAsPoisson])
+@named([cls for cls in EVERY if cls not in SAMPLED])
 def test_one_step_on_examples_and_gradient_records_is_that_of_a_slow_twin(broken):
     """Without noise, on records of which some are to be clipped; each run includes others."""
     rng = np.random.default_rng(8)

@@ -18,7 +18,6 @@ from dpassay.mechanisms.broken.dp_sgd import (
     NoiseOfSumOnMean,
     NoiseReusedInLayers,
     NoiseReusedInSteps,
-    ShuffledCountedAsPoisson,
 )
 from dpassay.mechanisms.broken.dp_sgd_clipping import (
     ExpectedBatchSizeOfData,
@@ -30,11 +29,18 @@ from dpassay.mechanisms.broken.dp_sgd_clipping import (
     RawMeanMixedIn,
     RealisedBatchSize,
 )
+from dpassay.mechanisms.broken.dp_sgd_sampling import (
+    AllocationReused,
+    CyclicCountedAsPoisson,
+    OneAllocation,
+    ShuffledCountedAsPoisson,
+    TruncatedCountedAsPoisson,
+)
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import AccountingError
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.base import TrainingData
-from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd import DPSGD, TruncatedPoisson
 from dpassay.mechanisms.learning.dp_sgd.steps import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
 
@@ -42,17 +48,23 @@ MODEL = LogisticRegression(1)
 SCHEMES = {
     "full-batch": ({}, 0, 1.0),
     "poisson": ({"sampling_probability": 0.3}, 0, 0.3),
+    "random-allocation": ({"batches_per_epoch": 2}, 2, 0.0),
+    "cyclic-poisson": ({"sampling_probability": 0.3, "batches_per_epoch": 2}, 2, 0.3),
+    "truncated-poisson": ({"sampling_probability": 0.6, "largest_batch": 1, "n_records": 3}, 1, 0.6),
     "fixed-size": ({"batch_size": 2, "n_records": 3}, 2, 0.0),
     "cyclic": ({"batch_size": 1, "n_records": 2}, 1, 0.0),
     "shuffled": ({"batch_size": 1, "n_records": 2}, 1, 0.0),
 }
 
 
+SLOW = ("poisson", "cyclic-poisson", "truncated-poisson")
+
+
 def dp_sgd():
     for (sampling, (options, size, rate)), relation, noise in product(SCHEMES.items(), RELATIONS, (0.7, 3.0)):
-        if sampling == "poisson" and noise < 1.0:
+        if sampling in SLOW and noise < 1.0:
             continue  # privacy-loss distributions of little noise take seconds
-        for steps in (2,) if sampling == "poisson" or noise < 1.0 else (1, 2):
+        for steps in (2,) if sampling in SLOW or noise < 1.0 else (1, 2):
             options = {"batch_size": 2} | options
             mechanism = DPSGD(
                 MODEL,
@@ -189,6 +201,32 @@ def shuffled_as_poisson():
     yield Case(mechanism, mechanism.worst_case(), np.maximum(0.0, p1 - np.exp(EPSILONS) * p0).max(axis=0), 1.0, True)
 
 
+def truncated_as_poisson():
+    """One step on batches of -1, of which one may be +1 instead."""
+    n, rate, largest = 6, 0.5, 2
+    sampling = TruncatedPoisson(sampling_probability=rate, largest_batch=largest, expected_batch_size=3, n_records=n)
+    mechanism = TruncatedCountedAsPoisson(steps=1, noise_multiplier=1.5, sampling=sampling)
+    sides = [[-1.0] * (n - 1), [1.0] + [-1.0] * (n - 1)]
+    ways = [laws.sampled_sums(side, "truncated-poisson", largest, rate, 1) for side in sides]
+    yield case(mechanism, mechanism.worst_case(), *(laws.noisy_sums(way, 1.5) for way in ways), FINE, worst=True)
+
+
+def cyclic_as_poisson():
+    """Only the first of the steps shows the record."""
+    mechanism = CyclicCountedAsPoisson()
+    p0, shifted_law = laws.normal(0.0, 1.0), laws.normal(1.0, 1.0)
+    yield case(mechanism, mechanism.worst_case(), p0, laws.mixture([0.5, 0.5], [p0, shifted_law]), 1e-4, worst=True)
+
+
+def allocation_reused():
+    """The mean of 4 epochs of 2 batches: the shift is in one of two places, with half of the noise."""
+    one = OneAllocation(batches_per_epoch=2, expected_batch_size=1)
+    mechanism = AllocationReused(steps=8, noise_multiplier=3.0, sampling=one)
+    near, far = (laws.normal(centre, 1.0, laws.COARSE) for centre in (0.0, 2.0 / 3.0))
+    p1 = laws.mixture([0.5, 0.5], [laws.joint(near, far), laws.joint(far, near)])
+    yield case(mechanism, mechanism.worst_case(), laws.joint(near, near), p1, CUT, worst=True)
+
+
 CLAIMS = {
     "dp-sgd": dp_sgd,
     "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),
@@ -207,5 +245,8 @@ CLAIMS = {
     "broken-dp-sgd-expected-batch-size-of-data": expected_batch_size_of_data,
     "broken-dp-sgd-realised-batch-size": realised_batch_size,
     "broken-dp-sgd-shuffled-as-poisson": shuffled_as_poisson,
+    "broken-dp-sgd-truncated-as-poisson": truncated_as_poisson,
+    "broken-dp-sgd-cyclic-as-poisson": cyclic_as_poisson,
+    "broken-dp-sgd-allocation-reused": allocation_reused,
     "broken-dp-sgd-micro-steps": lambda: shifted(MicroStepsCounted, 3.0),
 }
