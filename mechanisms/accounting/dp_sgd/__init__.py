@@ -5,4 +5,7 @@ deterministic_batches.py   Gaussian noise on batches of the records in a fixed o
 fixed_size.py              Gaussian noise on a random sample of fixed size, drawn without replacement: a specific Renyi
                            bound
 noisy_sgd.py               Noisy SGD by strong composition: the accounting before the moments accountant, for comparison
+random_allocation.py       Gaussian noise where a record takes part in k of t steps, chosen at random: random
+                           allocation, and balls in bins
+truncated_poisson.py       Gaussian noise on Poisson samples that are cut at a largest size B
 """

@@ -80,7 +80,7 @@ CAUGHT = {
     ShuffledCountedAsPoisson: 4_000,
     TruncatedCountedAsPoisson: 10_000,
     CyclicCountedAsPoisson: 4_000,
-    AllocationReused: 6_000,
+    AllocationReused: 4_000,
 }
 """Broken trainer -> runs a side that are enough to catch it."""
 WASTEFUL = (NoiseOfSumOnMean, NoiseOnAverage, MicroStepsCounted)
