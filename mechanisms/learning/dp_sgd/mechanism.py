@@ -25,7 +25,7 @@ from .directions import check_pair, check_seen, gradient_direction
 from .observation_law import ObservationLaw
 from .sampling.base import Sampling
 from .steps import CLIPPINGS, ConstantSchedule, Schedule
-from .training import Recipe, checked_inclusion, claim_of
+from .training import Recipe, Trainer, checked_inclusion, claim_of
 
 VIEWS = ("final", "trajectory", "noisy_gradients")
 AVERAGES = ("last", "mean", "second-half")
@@ -314,9 +314,9 @@ class DPSGD(AdversaryViews, Mechanism):
     ) -> Outputs:
         if self.view == "final":
             return Outputs(self._final(data, size, rng, inclusion))
-        trainer = self.trainer_class(self.recipe, data)
+        trainer = self.trainer_on(data)
         trajectory = self.view == "trajectory"
-        shape = (self.steps + 1, self.network.n_parameters) if trajectory else (self.steps, len(self.seen_directions))
+        shape = (self.steps + 1, self.network.n_parameters) if trajectory else (self.steps, self._n_observed)
         values = np.empty((size, *shape), dtype=self.dtype)
         directions = (self.seen_directions.T / self.clip_norm).astype(self.dtype)
         for runs, included in trainer.blocks(size, inclusion):
@@ -324,15 +324,24 @@ class DPSGD(AdversaryViews, Mechanism):
                 if trajectory:
                     values[runs, step + 1] = parameters
                 else:
-                    values[runs, step] = total @ directions
+                    values[runs, step] = self._observed(trainer, total @ directions)
             if trajectory:
                 values[runs, 0] = trainer.first
         return Outputs(values)
 
+    @property
+    def _n_observed(self) -> int:
+        """Numbers that the view "noisy_gradients" shows of each step."""
+        return len(self.seen_directions)
+
+    def _observed(self, trainer: Trainer, along: Floats) -> Floats:
+        """Return what the view shows of a step, from the noisy sums `along` the directions, in units of clip_norm."""
+        return along
+
     def _final(
         self, data: TrainingData, size: int, rng: np.random.Generator, inclusion: NDArray[np.bool_] | None
     ) -> Floats:
-        trainer = self.trainer_class(self.recipe, data)
+        trainer = self.trainer_on(data)
         parameters = np.empty((size, self.network.n_parameters), dtype=self.dtype)
         for runs, included in trainer.blocks(size, inclusion):
             parameters[runs] = trainer.final(runs.stop - runs.start, rng, included)

@@ -174,7 +174,7 @@ class Trainer:
         """Scale the derivatives, and so the gradient of each example; to 0 for examples that are not included."""
         norms = squared_norms(self.model, batch.inputs_squared, activations, deltas)
         if self.recipe.clipping != "none":
-            _forget_overflow(norms, activations, deltas)
+            forget_overflow(norms, activations, deltas)
         scales = factors(self.recipe.clipping, norms, self.recipe.clip_norm)
         for index, (delta, scale) in enumerate(zip(deltas, scales, strict=True)):
             if scale is None:
@@ -288,7 +288,7 @@ class Trainer:
         return None if counted.all() else counted
 
 
-def _forget_overflow(norms: list[Floats], activations: list[Floats], deltas: list[Floats]) -> None:
+def forget_overflow(norms: list[Floats], activations: list[Floats], deltas: list[Floats]) -> None:
     """Set the derivatives and norms of examples whose gradient norm overflows to 0, because it cannot be clipped."""
     total = norms[0] if len(norms) == 1 else np.sum(norms, axis=0)
     overflowed = ~np.isfinite(total)

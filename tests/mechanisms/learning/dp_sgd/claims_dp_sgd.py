@@ -20,6 +20,7 @@ from dpassay.mechanisms.broken.dp_sgd import (
     NoiseReusedInSteps,
 )
 from dpassay.mechanisms.broken.dp_sgd_clipping import (
+    CountNotAccounted,
     ExpectedBatchSizeOfData,
     LayerNotClipped,
     MeanClipped,
@@ -40,7 +41,7 @@ from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import AccountingError
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.base import TrainingData
-from dpassay.mechanisms.learning.dp_sgd import DPSGD, TruncatedPoisson
+from dpassay.mechanisms.learning.dp_sgd import DPSGD, AdaptiveClippingDPSGD, TruncatedPoisson
 from dpassay.mechanisms.learning.dp_sgd.steps import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
 
@@ -227,6 +228,28 @@ def allocation_reused():
     yield case(mechanism, mechanism.worst_case(), laws.joint(near, near), p1, CUT, worst=True)
 
 
+def counted(kind, **options):
+    """Sums and counts without noise, over all directions, relative to the noise of either."""
+    for relation in RELATIONS:
+        mechanism = kind(relation=relation, **options)
+        silent = replace(mechanism, noise_multiplier=0.0, directions=np.eye(mechanism.network.n_parameters))
+        m = mechanism.network.n_parameters
+        deviations = np.append(np.full(m, mechanism.sum_noise), mechanism.count_noise)
+        pairs = [mechanism.worst_case()]
+        pairs += [replace_gradients(pair, mechanism, 1e8) for pair in gradient_pairs(mechanism, 1.0)]
+        for i, pair in enumerate(pairs):
+            sums = [silent.release(pair.side(s), 1, np.random.default_rng(0)).values[0] for s in (0, 1)]
+            distance = float(np.linalg.norm((sums[1] - sums[0]) / deviations))
+            attained = i == 0 and relation is not Relation.REPLACE_ONE
+            yield Case(mechanism, pair, laws.gaussian_shown(distance, EPSILONS), ROUNDING, worst=attained)
+
+
+def replace_gradients(pair, mechanism, factor):
+    """The same pair with larger gradients, which are clipped in every step; blank ones stay blank."""
+    sides = (mechanism._only_gradients(factor * TrainingData.of(pair.side(s)).gradients) for s in (0, 1))
+    return Neighbours(*sides, mechanism.relation)
+
+
 CLAIMS = {
     "dp-sgd": dp_sgd,
     "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),
@@ -245,6 +268,17 @@ CLAIMS = {
     "broken-dp-sgd-expected-batch-size-of-data": expected_batch_size_of_data,
     "broken-dp-sgd-realised-batch-size": realised_batch_size,
     "broken-dp-sgd-shuffled-as-poisson": shuffled_as_poisson,
+    "adaptive-clipping": lambda: counted(
+        AdaptiveClippingDPSGD,
+        model=MODEL,
+        steps=3,
+        noise_multiplier=2.0,
+        count_noise=1.5,
+        sampling="full-batch",
+        batch_size=4,
+        view="noisy_gradients",
+    ),
+    "broken-dp-sgd-count-not-accounted": lambda: counted(CountNotAccounted),
     "broken-dp-sgd-truncated-as-poisson": truncated_as_poisson,
     "broken-dp-sgd-cyclic-as-poisson": cyclic_as_poisson,
     "broken-dp-sgd-allocation-reused": allocation_reused,

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.mechanisms.learning.dp_sgd.empirical import empirical_curves
 
 from dpassay.mechanisms.learning.dp_sgd import (
     DPSGD,
@@ -54,18 +55,7 @@ def trainer(scheme, noise):
 
 
 def empirical(scheme, noise):
-    """Means, at each epsilon, whose larger one is delta, with their limits: empirical Bernstein, for values in [0, 1].
-
-    Maurer, Pontil (2009), Theorem 4.
-    """
-    mechanism = trainer(scheme, noise)
-    pair, law = mechanism.worst_case(), mechanism.output_law()
-    for side in (0, 1):
-        outputs = mechanism.release(pair.side(side), RUNS, np.random.default_rng(side))
-        own, other = (law.log_density(outputs, pair.side(s)) for s in (side, 1 - side))
-        excess = np.maximum(0.0, -np.expm1(np.minimum(0.0, EPSILONS[:, None] - (own - other))))
-        spread = np.sqrt(2.0 * excess.var(axis=1, ddof=1) * LIMIT / RUNS) + 7.0 * LIMIT / (3.0 * (RUNS - 1))
-        yield excess.mean(axis=1), spread
+    return empirical_curves(trainer(scheme, noise), EPSILONS, runs=RUNS, log_limit=LIMIT)
 
 
 def name(cell):
