@@ -104,6 +104,7 @@ catalogue = Catalogue(
         ),
         "broken-dp-sgd-realised-batch-size": "dpassay.mechanisms.broken.dp_sgd_clipping:RealisedBatchSize",
         "broken-dp-sgd-shuffled-as-poisson": "dpassay.mechanisms.broken.dp_sgd_sampling:ShuffledCountedAsPoisson",
+        "broken-dp-sgd-noise-after-adam": "dpassay.mechanisms.broken.dp_sgd:NoiseAfterAdam",
         "broken-dp-sgd-count-not-accounted": "dpassay.mechanisms.broken.dp_sgd_clipping:CountNotAccounted",
         "broken-dp-sgd-truncated-as-poisson": "dpassay.mechanisms.broken.dp_sgd_sampling:TruncatedCountedAsPoisson",
         "broken-dp-sgd-cyclic-as-poisson": "dpassay.mechanisms.broken.dp_sgd_sampling:CyclicCountedAsPoisson",

@@ -33,6 +33,7 @@ from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..learning.base import UNSEEN, Floats, TrainingData
 from ..learning.dp_sgd.mechanism import DPSGD
+from ..learning.dp_sgd.optimizers import Adam
 from ..learning.dp_sgd.sampling import CyclicBatches, FullBatch, Sampling
 from ..learning.dp_sgd.training import Batch, Trainer
 from ..learning.models import LogisticRegression, MultiLayerPerceptron
@@ -534,6 +535,54 @@ class NoiseAfterMomentum(BrokenDPSGD):
         """Return `GaussianDP(sqrt(sum over t of ((1 - momentum^t) / (1 - momentum))^2) / noise_multiplier)`."""
         weights = (1.0 - self.momentum ** np.arange(1, self.steps + 1)) / (1.0 - self.momentum)
         return self._gaussian(self.reach * float(np.linalg.norm(weights)) / math.sqrt(self.steps))
+
+
+class _NoiseAfterAdam(Trainer):
+    def initial(self, n_runs: int, rng: np.random.Generator) -> Floats:
+        """Return the initial parameters, with the means of Adam set to 0."""
+        self.adam = Adam().start()
+        return super().initial(n_runs, rng)
+
+    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+        """Replace the sum by clip_norm times the direction of Adam, and add noise."""
+        total[:] = self.recipe.clip_norm * self.adam.direction(total)
+        super().add_noise(total, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseAfterAdam(BrokenDPSGD):
+    """Broken: DP-Adam that adds the noise to the direction of Adam of noise-free sums.
+
+        update by clip_norm * direction_t + N(0, (noise_multiplier clip_norm)^2 I)
+
+    Adam scales every coordinate to about 1: a record, however small its gradient, moves all d parameters, and the norm
+    of the direction by sqrt(d). With full batches mu is sqrt(d) times the claimed one on a record with equal
+    coordinates. Adam of noisy sums is post-processing and does not change the guarantee.
+
+    Args:
+        all: as for `DPSGD`. The canary has equal coordinates.
+
+    Example:
+        >>> broken = NoiseAfterAdam()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
+        (1.0, 2.43)
+    """
+
+    cause = "The noise is added to the update that the optimiser returns, not to the gradient that it receives."
+    source = "Constructed; Li, Tramer, Liang, Hashimoto (2022) describe the correct order for DP-Adam."
+
+    trainer_class: ClassVar[type[Trainer]] = _NoiseAfterAdam
+
+    @cached_property
+    def canary(self) -> NDArray[np.float64]:
+        """Unit vector with equal coordinates."""
+        return np.full(self.network.n_parameters, self.network.n_parameters**-0.5)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return `GaussianDP(sqrt(steps d) / noise_multiplier)`, less the effect of the stability constant of Adam."""
+        root = math.sqrt(self.network.n_parameters)
+        coordinate = self.clip_norm / root
+        return self._gaussian(self.reach * root * coordinate / (coordinate + Adam().stability))
 
 
 # --- accounting of correctly trained models ---------------------------------------------------------------------------

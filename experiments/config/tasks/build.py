@@ -16,7 +16,7 @@ from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import ParameterError, unknown_name_message
 from ....mechanisms.core.registry import Catalogue
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsInitialParameters
-from ....mechanisms.learning.dp_sgd.catalogue import models, samplings, schedules
+from ....mechanisms.learning.dp_sgd.catalogue import models, optimizers, samplings, schedules
 from ....mechanisms.learning.models.base import Model
 from ....mechanisms.noise.queries.catalogue import catalogue as queries
 from ....mechanisms.noise.studies.populations import populations
@@ -46,6 +46,7 @@ INSIDE = {
     "model": models,
     "sampling": samplings,
     "learning_rate": schedules,
+    "optimizer": optimizers,
     "tables": table_sets,
     "workload": queries,
     "marginals": queries,

@@ -1,4 +1,4 @@
-"""Models, samplings and schedules by name: add a new one as one class and one line in this catalogue."""
+"""Models, samplings, schedules and optimisers by name: add a new one as one class and one line in this catalogue."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ schedules = Catalogue(
         "cosine": "dpassay.mechanisms.learning.dp_sgd.steps:Cosine",
     },
 )
+optimizers = Catalogue("optimizer", {"adam": "dpassay.mechanisms.learning.dp_sgd.optimizers:Adam"})
 
 MODEL_OPTIONS = ("n_features", "n_classes", "hidden", "activation")
 SAMPLING_OPTIONS = (

@@ -20,9 +20,10 @@ from ..base import UNSEEN, Floats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
 from .adversaries import AdversaryViews
-from .catalogue import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
+from .catalogue import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling, optimizers
 from .directions import check_pair, check_seen, gradient_direction
 from .observation_law import ObservationLaw
+from .optimizers import Adam
 from .sampling.base import Sampling
 from .steps import CLIPPINGS, ConstantSchedule, Schedule
 from .training import Recipe, Trainer, checked_inclusion, claim_of
@@ -59,6 +60,7 @@ class DPSGD(AdversaryViews, Mechanism):
             labels in the data must not change the model. `n_classes` of a perceptron is its number of outputs.
         learning_rate: a number > 0, or a `Schedule`.
         momentum: in [0, 1).
+        optimizer: "sgd", "adam", or an `Adam`. An optimiser is post-processing, and does not change the claim.
         clipping: "flat", "per-layer" (each of L layers to clip_norm / sqrt(L)) or "none".
         projection: radius of the ball about 0 on which the parameters are projected after each step; None for none.
         averaging: for the view "final", of the iterates 1 .. steps: "last", "mean", or "second-half" (the mean of the
@@ -117,6 +119,7 @@ class DPSGD(AdversaryViews, Mechanism):
     activation: str | None = None
     learning_rate: float | Schedule = 0.1
     momentum: NonNegative = 0.0
+    optimizer: Adam | str = "sgd"
     clipping: Annotated[str, one_of_names(*CLIPPINGS)] = "flat"
     projection: Positive | None = None
     averaging: Annotated[str, one_of_names(*AVERAGES)] = "last"
@@ -131,6 +134,13 @@ class DPSGD(AdversaryViews, Mechanism):
         if self.momentum >= 1.0:
             message = f"momentum must be below 1, but is {self.momentum!r}: the steps would grow without limit."
             raise ParameterError(message, argument="momentum")
+        if self.adam is not None and (self.momentum or self.view == "trajectory"):
+            conflict = "momentum" if self.momentum else "view"
+            raise ParameterError(
+                f"optimizer is Adam, and {conflict} is {getattr(self, conflict)!r}: Adam has its own mean of "
+                "gradients, and its iterates do not determine the noisy sums. Leave momentum out, choose another view.",
+                argument=(conflict, "optimizer"),
+            )
         if self.averaging != "last" and self.view != "final":
             raise ParameterError(
                 f"averaging is {self.averaging!r}, but view {self.view!r} shows no average. Leave it out.",
@@ -164,6 +174,14 @@ class DPSGD(AdversaryViews, Mechanism):
         return ConstantSchedule(self.learning_rate)
 
     @cached_property
+    def adam(self) -> Adam | None:
+        """Options of Adam, built if it is given by name; None for gradient descent."""
+        if isinstance(self.optimizer, Adam):
+            return self.optimizer
+        one_of(("sgd", *optimizers), optimizer=self.optimizer)
+        return None if self.optimizer == "sgd" else optimizers.build(self.optimizer)
+
+    @cached_property
     def canary(self) -> NDArray[np.float64]:
         """Unit direction of the gradient canary of `worst_case`.
 
@@ -190,6 +208,7 @@ class DPSGD(AdversaryViews, Mechanism):
             clip_norm=float(self.clip_norm),
             clipping=self.clipping,
             momentum=float(self.momentum),
+            adam=self.adam,
             projection=self.projection,
             averaging=self.averaging,
             initial=self._initial(),

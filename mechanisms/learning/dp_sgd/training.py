@@ -3,7 +3,7 @@
     theta_0 fixed or drawn
     S_t     = sum over the records of the batch of clip(gradient at theta_(t-1)) + N(0, (noise_multiplier clip_norm)^2)
     v_t     = momentum v_(t-1) + S_t / divisor
-    theta_t = project(theta_(t-1) - rate_t v_t)
+    theta_t = project(theta_(t-1) - rate_t v_t),   or with the direction of Adam in place of v_t
 
 A run is one row of every array. Runs are trained in blocks that fit the cache; a step is a few numpy calls for a whole
 block, and no gradient of a single example is ever materialised. An intentionally broken variant overrides one of the
@@ -31,6 +31,7 @@ from ...core.relation import Relation
 from ..base import Floats, TrainingData
 from ..models.base import Model
 from ..models.passes import Workspace, accumulate, backward, forward, squared_norms
+from .optimizers import Adam
 from .sampling.base import BatchDraw, Mask, Sampling
 from .steps import clip_rows, factors, standard_normal
 
@@ -48,6 +49,7 @@ class Recipe:
         model, sampling, noise_multiplier, clip_norm, clipping, momentum, projection, averaging: as for `DPSGD`.
         rates: learning rate of each step, `(steps,)`.
         initial: flat parameters before the first step; None draws them for every run.
+        adam: the optimiser; None for gradient descent.
         ignore_blank: whether an example that is all zeros contributes nothing, as under zero_out.
         dtype: data type of all arithmetic.
     """
@@ -59,6 +61,7 @@ class Recipe:
     clip_norm: float
     clipping: str
     momentum: float
+    adam: Adam | None
     projection: float | None
     averaging: str
     initial: Floats | None
@@ -127,6 +130,7 @@ class Trainer:
         parameters = self.initial(n_runs, rng)
         self.first = parameters.copy()
         velocity = np.zeros_like(parameters) if recipe.momentum else None
+        adam = None if recipe.adam is None else recipe.adam.start()
         total = np.empty_like(parameters)
         draws = recipe.sampling.draws(len(self.data), n_runs, inclusion, rng)
         for rate, draw in zip(recipe.rates, islice(draws, len(recipe.rates)), strict=True):
@@ -134,7 +138,9 @@ class Trainer:
                 batch = self.batch(draw)
                 self.clipped_sum(parameters, batch, total)
                 self.add_noise(total, rng)
-                self.update(parameters, velocity, total, float(rate) / self.divisor(batch))
+                divisor = self.divisor(batch)
+                direction = total if adam is None else divisor * adam.direction(total / divisor)
+                self.update(parameters, velocity, direction, float(rate) / divisor)
             yield total, parameters
 
     def final(self, n_runs: int, rng: np.random.Generator, inclusion: Mask | None = None) -> Floats:

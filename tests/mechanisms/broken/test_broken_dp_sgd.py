@@ -22,6 +22,7 @@ from dpassay.mechanisms.broken.dp_sgd import (
     BiasWithoutNoise,
     BrokenDPSGD,
     MicroStepsCounted,
+    NoiseAfterAdam,
     NoiseAfterMomentum,
     NoiseDividedTwice,
     NoiseOfFixedSeed,
@@ -76,6 +77,7 @@ CAUGHT = {
     NoiseOfFixedSeed: 100,
     BiasWithoutNoise: 100,
     NoiseAfterMomentum: 400,
+    NoiseAfterAdam: 4000,
     ExpectedBatchSizeOfData: 500,
     RealisedBatchSize: 2000,
     ShuffledCountedAsPoisson: 4_000,
@@ -95,6 +97,7 @@ SHIFTED = {
     RawMeanMixedIn: 6.0,
     NoiseOnAverage: 0.1,
     NoiseAfterMomentum: None,
+    NoiseAfterAdam: None,
 }
 """Trainers whose noise is right and whose sums move by this many clip norms in place of 1, under add_remove."""
 REVEALING = (NoiseReusedInSteps, NoiseReusedInLayers, NoiseOfFixedSeed, BiasWithoutNoise)
@@ -335,6 +338,8 @@ def slow_sum(broken, examples, records, kept):
     if isinstance(broken, RawMeanMixedIn):
         return sum(clip(g) for g in every) + sum(every) / size
     total = sum(clip(g) for g in every)
+    if isinstance(broken, NoiseAfterAdam):
+        return bound * total / (np.abs(total) + 1e-8)
     if isinstance(broken, ExpectedBatchSizeOfData | RealisedBatchSize):
         return total * size / kept.sum()
     return total

@@ -12,6 +12,7 @@ from tests.mechanisms.claims import CUT, EPSILONS, FINE, RELATIONS, ROUNDING, Ca
 from dpassay.mechanisms.broken.dp_sgd import (
     BiasWithoutNoise,
     MicroStepsCounted,
+    NoiseAfterAdam,
     NoiseAfterMomentum,
     NoiseDividedTwice,
     NoiseOfFixedSeed,
@@ -268,6 +269,7 @@ CLAIMS = {
     "broken-dp-sgd-expected-batch-size-of-data": expected_batch_size_of_data,
     "broken-dp-sgd-realised-batch-size": realised_batch_size,
     "broken-dp-sgd-shuffled-as-poisson": shuffled_as_poisson,
+    "broken-dp-sgd-noise-after-adam": lambda: shifted(NoiseAfterAdam, 3.0, beyond=RELATIONS),
     "adaptive-clipping": lambda: counted(
         AdaptiveClippingDPSGD,
         model=MODEL,
