@@ -40,6 +40,7 @@ from ..composition.compose import compose
 from ..conversion.convert import to_privacy_loss
 from ..kinds.exact import ExactDP
 from ..kinds.privacy_loss import PrivacyLossDP
+from ..numerics.cells import normal_cells, spread_to_edges
 
 TAIL = 9.0
 """Range of the normal numbers on the grid: 1e-19 of probability lies beyond."""
@@ -174,21 +175,12 @@ def _log_normal(ratio: float) -> _Sum:
     last = math.ceil((TAIL * ratio + 0.5 * ratio**2) / step)
     logs = step * np.arange(first, last + 1, dtype=np.float64)
     z = logs / ratio + 0.5 * ratio
-    inside, means = _between(z), _between(z - ratio)  # E[U; cell] is the probability of the cell under a shift by ratio
     values = np.exp(logs)
-    upper = np.clip((means - inside * values[:-1]) / np.diff(values), 0.0, inside)
-    masses = np.append(inside - upper, 0.0)
-    masses[1:] += upper
+    masses = spread_to_edges(values, normal_cells(z), normal_cells(z - ratio))  # the mean is the mass after a shift
     below = float(ndtr(z[0] - ratio) / values[0])
     masses[0] += below
     zero = float(ndtr(z[0]) - below + ndtr(-z[-1]))
     return _Sum(step, first, masses, zero, float(ndtr(ratio - z[-1])))
-
-
-def _between(edges: Floats) -> Floats:
-    """Return the normal probability between consecutive edges, with its relative accuracy in both tails."""
-    low, high = edges[:-1], edges[1:]
-    return np.asarray(np.where(low > 0.0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low)))
 
 
 def _power(one: _Sum, count: int, ratio: float) -> _Sum:

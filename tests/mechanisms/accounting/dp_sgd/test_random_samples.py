@@ -117,7 +117,11 @@ def test_allocation_refuses_what_is_unknown():
 
 @pytest.mark.parametrize(
     ("noise", "q", "largest", "n", "steps", "close"),
-    [(1.0, 0.01, 120, 10_000, 100, 0.01), (1.0, 0.5, 10, 20, 1, 0.1), (2.0, 0.9, 1, 3, 4, 0.3)],
+    [
+        (1.0, 0.01, 120, 10_000, 100, 0.01),
+        pytest.param(1.0, 0.5, 10, 20, 1, 0.1, marks=pytest.mark.slow),
+        pytest.param(2.0, 0.9, 1, 3, 4, 0.3, marks=pytest.mark.slow),
+    ],
 )
 def test_truncated_claim_is_between_poisson_sampling_and_dp_accounting(noise, q, largest, n, steps, close):
     """dp-accounting 0.6 takes the looser curve of a replaced record where the batch is full."""

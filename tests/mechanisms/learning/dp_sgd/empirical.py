@@ -3,13 +3,13 @@
 import numpy as np
 
 
-def empirical_curves(mechanism, epsilons, *, runs, log_limit):
+def empirical_curves(mechanism, epsilons, *, runs, log_limit, pair=None):
     """Yield (mean, spread) for both directions: the larger mean estimates delta at each epsilon.
 
     A true mean lies beyond `spread` on one side with probability at most 2 e^-log_limit: empirical Bernstein for
     values in [0, 1] (Maurer, Pontil 2009, Theorem 4).
     """
-    pair, law = mechanism.worst_case(), mechanism.output_law()
+    pair, law = pair or mechanism.worst_case(), mechanism.output_law()
     for side in (0, 1):
         outputs = mechanism.release(pair.side(side), runs, np.random.default_rng(side))
         own, other = (law.log_density(outputs, pair.side(s)) for s in (side, 1 - side))
