@@ -5,12 +5,13 @@ sum moves by the sum v_S of the gradients of the sampled set S, |v_S| <= |S| = j
 
     P = sum over j of w_j N(j, s^2),   Q = N(0, s^2).
 
-Proof. With z standard normal and X_S = <v_S, z> / s, the likelihood ratio is R = sum over S of
-w_S exp(X_S - Var X_S / 2), and both directions of the hockey-stick divergence are means E f(R) of convex functions f. By
-integration by parts, the derivative of E f(R) by the covariance of X_S and X_T is a positive multiple of
-E f''(R) w_S w_T exp(...) >= 0, and likewise by the variance of X_S (Kahane 1986). All covariances <v_S, v_T> / s^2 are at
-most those of equal gradients, |S| |T| / s^2. Steps that depend on earlier ones compose. Charles et al. (2024) state this bound for example-level
-sampling with user-level privacy (ELS); the group privacy of the claim for one record is far larger.
+Proof. With z standard normal and X_S = <v_S, z> / s, the likelihood ratio is a mean R of exp(X_S - Var X_S / 2) over S,
+and both directions of the hockey-stick divergence are means E f(R) of convex functions f. By integration by parts, the
+derivative of E f(R) by the covariance of X_S and X_T is a positive multiple of the mean of f''(R) times exponentials,
+>= 0, and likewise by the variance of X_S (Kahane 1986). All covariances <v_S, v_T> / s^2 are at most those of equal
+gradients, |S| |T| / s^2. Steps that depend on earlier ones compose.
+
+Charles et al. (2024) state this bound for example-level sampling with user-level privacy (ELS).
 """
 
 from __future__ import annotations
