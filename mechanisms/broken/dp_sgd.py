@@ -565,7 +565,7 @@ class NoiseAfterAdam(BrokenDPSGD):
     Example:
         >>> broken = NoiseAfterAdam()
         >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
-        (1.0, 2.43)
+        (1.0, 2.44)
     """
 
     cause = "The noise is added to the update that the optimiser returns, not to the gradient that it receives."
