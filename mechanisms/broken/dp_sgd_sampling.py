@@ -111,7 +111,8 @@ class TruncatedCountedAsPoisson(CountedAsPoisson):
     """Broken: DP-SGD on Poisson samples that are cut at a largest size, with the claim of uncut samples.
 
     In a full batch a record takes the place of another: the sum changes by up to 2 clip norms. With 60 records sampled
-    at rate 0.8 and cut at 45, the claim is 1.63, epsilon at least 2.43, and the correct claim 3.30 (delta = 1e-5, four steps).
+    at rate 0.8 and cut at 45, the claim is 1.63, epsilon at least 2.43, and the correct claim 3.30 (delta = 1e-5, four
+    steps).
 
     Args:
         all: as for `DPSGD`, with truncated Poisson samples. Defaults: rate 0.8 of 60 records, cut at 45, 4 steps,
