@@ -17,6 +17,7 @@ import platform
 import re
 import shutil
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -44,12 +45,18 @@ _OWNER = "dpassay-workers-{}"
 _PATTERNS = ("sem.loky-{}-*", "joblib_memmapping_folder_{}_*")
 
 
-def begin_worker(parent: int) -> None:
+def begin_worker(parent: int, path: tuple[str, ...]) -> None:
     """Prepare a worker; called once in each worker, before its first task.
 
     The parent handles Ctrl-C and ends its workers. A worker whose parent was killed ends by itself, instead of waiting
     minutes for tasks and keeping the pipes of its output open.
+
+    Args:
+        parent: id of the process that starts the worker.
+        path: folders from which that process imports modules. joblib replaces idle workers that began with another
+            path, so that a worker finds all modules that the parent can import.
     """
+    sys.path[:] = path
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     expendable()
     if hasattr(os, "getppid"):
@@ -127,7 +134,7 @@ def options(prefer: str, timeout: float | None = None) -> dict[str, Any]:
     backend, _ = get_active_backend(prefer=prefer)
     if isinstance(backend, LokyBackend):
         _note_owner(os.getpid())
-        return {"initializer": begin_worker, "initargs": (os.getpid(),)}
+        return {"initializer": begin_worker, "initargs": (os.getpid(), tuple(sys.path))}
     if timeout is not None and prefer == "processes":
         raise ParameterError(
             f"timeout is {timeout:g}, but workers of the joblib backend {type(backend).__name__} cannot be "

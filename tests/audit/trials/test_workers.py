@@ -1,5 +1,6 @@
-"""Shared memory of worker processes whose owners were killed."""
+"""Worker processes: modules that they can import, and shared memory whose owners were killed."""
 
+import importlib
 import os
 import signal
 import subprocess
@@ -7,12 +8,16 @@ import sys
 
 import pytest
 
+from dpassay.audit import audit
 from dpassay.audit.trials import workers
+from dpassay.mechanisms import Neighbours, PureDP
 
 OWNER = """
 import sys, time
 from pathlib import Path
+from dpassay.audit import audit
 from dpassay.audit.trials import workers
+from dpassay.mechanisms import Neighbours, PureDP
 workers.SHARED = Path(sys.argv[1])
 workers._note_owner(__import__("os").getpid())
 print("noted", flush=True)
@@ -67,3 +72,15 @@ def test_links_in_place_of_files_of_an_owner_are_not_followed(shared, tmp_path_f
     assert (outside / "mine").exists()
     assert (shared / "dpassay-workers-77").is_symlink()
     assert not os.path.lexists(shared / f"joblib_memmapping_folder_{dead.pid}_link")
+
+
+def test_workers_import_modules_of_folders_added_to_the_path_after_they_began(tmp_path, monkeypatch):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        source = "def release(dataset, rng):\n    return sum(dataset) + rng.laplace()\n"
+        (tmp_path / name / f"{name}_module.py").write_text(source)
+        monkeypatch.syspath_prepend(str(tmp_path / name))
+        release = importlib.import_module(f"{name}_module").release
+        options = {"claim": PureDP(1.0), "trials": 200, "seed": 0}
+        pair = Neighbours([1.0], [1.0, 1.0], "add_remove")
+        assert audit(release, pair, **options, n_jobs=2) == audit(release, pair, **options)
