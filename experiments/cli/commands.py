@@ -363,7 +363,7 @@ def membership_command(
     sys.stdout.write(f"{result.summary()}\n")
     if out is not None:
         from ...mechanisms.core.fingerprint import describe, fingerprint
-        from ..runs.runner import keep_membership
+        from ..runs.kept import keep_membership
 
         words = [word for name in attack or () for word in ("--attack", name)]
         words += ["--fair"] * fair + ["--confidence", str(confidence)]
@@ -488,7 +488,7 @@ def risk_command(
     sys.stdout.write(f"{terminal(result.summary())}\n")
     if out is not None:
         from ...mechanisms.core.fingerprint import fingerprint
-        from ..runs.runner import keep_risk
+        from ..runs.kept import keep_risk
 
         words = ["--holdout", holdout.name] if holdout is not None else []
         words += [
@@ -525,7 +525,7 @@ def report_command(
     strict: option.Strict = False,
 ) -> int:
     """Regenerate the figures and reports of a finished run from its saved results."""
-    from ..runs.runner import report
+    from ..runs.again import report
     from .terminal import show_run
 
     done = report(directory, pdf=pdf)
@@ -540,7 +540,7 @@ def card_command(
 ) -> int:
     """Write and print the evidence card of a finished run: claim, test, outcome, hashes and hazards."""
     from ...mechanisms.core.printable import terminal
-    from ..runs.runner import card
+    from ..runs.again import card
 
     made, done = card(directory)
     sys.stdout.write(terminal(made.to_markdown()))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..pipeline.comparison import Comparison
     from ..report.results.sweep import SweepPoint, SweepResult
     from ..runs.calibration import CalibrationRun
-    from ..runs.runner import ConfigRun
+    from ..runs.writing import ConfigRun
 
 STYLES = {
     Verdict.VIOLATION: "bold red",

@@ -13,5 +13,7 @@ runner.py         Running a configuration in a run directory
 slices.py         Slices of an experiment, run by jobs that do not see each other, and their merge into one run
 """
 
+from .again import report as report
 from .calibration import CalibrationRun as CalibrationRun, calibrate as calibrate
-from .runner import ConfigRun as ConfigRun, report as report, run as run
+from .runner import run as run
+from .writing import ConfigRun as ConfigRun

@@ -35,7 +35,7 @@ from dpassay.experiments.report.pages import write
 from dpassay.experiments.report.plots import draw_all
 from dpassay.experiments.report.results.sentences import answer, headline, reading, share_text
 from dpassay.experiments.report.results.sweep import SweepResult
-from dpassay.experiments.runs.runner import AGAIN
+from dpassay.experiments.runs.writing import AGAIN
 
 EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
 VOID = {"meta", "br", "hr", "img", "link", "input"}

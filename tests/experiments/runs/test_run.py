@@ -19,7 +19,8 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.report.results import provenance
 from dpassay.experiments.report.results.sweep import SweepResult
 from dpassay.experiments.runs import runner as run_module
-from dpassay.experiments.runs.runner import report, run
+from dpassay.experiments.runs.again import report
+from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.core.errors import ConfigError, FingerprintError, StoreError
 
 ROOT = Path(__file__).parents[3]
