@@ -70,7 +70,7 @@ class Track:
         pilot: pilot scores, on which thresholds were chosen.
         bounds: bounds, fixed at their share of the significance.
         grid: thresholds at which scores are counted; None if the scores themselves are kept.
-        part: share of the significance that remains for the bounds.
+        significance_share: share of the significance that remains for the bounds.
     """
 
     scorer: EventScorer
