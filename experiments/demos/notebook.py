@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .document import HIDDEN, Cell
+from .document import Cell
 from .execution import Output, Printed, ShownFigure, ShownTable
 from .page import html_table
 
@@ -55,8 +55,7 @@ def _code(cell: Cell, outputs: Sequence[Output], count: int) -> Json:
 
 
 def _tags(cell: Cell) -> Json:
-    tags = sorted(cell.tags | ({"hide-cell"} if cell.is_answer and cell.is_code else set()) - {HIDDEN})
-    tags += [HIDDEN] if cell.is_hidden else []
+    tags = sorted(cell.tags | ({"hide-cell"} if cell.is_answer and cell.is_code else set()))
     return {"tags": tags} if tags else {}
 
 
