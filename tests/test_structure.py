@@ -13,6 +13,7 @@ import dpassay
 ROOT = Path(dpassay.__file__).parent
 ROOMS = ("mechanisms", "attacks", "audit", "experiments")
 FILES = sorted([*ROOT.glob("*.py"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))])
+FILES = [path for path in FILES if path.parent.name != "documents"]  # demos, which are no modules
 FOLDERS = sorted({path.parent for path in FILES})
 
 

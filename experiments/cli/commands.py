@@ -639,13 +639,22 @@ def calibrate_command(
 def demo_command(
     name: Annotated[str, typer.Argument(help="A name from `dpassay list demos`.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Directory for the figure. Default: draw no figure.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Directory for the HTML page, the notebook and the figures. Default: none."),
     ] = None,
+    code: Annotated[bool, typer.Option("--code", help="Show the code too.")] = False,
+    answers: Annotated[bool, typer.Option("--answers", help="Show the answer to the exercise too.")] = False,
+    seed: Annotated[int | None, typer.Option(metavar="S", help="Seed. Default: that of the demo.")] = None,
 ) -> int:
-    """Run a demo in the terminal."""
-    from ..demos import get
+    """Play a demo in the terminal."""
+    from ..demos import catalogue, get
 
-    get(name)(out)
+    if name in catalogue:  # until every demo is a document
+        catalogue.get(name)(out)
+        return 0
+    from ..demos.terminal import terminal
+
+    get(name).play(terminal(), seed=seed, out=out, code=code, answers=answers)
     return 0
 
 

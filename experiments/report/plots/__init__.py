@@ -20,10 +20,11 @@ tradeoff.py         Trade-off curve: the error rates of the attack and the small
 """
 
 from .bound_claim import BoundClaim as BoundClaim
-from .draw import draw_all as draw_all, draw_result as draw_result
+from .draw import draw_all as draw_all, draw_result as draw_result, figure_of as figure_of
 from .gain import GainOverBaselines as GainOverBaselines, SuccessByAttack as SuccessByAttack, draw_gain as draw_gain
 from .ladder import LadderPlot as LadderPlot
 from .profile import Profile as Profile
 from .reconstruction import SuccessCeiling as SuccessCeiling, SuccessSweep as SuccessSweep
 from .scores import ScoreHistogram as ScoreHistogram
+from .style import panels as panels
 from .tradeoff import Tradeoff as Tradeoff

@@ -113,6 +113,19 @@ def _figure(point: SweepPoint, name: str, stem: Path, pdf: bool) -> list[Path]:
     return _draw(OF_AN_AUDIT[name](point.result), stem, width=5.2, height=4.3, of=audit, pdf=pdf)
 
 
+def figure_of(plot: Plot, width: float = 7.6, height: float | None = None) -> NotebookFigure:
+    """Return one plot as a figure, with its title and caption as the text alternative.
+
+    Args:
+        plot: numbers of a figure, such as a `LadderPlot`.
+        width, height: size in inches; by default the height that the plot asks for, else 4.3.
+    """
+    size = (width, getattr(plot, "height", 4.3) if height is None else height)
+    figure = new_figure(*size, alt=f"{plot.title}. {plot.caption}")
+    plot.plot(figure.add_subplot())
+    return figure
+
+
 def draw_result(result: AuditResult) -> NotebookFigure:
     """Return one figure with all plots of one audit, two per row."""
     plots: list[Plot] = [BoundClaim.from_result(result), *plots_of(result).values()]
@@ -122,6 +135,7 @@ def draw_result(result: AuditResult) -> NotebookFigure:
     for place, plot in enumerate(plots):
         plot.plot(figure.add_subplot(grid[place]))
     headline = f"{result.verdict.value}: {cut(result.mechanism, 100)}"
+    figure.alt = ". ".join([headline, *(plot.title for plot in plots)])
     figure.suptitle(
         headline, x=0.01, ha="left", color=INK.light, fontfamily=FONT, fontsize=12, fontweight="bold", parse_math=False
     )
@@ -148,8 +162,7 @@ def overview(sweep: SweepResult) -> BoundClaim | LadderPlot:
 
 def _draw(plot: Plot, stem: Path, *, width: float, height: float, of: str = "", pdf: bool = False) -> list[Path]:
     """Draw and save a figure; `of` names the audit where there are several."""
-    figure = new_figure(width, height)
-    plot.plot(figure.add_subplot())
+    figure = figure_of(plot, width, height)
     if of:
         style: dict[str, Any] = {"color": MUTED.light, "fontfamily": FONT, "fontsize": SMALL, "parse_math": False}
         figure.suptitle(cut(of, 80), x=0.012, ha="left", **style)
@@ -157,4 +170,4 @@ def _draw(plot: Plot, stem: Path, *, width: float, height: float, of: str = "", 
     return save(figure, stem, title=title, description=plot.caption, pdf=pdf)
 
 
-__all__ = ["N_DETAILED", "Plot", "draw_all", "draw_result", "number", "overview", "plots_of", "shown"]
+__all__ = ["N_DETAILED", "Plot", "draw_all", "draw_result", "figure_of", "number", "overview", "plots_of", "shown"]

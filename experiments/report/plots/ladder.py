@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +104,11 @@ class LadderPlot:
             confidence=results[0].confidence,
             assumes_family=any(result.bound.assumptions for result in results),
         )
+
+    @classmethod
+    def from_results(cls, named: Mapping[str, AuditResult]) -> LadderPlot:
+        """Return the ladder of audits by name; each verdict is that of its audit alone."""
+        return cls.of((name, result, result.verdict) for name, result in named.items())
 
     @classmethod
     def from_sweep(cls, sweep: SweepResult) -> LadderPlot:

@@ -10,6 +10,7 @@ numbers give the same bytes: no date, no random ids, no embedded fonts in SVG; t
 
 series_colour(i)         colour of a line
 new_figure(...)          an empty figure
+panels(draw, ...)        a figure of panels side by side
 legend(ax, ...)          a legend above the axes
 style_axes(ax, ...)      title, legend, names of the axes, light spines and grid
 logarithmic(axis, ...)   a logarithmic axis, which may include 0
@@ -23,7 +24,7 @@ import io
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
 from pathlib import Path
@@ -108,14 +109,38 @@ LOWEST = 1e-300
 class NotebookFigure(Figure):
     """Figure that notebooks display, without a plotting window."""
 
+    alt: str = ""
+    """Text alternative, for readers who do not see the figure."""
+
     def _repr_svg_(self) -> str:
-        return svg_text(self, title="dpassay", description="")
+        return svg_text(self, title=self.alt or "dpassay", description="")
 
 
-def new_figure(width: float = 6.0, height: float = 4.0) -> NotebookFigure:
+def new_figure(width: float = 6.0, height: float = 4.0, *, alt: str = "") -> NotebookFigure:
     """Return an empty transparent figure of the given size in inches, with a constrained layout."""
     figure = NotebookFigure(figsize=(width, height), facecolor="none")
     figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
+    figure.alt = alt
+    return figure
+
+
+def panels(
+    *draw: Callable[[Axes], object],
+    alt: str,
+    size: tuple[float, float] = (11.0, 4.2),
+    widths: Sequence[float] | None = None,
+) -> NotebookFigure:
+    """Return a figure of panels side by side.
+
+    Args:
+        draw: functions that draw on given axes, from left to right; one or more.
+        alt: text alternative: what each panel shows.
+        size: width and height of the figure, in inches.
+        widths: relative widths of the panels; None for equal widths.
+    """
+    figure = new_figure(*size, alt=alt)
+    for panel, ax in zip(draw, figure.subplots(1, len(draw), squeeze=False, width_ratios=widths)[0], strict=True):
+        panel(ax)
     return figure
 
 

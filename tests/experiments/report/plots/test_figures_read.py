@@ -22,8 +22,9 @@ from tests.experiments.made_results import (
 )
 
 from dpassay.audit.evidence.scores import Tally
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
-from dpassay.experiments.demos import randomized_response
+from dpassay.experiments.report.plots import BoundClaim, LadderPlot, figure_of
 from dpassay.experiments.report.plots.accountants import AccountantCurves
 from dpassay.experiments.report.plots.certificate import CertificateRow, MissRates, Power
 from dpassay.experiments.report.plots.draw import overview, plots_of
@@ -266,12 +267,24 @@ def test_no_line_of_a_title_begins_with_a_lonely_sign() -> None:
         assert not [line for line in ax.get_title(loc="left").splitlines() if line.startswith("%")]
 
 
-def test_the_figure_of_the_survey_shows_every_bound() -> None:
+def test_lines_of_single_audits_show_every_bound_and_each_verdict() -> None:
     results = [laplace_result(e, claim=1.0, n=n) for e, n in ((0.8, 100), (0.9, 1000), (1.0, 10_000))]
-    observed = type("Found", (), {"fair": results, "biased": [laplace_result(1.3, claim=1.0)]})()
-    ax = new_figure().add_subplot()
-    randomized_response._draw_bounds(ax, observed)
+    lines = {
+        "fair": {100: results[0], 10_000: results[2], 1000: results[1]},
+        "biased": {1000: laplace_result(1.3, claim=1.0)},
+    }
+    plot = BoundClaim.from_results(lines, x="runs")
+    ax = figure_of(plot).axes[0]
     low, high = ax.get_ylim()
-    assert all(low < result.bound.epsilon < high for result in (*observed.fair, *observed.biased))
-    left, right = ax.get_xlim()
-    assert all(left < result.trials.per_side < right for result in (*observed.fair, *observed.biased))
+    assert all(low < result.bound.epsilon < high for line in lines.values() for result in line.values())
+    assert plot.series[0].x == (100, 1000, 10_000)
+    assert plot.x_name == "runs"
+    assert plot.series[1].violation == (lines["biased"][1000].verdict is Verdict.VIOLATION,)
+    assert figure_of(plot).alt.startswith(plot.title)
+
+
+def test_a_ladder_of_single_audits_has_their_names() -> None:
+    results = {"right": laplace_result(1.0, claim=1.0), "wrong": laplace_result(2.0, claim=1.0)}
+    ladder = LadderPlot.from_results(results)
+    assert [rung.name for rung in ladder.rungs] == ["right", "wrong"]
+    assert [rung.violation for rung in ladder.rungs] == [r.verdict is Verdict.VIOLATION for r in results.values()]
