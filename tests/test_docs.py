@@ -295,7 +295,7 @@ def test_every_page_is_linked_from_the_readme():
 
 
 def test_no_name_in_a_config_leads_to_other_peoples_code():
-    """The page on trust: a config names mechanisms, attacks, bounds and datasets of the library, and runs nothing else."""
+    """As the page on trust says: a config names parts of the library, and runs nothing else."""
     catalogues = [mechanisms, attacks, bounds, membership, reconstruction]
     places = [place for one in catalogues for place in one.entries.values()]
     assert len(places) > 50

@@ -1,4 +1,4 @@
-"""Bugs of libraries as short programs: the recorder names the faulty one, and its twin passes. See docs/reference/bugs.md."""
+"""Bugs of libraries as short programs: the recorder names the faulty one only. See docs/reference/bugs.md."""
 
 import math
 import re
