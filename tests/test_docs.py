@@ -97,14 +97,18 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
 
 PAGES_OF_EXAMPLES = [
     "attacks-on-answers",
+    "below-the-truth",
     "census",
     "ci",
+    "composition",
     "disclosure",
     "evidence",
     "extraction",
     "federated",
+    "first-audit",
     "generators",
     "hazards",
+    "independence",
     "inference",
     "language-models",
     "limits",
@@ -114,11 +118,13 @@ PAGES_OF_EXAMPLES = [
     "mst-aim",
     "multiplicative-weights",
     "noise",
+    "one-run",
     "own-mechanisms",
     "pate",
     "plausible-deniability",
     "query-release",
     "reconstruction",
+    "relations",
     "risk",
     "scores",
     "selection",
@@ -128,6 +134,12 @@ PAGES_OF_EXAMPLES = [
     "tracing",
     "training-data",
     "tuning",
+    "what-a-bound-is",
+    "your-build",
+    "your-function",
+    "your-scores",
+    "your-synthetic-table",
+    "your-trainer",
 ]
 
 
@@ -290,7 +302,9 @@ def test_links_lead_somewhere(page):
 
 def test_every_page_is_linked_from_the_readme():
     readme = PAGES[0].read_text()
-    paths = [page.relative_to(DOCS.parent).as_posix() for page in PAGES[2:]]
+    paths = [
+        page.relative_to(DOCS.parent).as_posix() for page in PAGES[2:] if page.parent.name not in ("gallery", "site")
+    ]
     assert [path for path in paths if f"({path})" not in readme] == []
 
 
