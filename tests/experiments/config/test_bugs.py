@@ -17,7 +17,7 @@ from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.runs.runner import run
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "bugs.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "bugs.md").read_text()
 TESTS = ROOT / "tests" / "mechanisms" / "broken"
 TRAINERS = "test_broken_dp_sgd.py::"
 ROWS = {  # bug -> its rows, each of them broken and right
