@@ -20,6 +20,7 @@ tradeoff.py         Trade-off curve: the error rates of the attack and the small
 """
 
 from .bound_claim import BoundClaim as BoundClaim
+from .breakdown import BreakdownPlot as BreakdownPlot
 from .draw import draw_all as draw_all, draw_result as draw_result
 from .gain import GainOverBaselines as GainOverBaselines, SuccessByAttack as SuccessByAttack, draw_gain as draw_gain
 from .ladder import LadderPlot as LadderPlot
