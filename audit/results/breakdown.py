@@ -8,9 +8,9 @@
     bound
 
 Each part is the difference of two numbers, so that the parts and the bound sum to the claim. Where a number in between
-is not known, the parts on both sides of it are one part with both names: nothing is guessed. The epsilon of an attack is
-known if the attack is the likelihood ratio of a known law. Elsewhere it is an estimate, `gaussian_fit`, made only where
-the worst case has a Gaussian curve; the parts that depend on it have an interval, which has no coverage.
+is not known, the parts on both sides of it are one part with both names: nothing is guessed. The epsilon of an attack
+is known if the attack is the likelihood ratio of a known law. Elsewhere it is an estimate, `gaussian_fit`, made only
+where the worst case has a Gaussian curve; the parts that depend on it have an interval, which has no coverage.
 """
 
 from __future__ import annotations

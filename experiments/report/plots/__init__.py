@@ -4,6 +4,7 @@ The only place that imports matplotlib.
 
 accountants.py      Comparison of accountants: the epsilon that each one proves for the same training, against epochs
 bound_claim.py      Lower bounds and claims: epsilon against the swept parameter
+breakdown.py        Where the epsilon of each claim goes: stacked bars of the bound and of what each step loses
 certificate.py      Figures of the certificate: miss rates of each method, and tightness of the bounds
 draw.py             Figures of an experiment, and the overview of one audit
 gain.py             Attacks compared with their baselines: guesses without the release, and without the person

@@ -15,13 +15,15 @@ from ....audit.results.breakdown import STEPS, EpsilonBreakdown
 from ....audit.results.text import percent
 from ..results.formatting import delta_text, number, percent_of
 from .ladder import rung_name, wrapped
-from .style import AMBER, BOUND, GREEN, INK, MUTED, PURPLE, SMALL, STEEL, Colour, axes_or_new, style_axes, write
+from .style import AMBER, BOUND, GREEN, INK, MUTED, OLIVE, PURPLE, SMALL, STEEL, Colour, axes_or_new, style_axes, write
 
 if TYPE_CHECKING:
     from ..results.sweep import SweepResult
 
 COLOURS: dict[str, Colour] = dict(zip(STEPS, (PURPLE, AMBER, GREEN, STEEL), strict=True))
-"""Step -> colour of its part; a part of several steps has the colour of the first, hatched in that of the last."""
+"""Step -> colour of its part."""
+MERGED = OLIVE
+"""Colour of a part of several steps, hatched in the colour of the last step."""
 HATCH, PALE = "///", 0.45
 WIDE = 0.085
 """Smallest width of a part, as a share of the axis, whose number is written in it."""
@@ -138,9 +140,9 @@ class BreakdownPlot:
 
 def _paint(steps: tuple[str, ...]) -> dict[str, Any]:
     """Return the colours of a part."""
-    first, last = COLOURS[steps[0]].light, COLOURS[steps[-1]].light
-    hatched = {"hatch": HATCH, "edgecolor": last} if len(steps) > 1 else {}
-    return {"facecolor": first, "alpha": PALE, "linewidth": 0, **hatched}
+    last = COLOURS[steps[-1]].light
+    merged = {"facecolor": MERGED.light, "hatch": HATCH, "edgecolor": last} if len(steps) > 1 else {"facecolor": last}
+    return {"alpha": PALE, "linewidth": 0, **merged}
 
 
 def _label(ax: Axes, place: int, left: float, width: float, top: float, colour: str) -> None:
