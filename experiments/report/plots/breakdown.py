@@ -28,6 +28,9 @@ HATCH, PALE = "///", 0.45
 WIDE = 0.085
 """Smallest width of a part, as a share of the axis, whose number is written in it."""
 
+_NOTHING = 1e-6
+"""Largest epsilon of a part that is 0 up to rounding."""
+
 
 @dataclass(frozen=True)
 class BreakdownPlot:
@@ -135,7 +138,10 @@ class BreakdownPlot:
             left += part.epsilon
 
     def _handle(self, name: str) -> Patch:
-        return Patch(label=name, **_paint(tuple(name.split(" + "))))
+        """Return the entry of a part in the legend; a part that no bar shows is "0 in all bars"."""
+        largest = max(part.epsilon for _, rung in self.rungs for part in rung.parts if part.name == name)
+        label = name if largest > _NOTHING else f"{name}: 0 in all bars"
+        return Patch(label=label, **_paint(tuple(name.split(" + "))))
 
 
 def _paint(steps: tuple[str, ...]) -> dict[str, Any]:

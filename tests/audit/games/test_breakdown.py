@@ -12,12 +12,15 @@ from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.audit.results.breakdown import STEPS, break_down
 from dpassay.audit.results.estimates.gaussian_fit import gaussian_fit
+from dpassay.experiments.report.plots.breakdown import BreakdownPlot
+from dpassay.experiments.report.plots.style import new_figure
 from dpassay.mechanisms.accounting import GaussianDP
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import ParameterError, ResultError
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.catalogue import samplings
 from dpassay.mechanisms.learning.models import SoftmaxRegression
 
 DELTA = 1e-5
@@ -133,3 +136,22 @@ def test_interval_of_the_gaussian_fit_holds_its_level_on_gaussian_scores_only():
 
     limit = stats.binom.isf(1e-6, 150, 0.2)
     assert misses(1.0, 1.0) <= limit < misses(2.0, 1.0)
+
+
+def test_only_schemes_with_an_attained_accountant_are_tight():
+    assert {name for name in samplings if samplings.get(name).tight} == {"full-batch", "poisson"}
+
+
+def test_correlated_noise_has_a_white_box_curve_and_no_curve_of_the_view():
+    mechanism = trainer(view="noisy_gradients", noise="tree")
+    worst = mechanism.white_box_guarantee()
+    assert worst.epsilon(DELTA) == pytest.approx(mechanism.guarantee().epsilon(DELTA))
+    assert mechanism.bind(pair()).view_guarantee(pair()) is None
+    assert trainer(view="noisy_gradients").bind(pair()).view_guarantee(pair()) is not None
+
+
+def test_legend_marks_the_parts_that_no_bar_shows():
+    found = break_down(10.0, white_box=10.0, view=None, attack=6.0, bound=5.0)
+    axes = BreakdownPlot((("audit", found),), "", 0.95).plot(new_figure().add_subplot())
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names == ["lower bound", "estimator", "threat model + attack", "accounting: 0 in all bars"]
