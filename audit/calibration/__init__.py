@@ -7,4 +7,6 @@ laws.py          Laws (distributions) of scores with a known exact curve, on whi
 methods.py       Methods under test: bounds, and the uncorrected maxima that are often mistaken for bounds
 peers.py         The estimators of jax-privacy on the samples of the certificate. Needs the extra `peers`; imported on
                  request
+published.py     Rules from published audits, rebuilt from their descriptions, to measure how often they report a leak
+                 where none is
 """

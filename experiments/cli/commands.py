@@ -603,6 +603,9 @@ def calibrate_command(
     full: Annotated[
         bool, typer.Option("--full", help="100,000 trials per side and 2,000 audits per setting; takes hours.")
     ] = False,
+    published: Annotated[
+        bool, typer.Option("--published", help="Measure rules of published audits too, on scores that leak nothing.")
+    ] = False,
     bound: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable. Default: all.")
     ] = None,
@@ -623,6 +626,7 @@ def calibrate_command(
 
     done = calibrate(
         full=full,
+        published=published,
         bounds=bound or (),
         repeats=repeats,
         peers=peers,

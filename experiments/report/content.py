@@ -34,6 +34,7 @@ from .results.sentences import (
     answer,
     elsewhere_notes,
     headline,
+    parts_text,
     reading,
     refuted_elsewhere,
     share_text,
@@ -294,6 +295,8 @@ def _audit(place: int, point: SweepPoint) -> Audit:
         ("Exceptional output", f"{name}: {b:,} with the record, {a:,} without it")
         for name, (a, b) in result.events.items()
     ]
+    if result.breakdown is not None:
+        facts.append(("Claim less bound", parts_text(result.breakdown)))
     facts.append(("p-value", f"{p_text(result.p_value, 1.0 - result.confidence)} against the claim"))
     facts.append(("Seed", f"{result.seed}, fingerprint {result.fingerprint[:16]}"))
     return Audit(

@@ -18,6 +18,7 @@ from ....audit.results.text import Explanations
 from ....mechanisms.core.errors import DpassayError
 from ..results.formatting import cut, number, parameters_text
 from .bound_claim import BoundClaim
+from .breakdown import BreakdownPlot
 from .ladder import LadderPlot
 from .profile import Profile
 from .reconstruction import SuccessCeiling, SuccessSweep
@@ -77,14 +78,15 @@ def draw_all(sweep: SweepResult, directory: Path, *, pdf: bool = False) -> list[
         pdf: whether to draw PDF files too, with embedded fonts, for papers.
 
     Returns:
-        The files: `bound-claim.*`, `success.*` of reconstructions, then `audit-NN-tradeoff.*` and the other plots of
-        the game for the audits selected by `shown`, where NN is the index in the sweep, from 1. A figure that cannot
-        be drawn is omitted with a `RuntimeWarning`; no number depends on it.
+        The files: `bound-claim.*`, `success.*` of reconstructions, `breakdown.*` where parts of claims are known, then
+        `audit-NN-tradeoff.*` and the other plots of the game for the audits selected by `shown`, where NN is the index
+        in the sweep, from 1. A figure that cannot be drawn is omitted with a `RuntimeWarning`; no number depends on it.
     """
     directory.mkdir(parents=True, exist_ok=True)
     explained = Explanations(through=(OSError, DpassayError))
     files = explained.step("the figure bound-claim", partial(_overview, sweep, directory, pdf), [])
     files += explained.step("the figure success", partial(_success, sweep, directory, pdf), [])
+    files += explained.step("the figure breakdown", partial(_breakdown, sweep, directory, pdf), [])
     digits = max(2, len(str(len(sweep.points))))
     for place in shown(sweep.points):
         point, number_ = sweep.points[place], f"audit-{place + 1:0{digits}}"
@@ -106,6 +108,13 @@ def _success(sweep: SweepResult, directory: Path, pdf: bool) -> list[Path]:
         return []
     success = SuccessSweep.from_sweep(sweep)
     return _draw(success, directory / "success", width=7.6, height=success.height, pdf=pdf)
+
+
+def _breakdown(sweep: SweepResult, directory: Path, pdf: bool) -> list[Path]:
+    if not BreakdownPlot.fits(sweep):
+        return []
+    plot = BreakdownPlot.from_sweep(sweep)
+    return _draw(plot, directory / "breakdown", width=7.6, height=plot.height, pdf=pdf)
 
 
 def _figure(point: SweepPoint, name: str, stem: Path, pdf: bool) -> list[Path]:

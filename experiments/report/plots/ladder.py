@@ -113,7 +113,7 @@ class LadderPlot:
     @classmethod
     def from_sweep(cls, sweep: SweepResult) -> LadderPlot:
         """Return the ladder of the audits of a sweep, in their order."""
-        return cls.of((_name(point), point.result, point.verdict) for point in sweep.points)
+        return cls.of((rung_name(point), point.result, point.verdict) for point in sweep.points)
 
     @property
     def title(self) -> str:
@@ -184,7 +184,7 @@ class LadderPlot:
         handles = self._handles()
         style_axes(ax, title=self.title, x=f"epsilon{self.delta}", y="", handles=handles, columns=2)
         named = range(0, len(self.rungs), stride)
-        names = [_wrapped(self.rungs[i].name) if stride == 1 else cut(self.rungs[i].name, NAME_WIDTH) for i in named]
+        names = [wrapped(self.rungs[i].name) if stride == 1 else cut(self.rungs[i].name, NAME_WIDTH) for i in named]
         ax.set_yticks(list(named), names, parse_math=False)
         ax.tick_params(axis="y", length=0)
         ax.grid(False, axis="y")
@@ -275,10 +275,11 @@ def _write_column(ax: Axes, column: int, cells: list[tuple[str, Colour]], places
         write(ax, 1.0, place, text, colour, va="bottom" if place < 0 else "center_baseline", **style)
 
 
-def _wrapped(name: str) -> str:
+def wrapped(name: str) -> str:
+    """Return the name of a rung in lines of at most `NAME_WIDTH` characters."""
     return textwrap.fill(name, NAME_WIDTH)
 
 
-def _name(point: SweepPoint) -> str:
+def rung_name(point: SweepPoint) -> str:
     """Return the swept parameters of an audit, or the name of its mechanism."""
     return parameters_text(point.parameters) or point.result.mechanism

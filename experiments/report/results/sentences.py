@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from ....audit.evidence.verdict import Verdict, mostly_unseen
 from ....audit.results.audit_result import AuditResult
+from ....audit.results.breakdown import EpsilonBreakdown, EpsilonPart
 from ....audit.results.text import INDEPENDENT, new_outputs, percent, what_to_change, without_low_bits
 from .formatting import (
     DAGGER,
@@ -272,3 +273,14 @@ def share_text(result: AuditResult) -> str:
     """Return the share of the claim that the bound reaches: "96 %"."""
     share = share_of_claim(result)
     return "–" if share is None else percent_of(share)
+
+
+def parts_text(breakdown: EpsilonBreakdown) -> str:
+    """Return the parts in words: "accounting 0, attack 1.2 (0.9 to 1.5), estimator 2"."""
+    return ", ".join(f"{part.name} {_part_text(part)}" for part in breakdown.parts)
+
+
+def _part_text(part: EpsilonPart) -> str:
+    if part.interval is None:
+        return number(part.epsilon)
+    return f"{number(part.epsilon)} ({number(part.interval[0])} to {number(part.interval[1])})"

@@ -12,7 +12,8 @@ group_privacy.py     DP-SGD audited with pairs that differ in a group of records
 mechanism.py         DP-SGD: stochastic gradient descent on clipped gradients with Gaussian noise, thousands of runs at
                      once
 noise/               Noise of the training steps, independent or correlated
-observation_law.py   Law of the observed noisy sums of gradient records, for the likelihood-ratio attack
+observation_law.py   Law of the observed noisy sums of gradient records, for the likelihood-ratio attack, and the curves
+                     of a view
 sampling/            Sampling schemes: the records of each training step, for many runs at once
 steps.py             Parts of a step of DP-SGD: the learning rate, the clipping of gradients, and the noise
 training.py          DP-SGD, many independent runs at once

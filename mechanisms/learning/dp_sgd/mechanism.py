@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
-from ...core.errors import ParameterError
+from ...core.errors import AccountingError, ParameterError
 from ...core.fingerprint import same_fields
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -23,7 +23,7 @@ from .adversaries import AdversaryViews
 from .catalogue import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_noise, build_sampling
 from .directions import check_pair, check_seen, gradient_direction
 from .noise.base import StepNoise
-from .observation_law import ObservationLaw
+from .observation_law import ObservationLaw, view_curve
 from .sampling.base import Sampling
 from .steps import CLIPPINGS, ConstantSchedule, Schedule
 from .training import Recipe, checked_inclusion, claim_of
@@ -300,6 +300,31 @@ class DPSGD(AdversaryViews, Mechanism):
         """Return the law of the observations; None for the other views, and for correlated noise on random batches."""
         known = self.view == "noisy_gradients" and (self.step_noise.independent or self.scheme.same_batches)
         return ObservationLaw(self.recipe, self.seen_directions) if known else None
+
+    def white_box_guarantee(self) -> Guarantee | None:
+        """Return the curve of the worst-case pair if all noisy sums are seen; None where it is not known.
+
+        For Poisson sampling, this is the curve on the grid of the accountant, which is above the exact one by less than
+        its stated precision.
+        """
+        if not (self.trains_as_stated and self.scheme.tight):
+            return None
+        try:
+            worst = claim_of(self.recipe, self.relation, all_seen=True)
+        except AccountingError:
+            return None
+        return worst if self.step_noise.independent or worst.exact else None
+
+    def view_guarantee(self, neighbours: Neighbours) -> Guarantee | None:
+        """Return the curve of the view on a pair, see `view_curve`; None where it is not known."""
+        if not self.trains_as_stated:
+            return None
+        return view_curve(self.recipe, neighbours, self.seen_directions, view=self.view)
+
+    def curve(self, neighbours: Neighbours) -> Guarantee | None:
+        """Return the exact curve of the view on a pair; None where it is not known, or only on a grid."""
+        known = self.view_guarantee(neighbours)
+        return known if known is not None and known.exact else None
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)

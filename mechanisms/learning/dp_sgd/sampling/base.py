@@ -55,6 +55,7 @@ class Sampling(Options):
         option_names: field -> name of the option in a configuration, for fields whose names differ.
         ordered: whether the position of a record in the data determines its batch.
         same_batches: whether each step has the same batch in every run.
+        tight: whether the worst case attains the guarantee of the first of the `accountants`, up to its grid.
     """
 
     relation: ClassVar[Relation]
@@ -63,6 +64,7 @@ class Sampling(Options):
     option_names: ClassVar[Mapping[str, str]] = {}
     ordered: ClassVar[bool] = False
     same_batches: ClassVar[bool] = False
+    tight: ClassVar[bool] = False
 
     # --- how records are drawn ----------------------------------------------------------------------------------------
 

@@ -51,6 +51,7 @@ class PoissonSampling(Sampling):
     accountants: ClassVar[tuple[str, ...]] = tuple(ACCOUNTANTS)
     rates: ClassVar[tuple[str, ...]] = ("sampling_probability",)
     option_names: ClassVar[Mapping[str, str]] = {"expected_batch_size": "batch_size"}
+    tight: ClassVar[bool] = True
 
     _: KW_ONLY
     sampling_probability: PositiveProbability
