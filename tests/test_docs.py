@@ -93,6 +93,7 @@ PAGES_OF_EXAMPLES = [
     "attacks-on-answers",
     "census",
     "ci",
+    "composition",
     "disclosure",
     "evidence",
     "extraction",
