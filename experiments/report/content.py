@@ -16,7 +16,7 @@ from ...audit.results.recovery import Recovery
 from ...audit.results.refuting_event import RefutingEvent
 from ...audit.results.text import BEST_GUESS, percent, without_low_bits
 from ...mechanisms.core.printable import line
-from ..config.sweep import folder_name, published
+from ..config.sweep import EXPECTED_NUMBERS, expected, folder_name, published
 from .results.formatting import (
     DAGGER,
     IN_FAMILY,
@@ -200,6 +200,7 @@ def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> ReportTable:
     }
     if any(r.exact_epsilon is not None for r in results):
         columns["exact"] = [number(r.exact_epsilon, 4) for r in results]
+    columns |= _expected_columns(sweep)
     columns |= _published_columns(sweep, seconds)
     for method in dict.fromkeys(estimate.method for r in results for estimate in r.estimates):
         guesses = [{estimate.method: estimate.value for estimate in r.estimates}.get(method) for r in results]
@@ -232,6 +233,15 @@ def _success_text(recovery: Recovery) -> str:
     """Return `success (lower to upper)`; bits of one run are dependent and have no interval."""
     interval = "" if math.isnan(recovery.lower) else f" ({number(recovery.lower)} to {number(recovery.upper)})"
     return number(recovery.success) + interval
+
+
+def _expected_columns(sweep: SweepResult) -> dict[str, list[str]]:
+    """Return the numbers that the cases of a config expect; empty if it states none."""
+    results = [expected(point.parameters) for point in sweep.points]
+    names = [name for name in EXPECTED_NUMBERS if any(name in by_name for by_name in results)]
+    return {
+        f"expected {name.replace('_', ' ')}": [number(by_name.get(name), 4) for by_name in results] for name in names
+    }
 
 
 def _published_columns(sweep: SweepResult, seconds: Mapping[str, float]) -> dict[str, list[str]]:
