@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..report.results.sweep import SweepPoint, SweepResult
     from ..runs.calibration import CalibrationRun
     from ..runs.runner import ConfigRun
+    from .doctor import Check
 
 STYLES = {
     Verdict.VIOLATION: "bold red",
@@ -161,6 +162,19 @@ def show_comparison(comparison: Comparison, notes: Sequence[str]) -> None:
     for note in notes:
         out.print(Text(line(note), style="dim"))
     out.print(Text(comparison.level(), style="dim"))
+
+
+def show_checks(checks: Sequence[Check]) -> None:
+    """Print one row per check of the installation, and how many failed."""
+    styles = {"ok": "green", "note": "yellow", "failed": "bold red"}
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for check in checks:
+        found = f"{check.found}\n{check.advice}" if check.advice else check.found
+        table.add_row(Text(check.status, style=styles[check.status]), Text(line(check.name)), Text(terminal(found)))
+    console().print(table)
+    failed = sum(check.status == "failed" for check in checks)
+    text = f"{failed} of {len(checks)} checks failed" if failed else "no check failed"
+    console().print(Text(text, style="bold red" if failed else "green"))
 
 
 def show_entries(entries: Mapping[str, str]) -> None:
