@@ -53,7 +53,7 @@ def show_slice(share: Slice, directory: Path) -> None:
 
 def show_run(run: ConfigRun) -> None:
     """Print the table of a finished experiment, its verdict, and the paths of its files."""
-    from ..report.results.sentences import elsewhere_notes, warning_notes
+    from ..report.results.sentences import elsewhere_notes, headline, unexpected, warning_notes
 
     out = console()
     if isinstance(run.result, MembershipResult | RiskResult):
@@ -63,6 +63,10 @@ def show_run(run: ConfigRun) -> None:
     out.print(results_table(run.result))
     for row in _verdict_lines(run.result):
         out.print(row)
+    surprises = unexpected(run.result)
+    if surprises is not None:
+        style = STYLES[Verdict.UNDERPOWERED if surprises else Verdict.CONSISTENT]
+        out.print(Text(headline(run.result).upper(), style))
     if any(_only_uncorrected(point) for point in run.result.points):
         out.print(Text("* refuted individually, but not after the correction for the number of audits", style="dim"))
     for warning in warning_notes(run.result.points):

@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from ...audit.evidence.verdict import Verdict
 from .source import Source
 
 Parameters = Mapping[str, Any]
@@ -23,7 +24,9 @@ CASE = "case"
 """The sweep key whose values are named cases."""
 PUBLISHED = "published"
 """Key of a case for published results: name of a tool -> its epsilon. It changes no number of the audit."""
-CASE_KEYS = ("name", "seed", PUBLISHED)
+VERDICT = "verdict"
+"""Key of a case for the verdict that it is expected to have. It changes no number and no verdict."""
+CASE_KEYS = ("name", "seed", PUBLISHED, VERDICT)
 """Keys of a case itself; all others are tables of settings."""
 
 
@@ -118,11 +121,21 @@ def published(parameters: Parameters) -> Mapping[str, float]:
     return results
 
 
+def expected_verdict(parameters: Parameters) -> str | None:
+    """Return the verdict that the case of this point is expected to have; None if it states none.
+
+    >>> expected_verdict({"case": {"name": "a", "verdict": "violation"}})
+    'violation'
+    """
+    case = parameters.get(CASE)
+    return case.get(VERDICT) if isinstance(case, Mapping) else None
+
+
 def without_published(key: str, values: Sequence[Any]) -> list[Any]:
-    """Return the values of a sweep key without published results, which do not affect the numbers."""
+    """Return the values of a sweep key without published results and expected verdicts, which affect no numbers."""
     if key != CASE:
         return list(values)
-    return [{name: inside for name, inside in case.items() if name != PUBLISHED} for case in values]
+    return [{name: inside for name, inside in case.items() if name not in (PUBLISHED, VERDICT)} for case in values]
 
 
 def point_seed(seed: int, parameters: Parameters) -> int:
@@ -192,6 +205,12 @@ def check_cases(cases: Sequence[Any], source: Source) -> None:
                 ("sweep", CASE),
                 f"seed of the case {case['name']!r} must be a whole number >= 0, but is {seed!r}. Omit it for a seed "
                 "that is derived from the settings of the case.",
+            )
+        if case.get(VERDICT, "violation") not in [verdict.value for verdict in Verdict]:
+            raise source.error(
+                ("sweep", CASE),
+                f"{VERDICT} of the case {case['name']!r} must be the verdict that it is expected to have, one of "
+                f"{', '.join(Verdict)}, but is {case[VERDICT]!r}.",
             )
         _check_published(case, source)
     names = [case["name"] for case in cases]
