@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dpassay
 from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import catalogue as attacks
 from dpassay.attacks.membership.catalogue import catalogue as membership
@@ -73,6 +74,16 @@ def test_tables_of_contents_are_current():
         if (folder / "__init__.py").read_text() != build["contents"](folder)
     ]
     assert stale == [], "fix with: make docs"
+
+
+def test_the_stable_names_are_those_of_the_package():
+    listed = re.search("<!-- stable -->(.*?)<!-- end -->", (DOCS / "stability.md").read_text(), flags=re.DOTALL)[1]
+    assert re.findall(r"`(\w+)`", listed) == dpassay.__all__
+
+
+def test_the_citation_has_the_version_of_the_package():
+    version = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {version}\n" in (DOCS.parent / "CITATION.cff").read_text()
 
 
 def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):

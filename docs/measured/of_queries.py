@@ -1,4 +1,4 @@
-"""Errors of DualQuery against epsilon, queries and attributes: docs/multiplicative-weights.md."""
+"""Errors of DualQuery against epsilon, queries and attributes: docs/mechanisms/multiplicative-weights.md."""
 
 from __future__ import annotations
 

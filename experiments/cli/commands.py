@@ -612,7 +612,7 @@ def calibrate_command(
     repeats: Annotated[
         int | None, typer.Option(metavar="N", help="Audits per setting. Default: set by the plan.")
     ] = None,
-    peers: Annotated[bool, typer.Option("--peers", help="Also measure jax-privacy; needs the extra peers.")] = False,
+    peers: Annotated[bool, typer.Option("--peers", help="Also measure jax-privacy; needs the extra jax.")] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Output directory. Default: runs/certificate.")
     ] = None,
@@ -662,15 +662,34 @@ def demo_command(
     return 0
 
 
+@command("doctor")
+def doctor_command(
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> int:
+    """Check the installation, with two short audits of known verdict; exit with 2 if something is wrong."""
+    from .doctor import as_json, examine
+    from .terminal import show_checks
+
+    checks = list(examine())
+    if json_:
+        sys.stdout.write(as_json(checks))
+    else:
+        show_checks(checks)
+    return MISTAKE if any(check.status == "failed" for check in checks) else 0
+
+
 @app.callback(invoke_without_command=True)
 def main(
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and the commit.")] = False,
 ) -> None:
     """Audit differential privacy: lower bounds on epsilon that hold with a stated confidence."""
     if version:
         import dpassay
 
-        sys.stdout.write(f"dpassay {dpassay.__version__}\n")
+        from ..report.results.provenance import commit
+
+        known = commit()
+        sys.stdout.write(f"dpassay {dpassay.__version__}{f' (commit {known})' if known else ''}\n")
         raise typer.Exit
 
 

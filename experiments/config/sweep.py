@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from ...audit.evidence.verdict import Verdict
 from .source import Source
 
 Parameters = Mapping[str, Any]
@@ -27,7 +28,11 @@ EXPECTED = "expected"
 """Key of a case for our own results: a name of `EXPECTED_NUMBERS` -> its number. It changes no number of the audit."""
 EXPECTED_NUMBERS = ("claim", "exact", "lower_bound")
 """Numbers of an audit that a case may state: the claimed epsilon, the exact epsilon, the lower bound."""
-CASE_KEYS = ("name", "seed", PUBLISHED, EXPECTED)
+VERDICT = "verdict"
+"""Key of a case for the verdict that it is expected to have. It changes no number and no verdict."""
+UNUSED_IN_RUNS = (PUBLISHED, EXPECTED, VERDICT)
+"""Keys of a case that affect no numbers."""
+CASE_KEYS = ("name", "seed", *UNUSED_IN_RUNS)
 """Keys of a case itself; all others are tables of settings."""
 
 
@@ -135,11 +140,21 @@ def _results(parameters: Parameters, key: str) -> Mapping[str, float]:
     return results
 
 
+def expected_verdict(parameters: Parameters) -> str | None:
+    """Return the verdict that the case of this point is expected to have; None if it states none.
+
+    >>> expected_verdict({"case": {"name": "a", "verdict": "violation"}})
+    'violation'
+    """
+    case = parameters.get(CASE)
+    return case.get(VERDICT) if isinstance(case, Mapping) else None
+
+
 def without_results(key: str, values: Sequence[Any]) -> list[Any]:
     """Return the values of a sweep key without published and expected results, which do not affect the numbers."""
     if key != CASE:
         return list(values)
-    return [{name: inside for name, inside in case.items() if name not in (PUBLISHED, EXPECTED)} for case in values]
+    return [{name: inside for name, inside in case.items() if name not in UNUSED_IN_RUNS} for case in values]
 
 
 def point_seed(seed: int, parameters: Parameters) -> int:
@@ -209,6 +224,12 @@ def check_cases(cases: Sequence[Any], source: Source) -> None:
                 ("sweep", CASE),
                 f"seed of the case {case['name']!r} must be a whole number >= 0, but is {seed!r}. Omit it for a seed "
                 "that is derived from the settings of the case.",
+            )
+        if case.get(VERDICT, "violation") not in [verdict.value for verdict in Verdict]:
+            raise source.error(
+                ("sweep", CASE),
+                f"{VERDICT} of the case {case['name']!r} must be the verdict that it is expected to have, one of "
+                f"{', '.join(Verdict)}, but is {case[VERDICT]!r}.",
             )
         _check_results(case, source)
     names = [case["name"] for case in cases]

@@ -1,7 +1,7 @@
 """Demos that run: each asks a question, shows a leak or a misleading claim, and has an exercise. `dpassay demo NAME`.
 
 A demo is one document, `documents/NAME.py`, in the percent format of notebooks. From it come the text in the terminal,
-an HTML page and a notebook; the tests execute it. The format: `document.py`. How to write one: docs/demos.md.
+an HTML page and a notebook; the tests execute it. The format: `document.py`. How to write one: docs/reference/demos.md.
 
 answers/               Demos on answers to queries
 demo.py                Output of the demos: chapters, paragraphs and tables in a terminal, and figures in a folder

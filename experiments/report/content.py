@@ -16,7 +16,7 @@ from ...audit.results.recovery import Recovery
 from ...audit.results.refuting_event import RefutingEvent
 from ...audit.results.text import BEST_GUESS, percent, without_low_bits
 from ...mechanisms.core.printable import line
-from ..config.sweep import EXPECTED_NUMBERS, expected, folder_name, published
+from ..config.sweep import EXPECTED_NUMBERS, expected, expected_verdict, folder_name, published
 from .results.formatting import (
     DAGGER,
     IN_FAMILY,
@@ -145,7 +145,9 @@ def verdict_text(point: SweepPoint) -> str:
     """Return sign and verdict, followed by the uncorrected verdict of the audit if that differs."""
     uncorrected = f" (uncorrected: {point.result.verdict.value})" if point.result.verdict is not point.verdict else ""
     mark = f" {DAGGER}" if refuted_elsewhere(point) else ""
-    return f"{SIGN[point.verdict]} {point.verdict.value}{mark}{uncorrected}"
+    stated = expected_verdict(point.parameters)
+    expected = f" (expected: {stated})" if stated not in (None, point.verdict.value) else ""
+    return f"{SIGN[point.verdict]} {point.verdict.value}{mark}{uncorrected}{expected}"
 
 
 def _facts(result: AuditResult) -> dict[str, str]:

@@ -91,7 +91,7 @@ for result in (comes, changes):
 #
 # - `dpassay demo randomized-response`: the same audit where nobody has to be trusted.
 # - `dpassay run bugs`: wrong sensitivities and other bugs, each with its correct twin.
-# - `docs/noise.md`: counts, their queries and sensitivities.
+# - `docs/mechanisms/noise.md`: counts, their queries and sensitivities.
 #
 # ## Run it
 #

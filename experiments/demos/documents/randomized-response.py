@@ -142,7 +142,7 @@ print(f"lower bound {shy.bound.epsilon:.4f}, claim {shy.claim:.4f}, {shy.verdict
 #
 # - `dpassay demo add-or-replace`: what ε means depends on the neighbouring relation.
 # - `dpassay run randomized-response-survey`: the survey as an experiment, with a report.
-# - `docs/local.md`: local mechanisms, and the accuracy of their estimates.
+# - `docs/mechanisms/local.md`: local mechanisms, and the accuracy of their estimates.
 #
 # ## Run it
 #

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -29,6 +30,8 @@ from .tradeoff import Tradeoff
 if TYPE_CHECKING:
     from ..results.sweep import SweepPoint, SweepResult
 
+HEADING = 90
+"""Characters per line of the heading of all plots of an audit, which fit its width."""
 N_DETAILED = 6
 """Number of audits of a sweep with separate figures: violations first, then spread over the sweep."""
 
@@ -143,8 +146,9 @@ def draw_result(result: AuditResult) -> NotebookFigure:
     grid = figure.add_gridspec(rows, 2)
     for place, plot in enumerate(plots):
         plot.plot(figure.add_subplot(grid[place]))
-    headline = f"{result.verdict.value}: {cut(result.mechanism, 100)}"
-    figure.alt = ". ".join([headline, *(plot.title for plot in plots)])
+    title = f"{result.verdict.value}: {cut(result.mechanism, 160)}"
+    figure.alt = ". ".join([title, *(plot.title for plot in plots)])
+    headline = "\n".join(textwrap.wrap(title, HEADING))
     figure.suptitle(
         headline, x=0.01, ha="left", color=INK.light, fontfamily=FONT, fontsize=12, fontweight="bold", parse_math=False
     )

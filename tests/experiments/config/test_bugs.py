@@ -109,6 +109,12 @@ def test_every_bug_has_a_broken_and_a_correct_row_or_a_test():
         assert f"def {name}(" in (TESTS / path).read_text()
 
 
+def test_every_row_expects_the_verdict_of_its_kind():
+    kinds = {"broken": "violation", "twin": "consistent", "wasteful": "consistent"}
+    for name, task in tasks().items():
+        assert task.parameters["case"]["verdict"] == kinds[name.rpartition(" / ")[2]]
+
+
 def test_broken_and_twin_make_about_the_same_claim():
     """Within a tenth: the Gaussian and the discrete Gaussian on two answers are counted differently."""
     for name in {name.rpartition(" / ")[0] for name in tasks()}:
