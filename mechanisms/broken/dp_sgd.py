@@ -115,8 +115,8 @@ class BrokenDPSGD(Broken, DPSGD):
         """Raise `ParameterError` for noise that is correlated between steps."""
         if not self.step_noise.independent:
             raise ParameterError(
-                f"noise must be 'independent', but is {self.noise!r}: the bug is in the batches, and its curve is known "
-                "for independent noise. Use the default, or DPSGD.",
+                f"noise must be 'independent', but is {self.noise!r}: the bug is in the batches, and its curve is "
+                "known for independent noise. Use the default, or DPSGD.",
                 argument="noise",
             )
 

@@ -13,8 +13,9 @@
     cyclic              gaussian: no amplification                  zero_out, replace_one
     full-batch          gaussian                                    all three
 
-The first accounting in a row is the default. Correlated noise has the accounting "gaussian" for every sampling, without
-amplification (`dpassay.mechanisms.accounting.dp_sgd.correlated_noise`). The noise multiplier is the standard deviation
+The first accounting in a row is the default. Correlated noise has the accounting "gaussian" without amplification, but
+"privacy-loss" for cyclic Poisson samples of as many blocks as the noise has bands, or more
+(`dpassay.mechanisms.accounting.dp_sgd.correlated_noise`). The noise multiplier is the standard deviation
 of the noise divided by the clipping norm C, as for DP-SGD. A record changes a sum by at most C when it is added or
 removed, and by 2 C when it is replaced: under replace_one the accountants receive half of the noise multiplier.
 

@@ -125,12 +125,13 @@ class AdaptiveClippingDPSGD(DPSGD):
         quantile: share of the gradients that C_t leaves unclipped, strictly between 0 and 1.
         clip_rate: learning rate of log C_t, > 0.
         count_noise: standard deviation of the noise on the count, > noise_multiplier / 2.
-        all others: as for `DPSGD`, with flat clipping and independent noise. The view "noisy_gradients" shows for each step the inner
-            products divided by C_t, in which the noise has standard deviation z_sum, and the noisy centred count.
+        all others: as for `DPSGD`, with flat clipping and independent noise. The view "noisy_gradients" shows for each
+            step the inner products divided by C_t, in which the noise has standard deviation z_sum, and the noisy
+            centred count.
 
     Raises:
-        ParameterError: as for `DPSGD`; clipping that is not flat; correlated noise; a count_noise that leaves nothing for
-            the sum.
+        ParameterError: as for `DPSGD`; clipping that is not flat; correlated noise; a count_noise that leaves nothing
+            for the sum.
 
     Guarantees:
         * The claim is that of `DPSGD` with this noise multiplier, and as tight, except under replace_one.

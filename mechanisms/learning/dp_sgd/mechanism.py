@@ -323,9 +323,17 @@ class DPSGD(AdversaryViews, Mechanism):
         return self.view == "noisy_gradients" and self.directions is None
 
     def output_law(self) -> LogDensity | None:
-        """Return the law of the observations; None for the other views, and for correlated noise on random batches."""
-        known = self.view == "noisy_gradients" and (self.step_noise.independent or self.scheme.same_batches)
-        return ObservationLaw(self.recipe, self.seen_directions) if known else None
+        """Return the law of the observations; None for the other views, and where the law is not known.
+
+        With correlated noise it is known for fixed batches, and for cyclic Poisson samples of at least as many blocks
+        as the noise has bands.
+        """
+        noise = self.step_noise
+        if self.view != "noisy_gradients":
+            return None
+        if not (noise.independent or self.scheme.knows_correlated(noise.strategy(self.steps))):
+            return None
+        return ObservationLaw(self.recipe, self.seen_directions)
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)

@@ -21,7 +21,7 @@ from ...core.base import Dataset, Outputs
 from ...core.errors import ParameterError
 from ..base import Floats, TrainingData
 from .noise.base import IndependentNoise, StepNoise
-from .sampling.base import Sampling, gaussian_exponent
+from .sampling.base import Sampling
 from .steps import clip_rows
 from .training import Recipe
 
@@ -84,9 +84,8 @@ def log_density(values: Floats, law: Observations) -> NDArray[np.float64]:
     if law.noise.independent:
         return np.asarray(law.sampling.log_likelihood(whitened, law.shifts) + steps * constant)
     strategy = law.noise.strategy(steps)
-    independent, centres = (strategy @ rows for rows in (whitened, law.sampling.centres(law.shifts, steps)))
-    log_determinant = whitened.shape[2] * np.log(np.diag(strategy)).sum()
-    return np.asarray(gaussian_exponent(independent, centres).sum(axis=1) + steps * constant + log_determinant)
+    likelihood = law.sampling.correlated_log_likelihood(strategy @ whitened, law.shifts, strategy)
+    return np.asarray(likelihood + steps * constant + whitened.shape[2] * np.log(np.diag(strategy)).sum())
 
 
 @dataclass(frozen=True, eq=False)

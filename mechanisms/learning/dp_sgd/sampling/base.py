@@ -181,6 +181,22 @@ class Sampling(Options):
         """
         raise ParameterError(f"no density is known for the batches of {type(self).__name__}. Choose another attack.")
 
+    def knows_correlated(self, strategy: NDArray[np.float64]) -> bool:
+        """Return True if `correlated_log_likelihood` is known for noise of that strategy."""
+        return self.same_batches
+
+    def correlated_log_likelihood(self, values: Floats, shifts: Floats, strategy: NDArray[np.float64]) -> Floats:
+        """Return the log density of C times the noisy sums, `(n_runs,)`, whose noise is independent.
+
+        Args:
+            values, shifts: as for `log_likelihood`; the values are those of C times the sums.
+            strategy: C, `(steps, steps)`, for which `knows_correlated` holds.
+
+        Raises:
+            ParameterError: as for `log_likelihood`.
+        """
+        return np.asarray(gaussian_exponent(values, strategy @ self.centres(shifts, len(strategy))).sum(axis=1))
+
     def centres(self, shifts: Floats, steps: int) -> Floats:
         """Return the sum of the contributions of the batch of each step, `(steps, m)`, where `same_batches`."""
         raise ParameterError(f"the batches of {type(self).__name__} differ from run to run. Choose another attack.")
