@@ -74,8 +74,8 @@ class GroupPrivacy(Mechanism):
         claim, scheme = self.base.guarantee(), self.base.scheme
         if self.size == 1:
             return claim
-        sampled = type(scheme) is PoissonSampling and scheme.sampling_probability < 1.0
-        if not (sampled and self.base.step_noise.independent):
+        independent = self.base.step_noise.independent
+        if type(scheme) is not PoissonSampling or scheme.sampling_probability == 1.0 or not independent:
             return group(claim, self.size)
         return sampled_group_gaussian(
             self.base.noise_multiplier,

@@ -162,6 +162,12 @@ def test_broken_trainer_is_caught_and_its_twin_is_not(broken):
     assert twin.ceiling > twin.claim  # it might have been caught
 
 
+@named([c for c in (*MISCOUNTED, EmptyBatchSkipped) if c is not ReplacedCountedAsAdded])
+def test_a_bug_in_the_batches_is_refused_correlated_noise(broken):
+    with pytest.raises(ParameterError, match="noise must be 'independent'"):
+        broken(noise="tree")
+
+
 @named(WASTEFUL)
 def test_a_wasteful_trainer_is_not_flagged_and_is_far_below_its_claim(broken):
     mechanism = broken()

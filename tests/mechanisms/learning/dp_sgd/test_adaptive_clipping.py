@@ -5,6 +5,7 @@ import pytest
 from tests.mechanisms.learning.dp_sgd.empirical import empirical_curves
 from tests.mechanisms.sgd_twin import gradient
 
+from dpassay.audit.games.canaries import gradient_canary_game
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD, AdaptiveClippingDPSGD, PoissonSampling
@@ -117,3 +118,12 @@ def test_other_views_make_no_exact_claim(view):
 def test_bad_options_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
         learner(**options)
+
+
+def test_gradient_canaries_are_scored_by_the_sums_only():
+    learner = AdaptiveClippingDPSGD(
+        LogisticRegression(60), steps=3, noise_multiplier=0.2, count_noise=0.5, sampling="full-batch", batch_size=1
+    )
+    game = gradient_canary_game(learner, np.eye(61)[:20], n_runs=20, seed=0)
+    assert game.scores.shape == game.bits.shape == (20, 20)
+    assert game.scores[game.bits].mean() > game.scores[~game.bits].mean() + 10.0

@@ -1,6 +1,7 @@
 """Claims for groups of Poisson-sampled records: another accountant, the empirical curve, and the group of one."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,3 +72,11 @@ def test_one_record_and_full_batches_are_special_cases():
 def test_groups_under_replace_one_are_refused():
     with pytest.raises(AccountingError, match="replace_one"):
         sampled_group_gaussian(1.0, sampling_probability=0.5, size=2, relation="replace_one")
+
+
+def test_groups_under_correlated_noise_have_the_claim_without_sampling():
+    """A mixture over independent noise would be below what the group shows."""
+    base = grouped(2.0, 0.3, 3).base
+    correlated = GroupPrivacy(replace(base, noise="tree"), size=3)
+    assert correlated.guarantee().mu == pytest.approx(3.0 * correlated.base.guarantee().mu)
+    assert correlated.guarantee().epsilon(1e-5) > GroupPrivacy(base, size=3).guarantee().epsilon(1e-5)

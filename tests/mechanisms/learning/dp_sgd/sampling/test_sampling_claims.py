@@ -9,11 +9,13 @@ from tests.mechanisms.learning.dp_sgd.empirical import empirical_curves
 
 from dpassay.mechanisms.learning.dp_sgd import (
     DPSGD,
+    BandedNoise,
     CyclicPoisson,
     PoissonSampling,
     RandomAllocation,
     TruncatedPoisson,
 )
+from dpassay.mechanisms.learning.dp_sgd.accounting import steps_guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
 
 FALSE_ALARM = 1e-6
@@ -29,6 +31,23 @@ def allocation(t, k):
 def truncated(q, largest, n):
     return TruncatedPoisson(sampling_probability=q, largest_batch=largest, expected_batch_size=1, n_records=n)
 
+
+JAX_EPSILONS = [
+    (1.0, 1000, "poisson", {"sampling_probability": 0.01}, 1.828244),
+    (0.7, 100, "poisson", {"sampling_probability": 0.05}, 7.881466),
+    (2.0, 2000, "poisson", {"sampling_probability": 256 / 50_000}, 0.433201),
+    (1.0, 1000, "cyclic-poisson", {"sampling_probability": 0.1, "batches_per_epoch": 10}, 7.046603),
+    (0.8, 400, "cyclic-poisson", {"sampling_probability": 0.4, "batches_per_epoch": 16}, 19.934602),
+    (2.0, 100, "cyclic-poisson", {"sampling_probability": 0.5, "batches_per_epoch": 8}, 4.531171),
+]
+"""epsilon at delta 1e-5 by DpsgdTrainingAccountant(PldAccountantConfig()).compute_epsilon(steps, DpParams(...)) of
+jax-privacy 2.0.0 with dp-accounting 0.6.0: num_samples 10,000 (50,000 and 800 in the last of each), batch_size the
+expected one, cycle_length the number of blocks."""
+JAX_TRUNCATED = [
+    (1.0, 1000, {"sampling_probability": 0.01, "largest_batch": 110, "n_records": 10_000}, 7.681989),
+    (2.0, 50, {"sampling_probability": 0.1, "largest_batch": 45, "n_records": 400}, 3.699548),
+]
+"""The same with truncated_batch_size."""
 
 TIGHT = [
     PoissonSampling(sampling_probability=0.3, expected_batch_size=1),
@@ -60,6 +79,27 @@ def empirical(scheme, noise):
 
 def name(cell):
     return f"{cell[0]}, {cell[1]}"
+
+
+@pytest.mark.parametrize(("noise", "steps", "sampling", "rates", "published"), JAX_EPSILONS)
+def test_epsilon_is_that_of_jax_privacy(noise, steps, sampling, rates, published):
+    """Also for banded noise of as many bands as blocks, whose accounting there is that of cyclic Poisson samples."""
+    options = {"sampling": sampling, "steps": steps, "relation": "zero_out"} | rates
+    noises = ["independent"]
+    if sampling == "cyclic-poisson":
+        noises.append(BandedNoise(rates["batches_per_epoch"], entries="square-root"))
+    for kind in noises:
+        claim = steps_guarantee(noise, noise=kind, **options)
+        assert claim.epsilon(1e-5) == pytest.approx(published, rel=1e-5)
+
+
+@pytest.mark.parametrize(("noise", "steps", "rates", "published"), JAX_TRUNCATED)
+def test_epsilon_of_cut_samples_is_below_that_of_jax_privacy(noise, steps, rates, published):
+    """It takes the curve of a replaced record in full batches, which it calls slightly loose; here one is exchanged."""
+    epsilon = steps_guarantee(noise, sampling="truncated-poisson", steps=steps, **rates).epsilon(1e-5)
+    rate = rates["sampling_probability"]
+    assert steps_guarantee(noise, sampling="poisson", steps=steps, sampling_probability=rate).epsilon(1e-5) < epsilon
+    assert 0.8 * published < epsilon < published
 
 
 @pytest.mark.slow
