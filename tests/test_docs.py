@@ -254,6 +254,7 @@ def test_attacks_on_the_page_see_the_views_and_canaries_of_their_row():
 def test_samplings_on_the_page_have_claims_under_exactly_their_relations():
     for samplings, needs, relations in rows_of("`sampling` | needs"):
         every = {"mechanism_batch_size": 10, "mechanism_sampling_probability": 0.1, "mechanism_n_records": 100}
+        every |= {"mechanism_batches_per_epoch": 10, "mechanism_participations": 2, "mechanism_largest_batch": 20}
         given = {key: value if key.removeprefix("mechanism_") in needs else None for key, value in every.items()}
         for sampling in names_in(samplings):
             options = {"mechanism_sampling": sampling, **given}

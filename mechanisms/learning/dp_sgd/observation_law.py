@@ -24,7 +24,7 @@ from ...core.guarantee import Guarantee
 from ..base import UNSEEN, Floats, TrainingData
 from .directions import gradient_direction, sides_of
 from .noise.base import IndependentNoise, StepNoise
-from .sampling.base import Sampling, gaussian_exponent
+from .sampling.base import Sampling
 from .steps import clip_rows
 from .training import Recipe
 
@@ -87,9 +87,8 @@ def log_density(values: Floats, law: Observations) -> NDArray[np.float64]:
     if law.noise.independent:
         return np.asarray(law.sampling.log_likelihood(whitened, law.shifts) + steps * constant)
     strategy = law.noise.strategy(steps)
-    independent, centres = (strategy @ rows for rows in (whitened, law.sampling.centres(law.shifts, steps)))
-    log_determinant = whitened.shape[2] * np.log(np.diag(strategy)).sum()
-    return np.asarray(gaussian_exponent(independent, centres).sum(axis=1) + steps * constant + log_determinant)
+    likelihood = law.sampling.correlated_log_likelihood(strategy @ whitened, law.shifts, strategy)
+    return np.asarray(likelihood + steps * constant + whitened.shape[2] * np.log(np.diag(strategy)).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +120,7 @@ def view_curve(recipe: Recipe, neighbours: Neighbours, directions: Floats, *, vi
 
     Returns:
         The curve; None for other pairs, schemes and views, for noise that is correlated between steps, and where
-        projection or a random start disturbs the law.
+        projection, a random start or Adam disturbs the law.
     """
     sides = sides_of(recipe, neighbours)
     direction = gradient_direction(recipe, neighbours)
@@ -139,6 +138,8 @@ def view_curve(recipe: Recipe, neighbours: Neighbours, directions: Floats, *, vi
             return None
         return recipe.sampling.guarantee(1.0 / distance, steps=steps, relation=neighbours.relation)
     if not recipe.sampling.tight:
+        return None
+    if recipe.adam is not None and view != "noisy_gradients":
         return None
     if view == "trajectory":
         shown = recipe.projection is None and bool(recipe.rates.all())

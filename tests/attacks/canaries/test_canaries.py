@@ -185,9 +185,9 @@ def test_copies_are_a_group_with_the_claim_of_a_group():
 
 
 def test_group_claims_that_no_theorem_gives_are_refused():
-    poisson = learner(sampling="poisson", sampling_probability=0.5, batch_size=3)
+    allocated = learner(sampling="random-allocation", batches_per_epoch=5, batch_size=3)
     with pytest.raises(AccountingError, match="group privacy"):
-        GroupPrivacy(poisson, size=2).guarantee()
+        GroupPrivacy(allocated, size=2).guarantee()
 
 
 def test_a_canary_equal_to_the_blank_record_is_refused():
