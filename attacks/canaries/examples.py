@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import PositiveInt, one_of_names
@@ -206,7 +207,7 @@ class ClipBKD(ExampleCanary):
         return x, least_likely(learner, data, x, rank=1)
 
     def _features(self, data: TrainingData) -> Floats:
-        return np.asarray(_least_directions(np.delete(data.X, self.record, axis=0))[0])
+        return np.asarray(_least_directions(data.X[np.arange(len(data)) != self.record])[0])
 
     def _several(self, data: TrainingData, learner: SupportsCanaries, n: int) -> tuple[TrainingData, TrainingData]:
         """Return n directions with labels, in the places of n records, from `record` on, and the other records."""
@@ -227,7 +228,7 @@ class ClipBKD(ExampleCanary):
         return TrainingData(X, order % n_classes), others
 
 
-def _least_directions(X: Floats) -> Floats:
+def _least_directions(X: NDArray[Any]) -> Floats:
     """Return the right singular vectors of X, smallest singular value first, with the mean norm of the records."""
     if not len(X):
         raise ParameterError(
