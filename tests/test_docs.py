@@ -91,6 +91,7 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
 
 PAGES_OF_EXAMPLES = [
     "attacks-on-answers",
+    "audits-audited",
     "census",
     "ci",
     "disclosure",

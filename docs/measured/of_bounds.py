@@ -1,4 +1,4 @@
-"""What bounds show and detect: docs/bounds.md and docs/learning.md."""
+"""What bounds show and detect: docs/bounds.md, docs/audits-audited.md and docs/learning.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from dpassay.audit.bounds.base import Bound, PairBound
 from dpassay.audit.bounds.bits.independent import OneRunIndependent
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.catalogue import build
-from dpassay.audit.calibration.laws import SampledLaw, gaussian, laplace_ratio
+from dpassay.audit.calibration.certificate import CertificatePlan, CertificateSetting, certify
+from dpassay.audit.calibration.laws import SampledLaw, gaussian, laplace_ratio, no_leak
+from dpassay.audit.calibration.published import published_rules
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.power.power import detectable_epsilon
@@ -23,7 +25,7 @@ from dpassay.mechanisms import Laplace, PureDP
 from dpassay.mechanisms.accounting import GaussianDP, LaplaceDP
 from dpassay.mechanisms.core.guarantee import Guarantee
 
-BOUNDS, LEARNING = DOCS / "bounds.md", DOCS / "learning.md"
+AUDITED, BOUNDS, LEARNING = DOCS / "audits-audited.md", DOCS / "bounds.md", DOCS / "learning.md"
 SHOWN = ("joint-exact", "betting", "clopper-pearson", "simultaneous-band")
 ONE_RUN = ("one-run", "one-run-fdp")
 SEES = ("joint-exact", "simultaneous-band", "accountant-family")
@@ -112,7 +114,36 @@ def most_of_one_run(epsilon: float, n_canaries: int) -> float:
     return OneRunFDP().fix(stated, None, (n_canaries,)).lower_bound(BitScores(bits, bits)).ceiling
 
 
+def false_alarms(rule: str) -> list[float]:
+    """Percent of audits at 95 % in which a rule of published audits reports a leak, with 1,001 and 5,001 canaries."""
+    setting = CertificateSetting(no_leak(), (0.0, 1e-5), ((605, 605), (2_722, 2_722)), 2_000, few=0)
+    (method,) = (method for method in published_rules() if method.name == rule)
+    cells = certify(CertificatePlan("no leak", (setting,), confidences=(0.95,)), [method], seed=1).cells
+    return [100.0 * cell.miss_rate for cell in cells]
+
+
+def row_of_false_alarms(name: str, row: str) -> Number:
+    """Of the table of false alarms."""
+    return Number(name, AUDITED, row, lambda: false_alarms(row.split(" | ")[0].removeprefix("| ")), 4.0, 60)
+
+
 NUMBERS = (
+    row_of_false_alarms(
+        "false-alarms-ten", "| ten numbers of guesses | {13.1} % (11.6 to 14.6) | {11.9} % (10.6 to 13.5) |"
+    ),
+    row_of_false_alarms(
+        "false-alarms-grid", "| grid of guesses in and out | {46.9} % (44.7 to 49.1) | {54.1} % (51.9 to 56.3) |"
+    ),
+    row_of_false_alarms(
+        "false-alarms-200", "| 200 thresholds, guesses in | {30.8} % (28.8 to 32.9) | {36.3} % (34.2 to 38.5) |"
+    ),
+    row_of_false_alarms(
+        "false-alarms-most", "| threshold of most right guesses | {40.3} % (38.1 to 42.5) | {40.8} % (38.7 to 43.0) |"
+    ),
+    row_of_false_alarms(
+        "false-alarms-gaussian",
+        "| best threshold, Gaussian curve | {18.8} % (17.1 to 20.5) | {23.2} % (21.4 to 25.2) |",
+    ),
     Number(
         "family-of-one-run",
         BOUNDS,
