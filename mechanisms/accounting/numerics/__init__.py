@@ -1,7 +1,9 @@
 """Numerics that the kinds of guarantees share.
 
-binomial.py   Probabilities of the binomial distribution, accurate for many trials and far in the tails
-losses.py     Exact privacy profile of a privacy loss with finitely many values, with its inverse in closed form
-renyi.py      Renyi divergences: conversion to (epsilon, delta), one order at a time, and Gaussian noise on a Poisson
-              sample
+binomial.py          Probabilities of the binomial distribution, accurate for many trials and far in the tails
+gaussian_losses.py   Privacy losses of one Gaussian step on a Poisson sample: the arrays of dp-accounting without a loop
+                     over losses
+losses.py            Exact privacy profile of a privacy loss with finitely many values, with its inverse in closed form
+renyi.py             Renyi divergences: conversion to (epsilon, delta), one order at a time, and Gaussian noise on a
+                     Poisson sample
 """
