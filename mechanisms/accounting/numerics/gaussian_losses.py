@@ -58,7 +58,7 @@ def _deltas(step: Any, noise_multiplier: float, epsilons: Floats, sign: float) -
     noise = -0.5 - unsampled * noise_multiplier**2 + (sign < 0.0)
     deltas = np.maximum(0.0, -np.expm1(epsilons)) if sign > 0.0 else np.zeros(len(epsilons))
     deltas[inside] = step.mu_upper_cdf(noise) - np.exp(epsilons[inside] + step.mu_lower_log_cdf(noise))
-    return np.clip(deltas, 0.0, 1.0)
+    return np.asarray(np.clip(deltas, 0.0, 1.0))
 
 
 def _unsampled(losses: Floats, q: float, least: float) -> Floats:
