@@ -8,9 +8,9 @@ Where the time goes, in shares of the CPU time of one thread (AMD EPYC, OpenBLAS
                                               1,000 x 64   60,000 x 784
     the two products of each step                    42 %           56 %
     noise                                            14 %            5 %
-    copying the rows of the batch                     7 %           24 %
-    derivatives of the loss, norms, clipping         19 %            6 %
-    sampling, and calls of numpy                     18 %            9 %
+    copying the rows of the batch                    10 %           24 %
+    derivatives of the loss, norms, clipping         19 %            7 %
+    sampling, and calls of numpy                     15 %            8 %
 
 The limit below counts the products at the rate of large ones. Those of a step have 10 columns, and reach 40 to 55 % of
 this rate: with everything but products and noise for nothing, the share of the limit would be 0.6 on the small problem.
