@@ -56,7 +56,7 @@ def _deltas(step: Any, noise_multiplier: float, epsilons: Floats, sign: float) -
         inside = sign * epsilons > least
         unsampled = sign * _unsampled(sign * epsilons[inside], q, least)
     noise = -0.5 - unsampled * noise_multiplier**2 + (sign < 0.0)
-    deltas = np.maximum(0.0, -np.expm1(epsilons)) if sign > 0.0 else np.zeros(len(epsilons))
+    deltas = -np.expm1(np.minimum(epsilons, 0.0)) if sign > 0.0 else np.zeros(len(epsilons))
     deltas[inside] = step.mu_upper_cdf(noise) - np.exp(epsilons[inside] + step.mu_lower_log_cdf(noise))
     return np.asarray(np.clip(deltas, 0.0, 1.0))
 
@@ -68,4 +68,4 @@ def _unsampled(losses: Floats, q: float, least: float) -> Floats:
         unsampled = scaled + np.log1p(-np.exp(np.log(-shift) - scaled))
     unsampled[losses == 0.0] = np.log(1.0 / q + shift)
     unsampled[np.isclose(losses, least, rtol=1e-9, atol=0.0)] = -np.inf
-    return unsampled
+    return np.asarray(unsampled)

@@ -34,3 +34,12 @@ def test_loss_of_no_sample_lies_on_the_grid():
     ours = gaussian_losses(1.0, q, 0.25)
     same(ours._pmf_remove, theirs._pmf_remove)
     same(ours._pmf_add, theirs._pmf_add)
+
+
+@pytest.mark.parametrize("q", [1.0, 0.5, 1e-3])
+def test_weak_noise_has_the_bytes_of_dp_accounting(q):
+    """Losses up to 800 and more, whose exponentials are no floats."""
+    ours = gaussian_losses(0.025, q, 0.1)
+    theirs = plds.from_gaussian_mechanism(0.025, sampling_prob=q, value_discretization_interval=0.1)
+    same(ours._pmf_remove, theirs._pmf_remove)
+    same(ours._pmf_add, theirs._pmf_add)
