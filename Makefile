@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ADAPTERS := .venv-adapters
+LOWEST := .venv-lowest
 PYTEST := $(BIN)/python -m pytest -n auto
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode every worker and every process of a test compiles all it imports
 SOURCES := __init__.py mechanisms attacks audit experiments src tests benchmarks docs
 
-.PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-audit test-slow-experiments adapters test-adapters breaks lint types imports bench docs numbers wheel smoke clean help
+.PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-audit test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers wheel smoke clean help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -52,6 +53,12 @@ test-adapters: adapters  ## the adapters, with those libraries
 	$(ADAPTERS)/bin/python -m pytest -n auto --dist loadfile --no-skips tests/adapters --ignore=tests/adapters/test_dask.py
 	$(ADAPTERS)/bin/python -m pytest --no-skips --import-mode=prepend tests/adapters/test_dask.py  # workers import it by its file name
 
+test-lowest: pyproject.toml  ## the fast tests, with the lower end of the range of each dependency, in a separate environment
+	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	.ci/lowest >$(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --editable '.[dev]' --constraint $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pytest -n auto --dist loadfile -m "not slow" -W ignore::DeprecationWarning  # of old packages
+
 breaks: $(STAMP) ## takes each correction out of a copy, one after the other: a fast test must fail
 	$(BIN)/python tests/run_breaks.py --write
 
@@ -74,11 +81,14 @@ docs: $(STAMP)   ## the tables of docs/, from the catalogues
 numbers: $(STAMP) ## the numbers that README and docs state, measured again; about three minutes
 	$(BIN)/python docs/measured
 
-wheel: $(STAMP)  ## dist/*.whl
-	$(BIN)/python -m build --wheel --outdir dist .
+wheel: $(STAMP)  ## dist/: the sdist, and the wheel that is built from it, both checked
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
 
 smoke: wheel     ## the wheel in a clean environment, used as a newcomer would
 	PYTHON=$(PYTHON) bash .ci/smoke dist/*.whl
 
 clean:           ## everything that can be made again
-	rm -rf $(VENV) $(ADAPTERS) build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(ADAPTERS) $(LOWEST) build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

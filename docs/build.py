@@ -1,12 +1,13 @@
 """Write what documents and tables of contents take from the code: `make docs`. A test keeps them current.
 
-All of catalogue.md and systems.md is written; of hazards.md and learning.md the tables between "<!-- NAME -->" and
-"<!-- end -->"; of every `__init__.py` the lines that name the modules and folders in it.
+All of catalogue.md and systems.md in reference/ is written; of hazards.md and learning.md the tables between
+"<!-- NAME -->" and "<!-- end -->"; of every `__init__.py` the lines that name the modules and folders in it.
 """
 
 import ast
 import inspect
 import json
+import os
 import re
 import textwrap
 import tomllib
@@ -28,6 +29,8 @@ from dpassay.mechanisms.learning.dp_sgd.catalogue import models, noises, samplin
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
+CATALOGUE, LEARNING, SYSTEMS = (HERE / "reference" / f"{name}.md" for name in ("catalogue", "learning", "systems"))
+HAZARDS_PAGE = HERE / "explanation" / "hazards.md"
 ROOMS = ("mechanisms", "attacks", "audit", "experiments")
 ENTRY = re.compile(r"\w+(\.py|/) |\s{8,}\S")  # a line of a table of contents, or its continuation
 TESTS = HERE.parent / "tests" / "experiments" / "systems" / "tests_of_systems.toml"
@@ -69,6 +72,7 @@ def systems_page() -> str:
 def _system_row(system: System, test_id: str) -> tuple[str, ...]:
     shown = system.shown_by
     page = shown.removeprefix("docs/")
+    link = os.path.relpath(HERE / page, SYSTEMS.parent)
     implemented = ", ".join(f"`{path.partition(':')[2]}`" for path in system.implementation)
     file, _, test = test_id.partition("::")
     return (
@@ -77,20 +81,20 @@ def _system_row(system: System, test_id: str) -> tuple[str, ...]:
         system.guarantee,
         system.relation,
         implemented,
-        f"[{page}]({page})" if page != shown else f"`{shown}`",
-        f"[{test.rpartition('::')[2].removeprefix('test_').replace('_', ' ')}](../{file})",
+        f"[{page.rpartition('/')[2]}]({link})" if page != shown else f"`{shown}`",
+        f"[{test.rpartition('::')[2].removeprefix('test_').replace('_', ' ')}](../../{file})",
     )
 
 
 def learning_page() -> str:
     """The page as it is, with its tables written anew."""
-    page = (HERE / "learning.md").read_text()
+    page = LEARNING.read_text()
     return BLOCK.sub(lambda block: f"{block[1]}{TABLES[block[2]]()}\n{block[3].lstrip()}", page)
 
 
 def hazards_page() -> str:
     """The page as it is, with its table written anew."""
-    page = (HERE / "hazards.md").read_text()
+    page = HAZARDS_PAGE.read_text()
     return BLOCK.sub(lambda block: f"{block[1]}{hazards_table()}\n{block[3].lstrip()}", page)
 
 
@@ -214,9 +218,9 @@ TABLES = {
 
 
 if __name__ == "__main__":
-    (HERE / "catalogue.md").write_text(catalogue_page())
-    (HERE / "hazards.md").write_text(hazards_page())
-    (HERE / "learning.md").write_text(learning_page())
-    (HERE / "systems.md").write_text(systems_page())
+    CATALOGUE.write_text(catalogue_page())
+    HAZARDS_PAGE.write_text(hazards_page())
+    LEARNING.write_text(learning_page())
+    SYSTEMS.write_text(systems_page())
     for folder in folders():
         (folder / "__init__.py").write_text(contents(folder))

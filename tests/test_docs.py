@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dpassay
 from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import catalogue as attacks
 from dpassay.attacks.membership.catalogue import catalogue as membership
@@ -53,10 +54,16 @@ batch_size = 30
 """
 
 
+def page_named(name):
+    """The page of a name, in the folder of its kind; names are unique over the folders."""
+    (page,) = DOCS.glob(f"*/{name}.md")
+    return page
+
+
 @pytest.mark.parametrize("page", ["catalogue", "hazards", "learning", "systems"])
 def test_what_a_page_takes_from_the_code_is_current(page):
     written = runpy.run_path(str(DOCS / "build.py"))[f"{page}_page"]()
-    assert (DOCS / f"{page}.md").read_text() == written, "fix with: make docs"
+    assert page_named(page).read_text() == written, "fix with: make docs"
 
 
 def test_tables_of_contents_are_current():
@@ -69,8 +76,18 @@ def test_tables_of_contents_are_current():
     assert stale == [], "fix with: make docs"
 
 
+def test_the_stable_names_are_those_of_the_package():
+    listed = re.search("<!-- stable -->(.*?)<!-- end -->", (DOCS / "stability.md").read_text(), flags=re.DOTALL)[1]
+    assert re.findall(r"`(\w+)`", listed) == dpassay.__all__
+
+
+def test_the_citation_has_the_version_of_the_package():
+    version = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {version}\n" in (DOCS.parent / "CITATION.cff").read_text()
+
+
 def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
-    page = (DOCS / "config.md").read_text()
+    page = page_named("config").read_text()
     example, cases, compared, data, canary, secret = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     (tmp_path / "question.toml").write_text(example)
     done = run(tmp_path / "question.toml", settings={"audit.trials": 200}, out=tmp_path / "out")
@@ -91,14 +108,18 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
 
 PAGES_OF_EXAMPLES = [
     "attacks-on-answers",
+    "below-the-truth",
     "census",
     "ci",
+    "composition",
     "disclosure",
     "evidence",
     "extraction",
     "federated",
+    "first-audit",
     "generators",
     "hazards",
+    "independence",
     "inference",
     "language-models",
     "limits",
@@ -108,11 +129,13 @@ PAGES_OF_EXAMPLES = [
     "mst-aim",
     "multiplicative-weights",
     "noise",
+    "one-run",
     "own-mechanisms",
     "pate",
     "plausible-deniability",
     "query-release",
     "reconstruction",
+    "relations",
     "risk",
     "scores",
     "selection",
@@ -122,12 +145,18 @@ PAGES_OF_EXAMPLES = [
     "tracing",
     "training-data",
     "tuning",
+    "what-a-bound-is",
+    "your-build",
+    "your-function",
+    "your-scores",
+    "your-synthetic-table",
+    "your-trainer",
 ]
 
 
 @pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
 def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page, without_power):
-    for block in re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), flags=re.DOTALL):
+    for block in re.findall(r"```python\n(.*?)```", page_named(page).read_text(), flags=re.DOTALL):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(block, {})
         assert printed.getvalue().splitlines() == re.findall(r"^#> (.*)$", block, flags=re.MULTILINE)
@@ -135,7 +164,7 @@ def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page, without
 
 def test_names_on_the_page_of_limits_are_those_of_the_package():
     """Classes in the column of what is here stand in a catalogue, or are exported by a room."""
-    table = (DOCS / "limits.md").read_text().split("| subject | here |")[1].split("Not here:")[0]
+    table = page_named("limits").read_text().split("| subject | here |")[1].split("Not here:")[0]
     named = set(re.findall(r"`([A-Z]\w+)`", table))
     assert len(named) >= 10
     listed = {path.partition(":")[2] for one in (mechanisms, generators) for path in one.entries.values()}
@@ -143,7 +172,7 @@ def test_names_on_the_page_of_limits_are_those_of_the_package():
 
 
 def test_the_config_of_the_page_on_reconstruction_runs(tmp_path, without_power, without_pictures):
-    (example,) = re.findall(r"```toml\n(.*?)```", (DOCS / "reconstruction.md").read_text(), flags=re.DOTALL)
+    (example,) = re.findall(r"```toml\n(.*?)```", page_named("reconstruction").read_text(), flags=re.DOTALL)
     (tmp_path / "guess.toml").write_text(example)
     done = run(tmp_path / "guess.toml", settings={"game.n_rounds": 500}, out=tmp_path / "out")
     assert [point.result.recovery.prior for point in done.result.points] == [1 / 3] * 4
@@ -151,7 +180,7 @@ def test_the_config_of_the_page_on_reconstruction_runs(tmp_path, without_power, 
 
 
 def test_the_config_of_the_page_on_query_release_runs(tmp_path, without_power, without_pictures):
-    (example,) = re.findall(r"```toml\n(.*?)```", (DOCS / "query-release.md").read_text(), flags=re.DOTALL)
+    (example,) = re.findall(r"```toml\n(.*?)```", page_named("query-release").read_text(), flags=re.DOTALL)
     (tmp_path / "marginals.toml").write_text(example.replace("people.csv", str(tmp_path / "people.csv")))
     (tmp_path / "people.csv").write_text("age,sex,name\n3,0,a\n5,1,b\n7,1,c\n")
     done = run(tmp_path / "marginals.toml", out=tmp_path / "out")
@@ -162,7 +191,7 @@ def test_the_config_of_the_page_on_query_release_runs(tmp_path, without_power, w
 
 # --- the page on learning ---------------------------------------------------------------------------------------------
 
-LEARNING = (DOCS / "learning.md").read_text()
+LEARNING = page_named("learning").read_text()
 WHOLE, ONE_RUN = re.findall(r"```toml\n(.*?)```", LEARNING, flags=re.DOTALL)
 
 
@@ -225,6 +254,7 @@ def test_attacks_on_the_page_see_the_views_and_canaries_of_their_row():
 def test_samplings_on_the_page_have_claims_under_exactly_their_relations():
     for samplings, needs, relations in rows_of("`sampling` | needs"):
         every = {"mechanism_batch_size": 10, "mechanism_sampling_probability": 0.1, "mechanism_n_records": 100}
+        every |= {"mechanism_batches_per_epoch": 10, "mechanism_participations": 2, "mechanism_largest_batch": 20}
         given = {key: value if key.removeprefix("mechanism_") in needs else None for key, value in every.items()}
         for sampling in names_in(samplings):
             options = {"mechanism_sampling": sampling, **given}
@@ -235,7 +265,7 @@ def test_samplings_on_the_page_have_claims_under_exactly_their_relations():
 
 
 def test_the_config_on_the_page_on_membership_can_be_run():
-    _, text = re.findall(r"```toml\n(.*?)```", (DOCS / "membership.md").read_text(), flags=re.DOTALL)
+    _, text = re.findall(r"```toml\n(.*?)```", page_named("membership").read_text(), flags=re.DOTALL)
     source = Source("page", "membership.md")
     task = study(Config.check(tomllib.loads(text), source), source)
     assert len(task.records[1]) == 400
@@ -248,14 +278,14 @@ def test_the_config_of_trained_models_on_the_page_on_membership_can_be_run(tmp_p
     monkeypatch.chdir(tmp_path)
     membership = np.random.default_rng(0).random((12, 90)) < 0.5
     np.savez("shadows.npz", membership=membership, losses=np.random.default_rng(1).exponential(size=(12, 90)))
-    text, _ = re.findall(r"```toml\n(.*?)```", (DOCS / "membership.md").read_text(), flags=re.DOTALL)
+    text, _ = re.findall(r"```toml\n(.*?)```", page_named("membership").read_text(), flags=re.DOTALL)
     source = Source("page", "membership.md")
     result = study(Config.check(tomllib.loads(text), source), source).answer()
     assert [metrics.attack for metrics in result.attacks] == ["lira", "rmia(mode='offline')"]
 
 
 def test_the_config_on_the_page_on_synthetic_data_can_be_run(tmp_path):
-    (example,) = re.findall(r"```toml\n(.*?)```", (DOCS / "synthetic-data.md").read_text(), flags=re.DOTALL)
+    (example,) = re.findall(r"```toml\n(.*?)```", page_named("synthetic-data").read_text(), flags=re.DOTALL)
     (tmp_path / "who.toml").write_text(example)
     task = study(*Config.load(tmp_path / "who.toml"))
     assert set(task.section.model_fields_set) == set(MembershipSection.model_fields) - {"by_label", "design"}
@@ -264,7 +294,7 @@ def test_the_config_on_the_page_on_synthetic_data_can_be_run(tmp_path):
 
 # --- all pages --------------------------------------------------------------------------------------------------------
 
-PAGES = [DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.glob("[!_]*/*.md"))]
 
 
 def anchors(page):
@@ -284,11 +314,14 @@ def test_links_lead_somewhere(page):
 
 def test_every_page_is_linked_from_the_readme():
     readme = PAGES[0].read_text()
-    assert [page.name for page in DOCS.glob("*.md") if f"(docs/{page.name})" not in readme] == []
+    paths = [
+        page.relative_to(DOCS.parent).as_posix() for page in PAGES[2:] if page.parent.name not in ("gallery", "site")
+    ]
+    assert [path for path in paths if f"({path})" not in readme] == []
 
 
 def test_no_name_in_a_config_leads_to_other_peoples_code():
-    """docs/trust.md: a config names mechanisms, attacks, bounds and datasets of the library, and runs nothing else."""
+    """As the page on trust says: a config names parts of the library, and runs nothing else."""
     catalogues = [mechanisms, attacks, bounds, membership, reconstruction]
     places = [place for one in catalogues for place in one.entries.values()]
     assert len(places) > 50

@@ -13,6 +13,7 @@ import dpassay
 ROOT = Path(dpassay.__file__).parent
 ROOMS = ("mechanisms", "attacks", "audit", "experiments")
 FILES = sorted([*ROOT.glob("*.py"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))])
+FILES = [path for path in FILES if path.parent.name != "documents"]  # demos, which are no modules
 FOLDERS = sorted({path.parent for path in FILES})
 
 
@@ -188,3 +189,18 @@ def test_no_folder_of_tests_passes_for_a_library():
     libraries = {re.match(r"[\w-]+", line)[0] for lines in extras.values() for line in lines}
     assert {"opacus", "ruff"} <= {name.partition("[")[0] for name in libraries}
     assert {path.name for path in (root / "tests").rglob("*") if path.is_dir()} & libraries == set()
+
+
+def test_the_architecture_page_names_places_that_exist():
+    text = (ROOT.parents[1] / "ARCHITECTURE.md").read_text()
+    places = re.findall(r"`((?:mechanisms|attacks|audit|experiments|tests|docs)/[\w./-]*)`", text)
+    assert len(places) > 60
+    assert [place for place in places if not (ROOT.parents[1] / place).exists()] == []
+
+
+def test_names_of_code_on_the_architecture_page_exist():
+    text = (ROOT.parents[1] / "ARCHITECTURE.md").read_text()
+    source = "\n".join(path.read_text() for path in FILES)
+    names = set(re.findall(r"`([A-Z]\w+|[a-z]+_[a-z_]+|[A-Z]\w+\.\w+)`", text)) - {"CHANGELOG", "README"}
+    assert len(names) >= 15
+    assert sorted(name for name in names if not re.search(rf"\b{name.rpartition('.')[2]}\b", source)) == []

@@ -162,7 +162,7 @@ class BaVarIA(RecordLikelihoodRatio):
     References:
         Brannvall (2026), "Exponential-family membership inference: from LiRA and RMIA to BaVarIA", arXiv 2603.11799:
         the conjugate prior and both predictive laws. The fit of the prior by moments and m_0 by regression are ours:
-        with 4 to 16 references they detect more members than "flat" (docs/membership.md).
+        with 4 to 16 references they detect more members than "flat" (docs/attacks/membership.md).
         Smyth (2004), "Linear models and empirical Bayes methods for assessing differential expression in microarray
         experiments", Statistical Applications in Genetics and Molecular Biology 3.
 

@@ -5,6 +5,8 @@ certificate.py   The coverage-and-power certificate: every bound on every law, m
 coverage.py      Coverage of a bound, measured on laws with a known exact curve
 laws.py          Laws (distributions) of scores with a known exact curve, on which bounds are measured
 methods.py       Methods under test: bounds, and the uncorrected maxima that are often mistaken for bounds
-peers.py         The estimators of jax-privacy on the samples of the certificate. Needs the extra `peers`; imported on
+peers.py         The estimators of jax-privacy on the samples of the certificate. Needs the extra `jax`; imported on
                  request
+published.py     Rules from published audits, rebuilt from their descriptions, to measure how often they report a leak
+                 where none is
 """

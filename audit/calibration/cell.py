@@ -15,7 +15,7 @@ class CertificateCell:
     """Miss rate and power of a method in one setting.
 
     Args:
-        method, kind: the method under test; kind is `bound`, `uncorrected` or `peer`.
+        method, kind: the method under test; kind is `bound`, `uncorrected`, `published` or `peer`.
         law, delta, exact_epsilon: the law of the scores, and its true epsilon at delta.
         n_out, n_in: scores on each side, pilot included.
         confidence: nominal confidence.

@@ -131,6 +131,15 @@ def all_equal() -> FiniteLaw:
     return FiniteLaw("all equal", np.zeros(1), np.ones(1), np.ones(1))
 
 
+def no_leak() -> SampledLaw:
+    """Return standard normal noise on both sides: epsilon is 0, and the claim, which is true, is `LaplaceDP(1)`."""
+
+    def noise(rng: np.random.Generator, size: int) -> Floats:
+        return rng.normal(size=size)
+
+    return SampledLaw("no leak", noise, noise, ExactDP(np.ones(1), np.ones(1)), lambda: LaplaceDP(1.0))
+
+
 def laplace(epsilon: float) -> SampledLaw:
     """Return Laplace noise around 0 and around 1; the output is the score."""
     scale = 1.0 / epsilon

@@ -38,7 +38,7 @@ SLOW = ("accountant-family", "betting", "joint-exact")
 REHEARSAL = 100_000
 """Scores a side for a threshold that counts as known in advance: drawn once, for all audits of a cell."""
 _SPARE = 6.0  # of the square root of the scores: left over, so that no side runs out
-KINDS = BOUND, UNCORRECTED, PEER = "bound", "uncorrected", "peer"
+KINDS = BOUND, UNCORRECTED, PUBLISHED, PEER = "bound", "uncorrected", "published", "peer"
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ class Method(Protocol):
 
     @property
     def kind(self) -> str:
-        """Kind of the method: `bound`, `uncorrected` or `peer`."""
+        """Kind of the method: `bound`, `uncorrected`, `published` or `peer`."""
 
     @property
     def slow(self) -> bool:
@@ -194,16 +194,16 @@ class BitMethod:
 
     def measure(self, question: CoverageSetup) -> Measure | None:
         """Return the measure; None for too few scores, or a claim without a family or a finite epsilon at delta."""
-        stated = Statement(question.law.claim, question.delta, question.confidence)
+        n = min(question.n_out, question.n_in)
+        try:
+            stated = Statement(question.law.claim, question.delta, question.confidence)
+            self.bound.fix(stated, None, (int(2 * n - _SPARE * math.sqrt(2 * n)),))
+        except (AccountingError, ParameterError):
+            return None
 
         def number(sample: Sample) -> float:
             return self.bound.fix(stated, None, sample.bits.sizes).lower_bound(sample.bits).epsilon
 
-        n = min(question.n_out, question.n_in)
-        try:
-            self.bound.fix(stated, None, (int(2 * n - _SPARE * math.sqrt(2 * n)),))
-        except (AccountingError, ParameterError):
-            return None
         return Number(number)
 
 

@@ -1,4 +1,4 @@
-"""The estimators of jax-privacy on the samples of the certificate. Needs the extra `peers`; imported on request.
+"""The estimators of jax-privacy on the samples of the certificate. Needs the extra `jax`; imported on request.
 
 Each is called as documented, in both directions where it supports both, at the same significance. `kind` is `peer`: the
 miss rates are reported for comparison, and do not affect the certificate.
@@ -65,7 +65,7 @@ def jax_privacy_methods() -> list[PeerMethod]:
     except ImportError as error:
         raise ParameterError(
             f"peers needs jax-privacy, which cannot be imported ({error}). In a checkout of dpassay: "
-            "pip install '.[peers]', or leave it out.",
+            "pip install '.[jax]', or leave it out.",
             argument="peers",
         ) from error
     strategies = {

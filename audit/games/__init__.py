@@ -1,5 +1,6 @@
 """From the question of an audit to evidence, and from evidence to a result.
 
+breakdown.py         The parts of the claim of an audit on a pair, for mechanisms whose white-box curve is known
 canaries.py          The membership game with fair coins as bits, which is required for a bound on epsilon
 coins.py             One run of the user's own training loop, with a fair coin for each canary
 conclude.py          The conclusion of an audit: from evidence to a result, for every game

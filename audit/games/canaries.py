@@ -162,7 +162,7 @@ def gradient_canary_game(
 
     Args:
         mechanism: a trainer with `SupportsNoisyGradients`, such as `DPSGD`; the attack sees the noisy gradients along
-            the canaries.
+            the canaries, and does not use the count of adaptive clipping.
         canaries: `(n_canaries, n_parameters)` gradients of norm clip_norm or more, ideally orthogonal to each other
             and to the gradients of the records: random canaries need about twelve parameters each, or more.
         records: `(X, y)` that are in every run; None for none.
@@ -213,8 +213,9 @@ class GradientCanaryWork:
         rng = stream(self.seed, chunk.stage, chunk.side, chunk.index)
         inside = self.inclusion[chunk.start : chunk.start + chunk.size]
         values = self.mechanism.release_subsets(self.data, inside, rng).values
+        assert self.data.gradients is not None
         scores = canary_log_ratio(
-            values,
+            values[:, :, : len(self.data.gradients)],  # adaptive clipping also shows a count, which is no canary's own
             noise_multiplier=self.mechanism.noise_multiplier,
             sampling_probability=self.mechanism.scheme.inclusion_probability,
             strategy=noise_strategy_of(self.mechanism),

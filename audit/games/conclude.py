@@ -5,7 +5,7 @@
 Statistics. Several bounds share the significance (Bonferroni): `fixed` were fixed at their share, and the p-value is
 the smallest of theirs times their number. A bound and its curve test come from the same limits, which are nested in the
 significance, so that the smaller of their p-values needs no correction. A test of independence uses a share of the
-significance beforehand: `part` is the share that remains for the bounds.
+significance beforehand: `significance_share` is what remains for the bounds.
 """
 
 from __future__ import annotations

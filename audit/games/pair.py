@@ -45,6 +45,7 @@ from ..trials.repeated_outputs import ReplayGuard
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
 from ..trials.work import EvaluationWork, PilotWork
+from .breakdown import with_breakdown
 from .conclude import AuditContext, conclude
 from .diagnostics import Diagnostics, deciding_event, event_rule
 from .setup import AuditSetup
@@ -70,7 +71,7 @@ class Track:
         pilot: pilot scores, on which thresholds were chosen.
         bounds: bounds, fixed at their share of the significance.
         grid: thresholds at which scores are counted; None if the scores themselves are kept.
-        part: share of the significance that remains for the bounds.
+        significance_share: share of the significance that remains for the bounds.
     """
 
     scorer: EventScorer
@@ -298,7 +299,7 @@ class PairRun:
         )
         result = conclude(question.statement, question.bounds, track.bounds, scores, context)
         if result.refuted_by not in ("bound", "curve"):
-            return result
+            return with_breakdown(result, question, scores)
         dependence = observed.doubted(partial(self._refuted_by_copies, track))
         if dependence is None:
             return result

@@ -131,8 +131,8 @@ class AuditSetup:
         """Return the exact curve of the pair, if it is known; None otherwise."""
         if self.on_worst_case:
             return self.mechanism.exact_guarantee()
-        law = self.mechanism.output_law()
-        return law.curve(self.neighbours) if isinstance(law, KnownCurve) else None
+        known = self.mechanism if isinstance(self.mechanism, KnownCurve) else self.mechanism.output_law()
+        return known.curve(self.neighbours) if isinstance(known, KnownCurve) else None
 
     def looks(self) -> tuple[LedgerEntry, ...]:
         """Return the ledger entries on choices before the trials."""

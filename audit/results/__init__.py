@@ -1,6 +1,8 @@
 """Results of audits: frozen, with a table, a figure and one JSON form.
 
 audit_result.py     The result of an audit: frozen, complete, and with a versioned JSON form
+breakdown.py        Where the epsilon of a claim goes: the steps from the claim down to the bound, and what each of them
+                    loses
 claim_curve.py      The claimed curves, sampled for drawing, with few points, placed where the curve bends
 estimates/          Estimates of epsilon without coverage: for plots and comparison, never for a verdict
 recovery.py         Success rate of a reconstruction, with the success of a blind guess and the largest one that the

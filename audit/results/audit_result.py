@@ -16,6 +16,7 @@ from ..evidence.game import Game, Trials
 from ..evidence.scores import Tally
 from ..evidence.verdict import Verdict, mostly_unseen
 from ..power.remedies import Remedy
+from .breakdown import EpsilonBreakdown
 from .estimates.base import Estimate
 from .recovery import Recovery
 from .refuting_event import RefutingEvent
@@ -125,6 +126,8 @@ class AuditResult(Provenance, DrawnResult):
         remedies: changes with each of which such an audit could refute the claim, where this one could not; else empty.
         without_low_bits: the bound without rules on the low bits of floats, where the attack has such rules; else None.
         estimates: estimates of epsilon without a guarantee, added by `with_estimates`.
+        breakdown: what accounting, threat model, attack and estimator each lose of the claim, for mechanisms whose
+            white-box curve is known; None for others, and where the claim is refuted.
     """
 
     FORMAT: ClassVar[str] = "dpassay.audit-result"
@@ -151,6 +154,7 @@ class AuditResult(Provenance, DrawnResult):
     estimates: tuple[Estimate, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     without_low_bits: WithoutLowBits | None = None
+    breakdown: EpsilonBreakdown | None = None
 
     @property
     def bound(self) -> LowerBound:
@@ -243,6 +247,8 @@ class AuditResult(Provenance, DrawnResult):
             _check_bound(self.without_low_bits.bound, at)
             if self.without_low_bits.curve_violation is not None:
                 _check_violation(self.without_low_bits.curve_violation, at)
+        if self.breakdown is not None:
+            self.breakdown.check(self.claim, self.bound.epsilon, at)
         check_tally(self.tally, at)
         if self.recovery is not None:
             recovery = self.recovery

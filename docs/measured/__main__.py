@@ -8,6 +8,7 @@ of_bounds.py      what bounds show and detect
 of_membership.py  membership
 of_votes.py       teachers who vote, and their students
 of_tables.py      synthetic tables
+of_queries.py     errors of answers to many queries
 of_learning.py    private fine-tuning
 of_texts.py       texts of language models
 """
@@ -20,6 +21,7 @@ from collections.abc import Sequence
 import of_bounds
 import of_learning
 import of_membership
+import of_queries
 import of_tables
 import of_texts
 import of_votes
@@ -30,6 +32,7 @@ NUMBERS = (
     *of_bounds.NUMBERS,
     *of_votes.NUMBERS,
     *of_tables.NUMBERS,
+    *of_queries.NUMBERS,
     *of_learning.NUMBERS,
     *of_texts.NUMBERS,
 )

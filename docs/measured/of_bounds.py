@@ -1,4 +1,4 @@
-"""What bounds show and detect: docs/bounds.md and docs/learning.md."""
+"""What bounds show and detect: docs/explanation/bounds.md and docs/reference/learning.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dpassay.mechanisms import Laplace, PureDP
 from dpassay.mechanisms.accounting import GaussianDP, LaplaceDP
 from dpassay.mechanisms.core.guarantee import Guarantee
 
-BOUNDS, LEARNING = DOCS / "bounds.md", DOCS / "learning.md"
+BOUNDS, LEARNING = DOCS / "explanation" / "bounds.md", DOCS / "reference" / "learning.md"
 SHOWN = ("joint-exact", "betting", "clopper-pearson", "simultaneous-band")
 ONE_RUN = ("one-run", "one-run-fdp")
 SEES = ("joint-exact", "simultaneous-band", "accountant-family")

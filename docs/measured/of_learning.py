@@ -1,4 +1,4 @@
-"""Private fine-tuning on MNIST: docs/federated.md."""
+"""Private fine-tuning on MNIST: docs/mechanisms/federated.md."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ GRID_SENTENCES = (
     "| 3,000 | 0.1 | {73.6} | {81.2} | {90.0} |",
     "| 3,000 | 1.0 | {73.6} | {85.1} | {92.6} |",
 )
-PAGE = DOCS / "federated.md"
+PAGE = DOCS / "mechanisms" / "federated.md"
 NUMBERS = (
     *(Number(f"fine-tuning-{name}", PAGE, SENTENCES[name], partial(row, ROWS[name]), 0.06, 20) for name in ROWS),
     *(

@@ -1,4 +1,4 @@
-"""Membership: docs/membership.md, and what README counts."""
+"""Membership: docs/attacks/membership.md, and what README counts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dpassay.mechanisms.core.arrays import Floats
 from dpassay.mechanisms.learning import MultiLayerPerceptron
 from dpassay.mechanisms.learning.base import TrainingData
 
-MEMBERSHIP = DOCS / "membership.md"
+MEMBERSHIP = DOCS / "attacks" / "membership.md"
 
 
 def rate_at_a_thousandth() -> list[float]:

@@ -1,4 +1,4 @@
-"""Synthetic tables: docs/generators.md and docs/plausible-deniability.md."""
+"""Synthetic tables: docs/mechanisms/generators.md and docs/mechanisms/plausible-deniability.md."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from dpassay.experiments.demos.synthesis.generators.comparison import (
 )
 from dpassay.mechanisms.core.errors import DataError
 
+GENERATORS = DOCS / "mechanisms" / "generators.md"
 GENERATOR_ROWS = {
     "direct": "| direct | {0.000} | {1.000} | {0.000} |",
     "graphical model": "| graphical model | {0.000} | {1.000} | {0.000} |",
@@ -63,7 +64,7 @@ def chord_percent(name: str) -> list[float]:
 ON_ADULT = (
     Number(
         "deniable-records",
-        DOCS / "plausible-deniability.md",
+        DOCS / "mechanisms" / "plausible-deniability.md",
         """| marginals | {76.5} | {77.3} | {77.0} | {85.9} | {82.0} | {100.0} |
         | omega 11 | 79.6 | 80.7 | 80.5 | 68.3 | 63.0 | 100.0 |
         | omega 10 | {79.0} | {80.8} | {80.2} | {69.4} | {63.8} | {100.0} |""",
@@ -75,11 +76,24 @@ ON_ADULT = (
 """What is measured on the census of 1994, and left out without it."""
 NUMBERS = (
     *(
-        Number(f"generator-{name.split(' ')[0]}", DOCS / "generators.md", row, partial(generator_row, name), 0.0006, 2)
+        Number(
+            f"generator-{name.split(' ')[0]}",
+            GENERATORS,
+            row,
+            partial(generator_row, name),
+            0.0006,
+            2,
+        )
         for name, row in GENERATOR_ROWS.items()
     ),
     *(
-        Number(f"chord-{name.split()[-1].strip('()')}", DOCS / "generators.md", row, partial(chord_percent, name), 0.6)
+        Number(
+            f"chord-{name.split()[-1].strip('()')}",
+            GENERATORS,
+            row,
+            partial(chord_percent, name),
+            0.6,
+        )
         for name, row in CHORDS.items()
     ),
     *(ON_ADULT if has_adult() else ()),

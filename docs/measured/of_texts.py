@@ -1,4 +1,4 @@
-"""Signals of texts: docs/language-models.md."""
+"""Signals of texts: docs/how-to/language-models.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpassay.audit.metrics.membership.roc import Pooled
 from dpassay.experiments.data.mails import mails
 from dpassay.mechanisms.learning.ngrams import Alphabet, NGramCounts, NGramModel
 
-PAGE = DOCS / "language-models.md"
+PAGE = DOCS / "how-to" / "language-models.md"
 LETTERS = "abcdefghijklmnopqrstuvwxyz 0123456789"
 SIGNALS = ("loss", "min-k", "reference", "reference-ratio")
 

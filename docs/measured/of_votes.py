@@ -1,4 +1,4 @@
-"""Teachers who vote, and their students: docs/pate.md."""
+"""Teachers who vote, and their students: docs/mechanisms/pate.md."""
 
 from __future__ import annotations
 
@@ -89,18 +89,26 @@ def row_of_students(name: str, aggregator: Aggregator) -> list[float]:
     return np.stack([found.mean(axis=1), found.std(axis=1, ddof=1)], axis=1).ravel().tolist()
 
 
+PAGE = DOCS / "mechanisms" / "pate.md"
 NUMBERS = (
-    Number("pate-mnist-rounds", DOCS / "pate.md", MNIST_ROUNDS, mnist_in_two_rounds, 0.06, 30),
-    Number("pate-glyph-like", DOCS / "pate.md", GLYPH_ONE, partial(glyph_like_row, 1), 0.06, 150),
-    Number("pate-glyph-like-rounds", DOCS / "pate.md", GLYPH_TWO, partial(glyph_like_row, 2), 0.06, 150),
+    Number("pate-mnist-rounds", PAGE, MNIST_ROUNDS, mnist_in_two_rounds, 0.06, 30),
+    Number("pate-glyph-like", PAGE, GLYPH_ONE, partial(glyph_like_row, 1), 0.06, 150),
+    Number("pate-glyph-like-rounds", PAGE, GLYPH_TWO, partial(glyph_like_row, 2), 0.06, 150),
     *(
-        Number(f"pate-{name}", DOCS / "pate.md", row, partial(row_of_votes, name.split("-")[0], by), 0.06, 60)
+        Number(
+            f"pate-{name}",
+            PAGE,
+            row,
+            partial(row_of_votes, name.split("-")[0], by),
+            0.06,
+            60,
+        )
         for name, (by, row) in VOTE_ROWS.items()
     ),
     *(
         Number(
             f"students-{name}",
-            DOCS / "pate.md",
+            PAGE,
             row,
             partial(row_of_students, name.split("-")[0], VOTE_ROWS[name][0]),
             0.06,

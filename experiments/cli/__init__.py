@@ -2,6 +2,7 @@
 
 check.py        `dpassay check`: the claim of a function, a mechanism or a program, tested on one pair of datasets
 commands.py     Commands of the command line, with their exit codes; each command imports the rest when it is called
+doctor.py       `dpassay doctor`: the installation, and a short audit with known verdicts
 judge.py        `dpassay judge`: test of a claim with scores in a file
 listing.py      Entries of `dpassay list`: names with one-line summaries
 options.py      Options of the commands, with their help texts

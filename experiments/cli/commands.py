@@ -363,7 +363,7 @@ def membership_command(
     sys.stdout.write(f"{result.summary()}\n")
     if out is not None:
         from ...mechanisms.core.fingerprint import describe, fingerprint
-        from ..runs.runner import keep_membership
+        from ..runs.kept import keep_membership
 
         words = [word for name in attack or () for word in ("--attack", name)]
         words += ["--fair"] * fair + ["--confidence", str(confidence)]
@@ -488,7 +488,7 @@ def risk_command(
     sys.stdout.write(f"{terminal(result.summary())}\n")
     if out is not None:
         from ...mechanisms.core.fingerprint import fingerprint
-        from ..runs.runner import keep_risk
+        from ..runs.kept import keep_risk
 
         words = ["--holdout", holdout.name] if holdout is not None else []
         words += [
@@ -525,7 +525,7 @@ def report_command(
     strict: option.Strict = False,
 ) -> int:
     """Regenerate the figures and reports of a finished run from its saved results."""
-    from ..runs.runner import report
+    from ..runs.again import report
     from .terminal import show_run
 
     done = report(directory, pdf=pdf)
@@ -540,7 +540,7 @@ def card_command(
 ) -> int:
     """Write and print the evidence card of a finished run: claim, test, outcome, hashes and hazards."""
     from ...mechanisms.core.printable import terminal
-    from ..runs.runner import card
+    from ..runs.again import card
 
     made, done = card(directory)
     sys.stdout.write(terminal(made.to_markdown()))
@@ -603,13 +603,16 @@ def calibrate_command(
     full: Annotated[
         bool, typer.Option("--full", help="100,000 trials per side and 2,000 audits per setting; takes hours.")
     ] = False,
+    published: Annotated[
+        bool, typer.Option("--published", help="Measure rules of published audits too, on scores that leak nothing.")
+    ] = False,
     bound: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable. Default: all.")
     ] = None,
     repeats: Annotated[
         int | None, typer.Option(metavar="N", help="Audits per setting. Default: set by the plan.")
     ] = None,
-    peers: Annotated[bool, typer.Option("--peers", help="Also measure jax-privacy; needs the extra peers.")] = False,
+    peers: Annotated[bool, typer.Option("--peers", help="Also measure jax-privacy; needs the extra jax.")] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Output directory. Default: runs/certificate.")
     ] = None,
@@ -623,6 +626,7 @@ def calibrate_command(
 
     done = calibrate(
         full=full,
+        published=published,
         bounds=bound or (),
         repeats=repeats,
         peers=peers,
@@ -639,25 +643,53 @@ def calibrate_command(
 def demo_command(
     name: Annotated[str, typer.Argument(help="A name from `dpassay list demos`.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Directory for the figure. Default: draw no figure.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Directory for the HTML page, the notebook and the figures. Default: none."),
     ] = None,
+    code: Annotated[bool, typer.Option("--code", help="Show the code too.")] = False,
+    answers: Annotated[bool, typer.Option("--answers", help="Show the answer to the exercise too.")] = False,
+    seed: Annotated[int | None, typer.Option(metavar="S", help="Seed. Default: that of the demo.")] = None,
 ) -> int:
-    """Run a demo in the terminal."""
-    from ..demos import get
+    """Play a demo in the terminal."""
+    from ..demos import catalogue, get
 
-    get(name)(out)
+    if name in catalogue:  # until every demo is a document
+        catalogue.get(name)(out)
+        return 0
+    from ..demos.terminal import terminal
+
+    get(name).play(terminal(), seed=seed, out=out, code=code, answers=answers)
     return 0
+
+
+@command("doctor")
+def doctor_command(
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> int:
+    """Check the installation, with two short audits of known verdict; exit with 2 if something is wrong."""
+    from .doctor import as_json, examine
+    from .terminal import show_checks
+
+    checks = list(examine())
+    if json_:
+        sys.stdout.write(as_json(checks))
+    else:
+        show_checks(checks)
+    return MISTAKE if any(check.status == "failed" for check in checks) else 0
 
 
 @app.callback(invoke_without_command=True)
 def main(
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and the commit.")] = False,
 ) -> None:
     """Audit differential privacy: lower bounds on epsilon that hold with a stated confidence."""
     if version:
         import dpassay
 
-        sys.stdout.write(f"dpassay {dpassay.__version__}\n")
+        from ..report.results.provenance import commit
+
+        known = commit()
+        sys.stdout.write(f"dpassay {dpassay.__version__}{f' (commit {known})' if known else ''}\n")
         raise typer.Exit
 
 

@@ -31,7 +31,7 @@ from ..report.results.formatting import cut
 from .check import Claimed
 
 if TYPE_CHECKING:
-    from ..runs.runner import ConfigRun
+    from ..runs.writing import ConfigRun
 
 LONGEST_REASON = 300
 """Largest number of characters of the message of a file reader."""
@@ -161,7 +161,7 @@ class Judgement:
 
     def keep(self, out: Path) -> ConfigRun:
         """Write numbers, figures and report into a directory."""
-        from ..runs.runner import keep_judged
+        from ..runs.kept import keep_judged
 
         request = {"command": self.command, "scores": self.result.fingerprint}
         assumptions = f"{self.assumption} This cannot be verified from the file."

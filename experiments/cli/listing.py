@@ -6,13 +6,10 @@ import inspect
 import tomllib
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 
 from ...mechanisms.core.errors import UnknownNameError
 from ...mechanisms.core.registry import Catalogue
 from ..config.source import CONFIGS, shipped
-
-DEMOS = Path(__file__).parents[1] / "demos"
 
 
 def entries(kind: str) -> dict[str, str]:
@@ -29,13 +26,10 @@ def kinds() -> dict[str, str]:
 
 
 def demos() -> dict[str, str]:
-    """Return name -> first line of each demo, which are the files that can be run directly."""
-    summaries = {}
-    for path in sorted(DEMOS.rglob("*.py"), key=lambda path: path.stem):
-        text = path.read_text(encoding="utf-8")
-        if '__name__ == "__main__"' in text:
-            summaries[path.stem.replace("_", "-")] = _first_line(text.split('"""')[1])
-    return summaries
+    """Return name -> title and running time of each demo."""
+    from ..demos import catalogue, document, names
+
+    return {name: catalogue.summary(name) if name in catalogue else document(name).summary for name in names()}
 
 
 def _experiments() -> dict[str, str]:
@@ -129,7 +123,7 @@ KINDS: dict[str, tuple[str | Callable[[], dict[str, str]], str]] = {
     "demos": (demos, "demonstrations with explanations: dpassay demo NAME"),
     "systems": (
         _systems,
-        "systems of the literature, with their guarantees and the evidence for them; see docs/systems.md",
+        "systems of the literature, with their guarantees and the evidence for them; see docs/reference/systems.md",
     ),
 }
 """Kind -> catalogue, imported when it is listed, or function that returns the entries; and a description."""

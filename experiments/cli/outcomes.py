@@ -19,7 +19,7 @@ from .check import markdown_summary
 from .outputs import OutputFiles
 
 if TYPE_CHECKING:
-    from ..runs.runner import ConfigRun
+    from ..runs.writing import ConfigRun
 
 Report = Callable[[str], None]
 

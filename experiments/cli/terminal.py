@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from ..pipeline.comparison import Comparison
     from ..report.results.sweep import SweepPoint, SweepResult
     from ..runs.calibration import CalibrationRun
-    from ..runs.runner import ConfigRun
+    from ..runs.writing import ConfigRun
+    from .doctor import Check
 
 STYLES = {
     Verdict.VIOLATION: "bold red",
@@ -52,7 +53,7 @@ def show_slice(share: Slice, directory: Path) -> None:
 
 def show_run(run: ConfigRun) -> None:
     """Print the table of a finished experiment, its verdict, and the paths of its files."""
-    from ..report.results.sentences import elsewhere_notes, warning_notes
+    from ..report.results.sentences import elsewhere_notes, headline, unexpected, warning_notes
 
     out = console()
     if isinstance(run.result, MembershipResult | RiskResult):
@@ -62,6 +63,10 @@ def show_run(run: ConfigRun) -> None:
     out.print(results_table(run.result))
     for row in _verdict_lines(run.result):
         out.print(row)
+    surprises = unexpected(run.result)
+    if surprises is not None:
+        style = STYLES[Verdict.UNDERPOWERED if surprises else Verdict.CONSISTENT]
+        out.print(Text(headline(run.result).upper(), style))
     if any(_only_uncorrected(point) for point in run.result.points):
         out.print(Text("* refuted individually, but not after the correction for the number of audits", style="dim"))
     for warning in warning_notes(run.result.points):
@@ -161,6 +166,19 @@ def show_comparison(comparison: Comparison, notes: Sequence[str]) -> None:
     for note in notes:
         out.print(Text(line(note), style="dim"))
     out.print(Text(comparison.level(), style="dim"))
+
+
+def show_checks(checks: Sequence[Check]) -> None:
+    """Print one row per check of the installation, and how many failed."""
+    styles = {"ok": "green", "note": "yellow", "failed": "bold red"}
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for check in checks:
+        found = f"{check.found}\n{check.advice}" if check.advice else check.found
+        table.add_row(Text(check.status, style=styles[check.status]), Text(line(check.name)), Text(terminal(found)))
+    console().print(table)
+    failed = sum(check.status == "failed" for check in checks)
+    text = f"{failed} of {len(checks)} checks failed" if failed else "no check failed"
+    console().print(Text(text, style="bold red" if failed else "green"))
 
 
 def show_entries(entries: Mapping[str, str]) -> None:

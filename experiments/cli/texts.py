@@ -21,7 +21,7 @@ from .judge import ASSUMPTIONS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..runs.runner import ConfigRun
+    from ..runs.writing import ConfigRun
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class TextStudy:
         from ...mechanisms.core.fingerprint import describe, fingerprint
         from ..config.toml_text import to_toml
         from ..runs.directory import RunDirectory
-        from ..runs.runner import keep_judged, keep_membership
+        from ..runs.kept import keep_judged, keep_membership
 
         result, directory = self.result, RunDirectory(out)
         request = {"command": self.command, "signals": fingerprint({"signals": describe(dict(result.signals))})}

@@ -47,7 +47,7 @@ from .sections import (
     Whole,
 )
 from .source import Source
-from .sweep import CASE, check_cases, swept_keys, unswept, without_published
+from .sweep import CASE, check_cases, swept_keys, unswept, without_results
 from .toml_text import to_toml
 from .trained_shadows import UNUSED, with_trained
 
@@ -146,10 +146,10 @@ class Config(Section):
 
     @property
     def question(self) -> dict[str, Any]:
-        """Part of `resolved()` that determines the numbers: without texts and published results."""
+        """Part of `resolved()` that determines the numbers: without texts, published and expected results."""
         question = {key: value for key, value in self.resolved().items() if key not in WORDS}
         if CASE in self.sweep:
-            question["sweep"] = {key: without_published(key, value) for key, value in question["sweep"].items()}
+            question["sweep"] = {key: without_results(key, value) for key, value in question["sweep"].items()}
         return question
 
     @property

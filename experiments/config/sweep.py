@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from ...audit.evidence.verdict import Verdict
 from .source import Source
 
 Parameters = Mapping[str, Any]
@@ -23,7 +24,15 @@ CASE = "case"
 """The sweep key whose values are named cases."""
 PUBLISHED = "published"
 """Key of a case for published results: name of a tool -> its epsilon. It changes no number of the audit."""
-CASE_KEYS = ("name", "seed", PUBLISHED)
+EXPECTED = "expected"
+"""Key of a case for our own results: a name of `EXPECTED_NUMBERS` -> its number. It changes no number of the audit."""
+EXPECTED_NUMBERS = ("claim", "exact", "lower_bound")
+"""Numbers of an audit that a case may state: the claimed epsilon, the exact epsilon, the lower bound."""
+VERDICT = "verdict"
+"""Key of a case for the verdict that it is expected to have. It changes no number and no verdict."""
+UNUSED_IN_RUNS = (PUBLISHED, EXPECTED, VERDICT)
+"""Keys of a case that affect no numbers."""
+CASE_KEYS = ("name", "seed", *UNUSED_IN_RUNS)
 """Keys of a case itself; all others are tables of settings."""
 
 
@@ -113,16 +122,39 @@ def published(parameters: Parameters) -> Mapping[str, float]:
     >>> published({"case": {"name": "a", "published": {"StatDP": 0.1}}})
     {'StatDP': 0.1}
     """
+    return _results(parameters, PUBLISHED)
+
+
+def expected(parameters: Parameters) -> Mapping[str, float]:
+    """Return the expected numbers at this point, by their names.
+
+    >>> expected({"case": {"name": "a", "expected": {"claim": 0.1}}})
+    {'claim': 0.1}
+    """
+    return _results(parameters, EXPECTED)
+
+
+def _results(parameters: Parameters, key: str) -> Mapping[str, float]:
     case = parameters.get(CASE)
-    results: Mapping[str, float] = case.get(PUBLISHED, {}) if isinstance(case, Mapping) else {}
+    results: Mapping[str, float] = case.get(key, {}) if isinstance(case, Mapping) else {}
     return results
 
 
-def without_published(key: str, values: Sequence[Any]) -> list[Any]:
-    """Return the values of a sweep key without published results, which do not affect the numbers."""
+def expected_verdict(parameters: Parameters) -> str | None:
+    """Return the verdict that the case of this point is expected to have; None if it states none.
+
+    >>> expected_verdict({"case": {"name": "a", "verdict": "violation"}})
+    'violation'
+    """
+    case = parameters.get(CASE)
+    return case.get(VERDICT) if isinstance(case, Mapping) else None
+
+
+def without_results(key: str, values: Sequence[Any]) -> list[Any]:
+    """Return the values of a sweep key without published and expected results, which do not affect the numbers."""
     if key != CASE:
         return list(values)
-    return [{name: inside for name, inside in case.items() if name != PUBLISHED} for case in values]
+    return [{name: inside for name, inside in case.items() if name not in UNUSED_IN_RUNS} for case in values]
 
 
 def point_seed(seed: int, parameters: Parameters) -> int:
@@ -172,7 +204,7 @@ def point_text(parameters: Parameters) -> str:
 
 
 def _canonical(parameters: Parameters) -> str:
-    settings_only = {key: without_published(key, [value])[0] for key, value in parameters.items()}
+    settings_only = {key: without_results(key, [value])[0] for key, value in parameters.items()}
     return json.dumps(settings_only, sort_keys=True, separators=(",", ":"))
 
 
@@ -193,22 +225,31 @@ def check_cases(cases: Sequence[Any], source: Source) -> None:
                 f"seed of the case {case['name']!r} must be a whole number >= 0, but is {seed!r}. Omit it for a seed "
                 "that is derived from the settings of the case.",
             )
-        _check_published(case, source)
+        if case.get(VERDICT, "violation") not in [verdict.value for verdict in Verdict]:
+            raise source.error(
+                ("sweep", CASE),
+                f"{VERDICT} of the case {case['name']!r} must be the verdict that it is expected to have, one of "
+                f"{', '.join(Verdict)}, but is {case[VERDICT]!r}.",
+            )
+        _check_results(case, source)
     names = [case["name"] for case in cases]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
         raise source.error(("sweep", CASE), f"two cases of the sweep have the name {duplicate!r}. Use unique names.")
 
 
-def _check_published(case: Mapping[str, Any], source: Source) -> None:
-    """Raise `ConfigError` unless the published results of a case are a table from names to numbers."""
-    published = case.get(PUBLISHED, {})
-    numbers = isinstance(published, Mapping) and all(
-        isinstance(n, int | float) and not isinstance(n, bool) and math.isfinite(n) for n in published.values()
-    )
-    if not numbers:
-        raise source.error(
-            ("sweep", CASE),
-            f"{PUBLISHED} of the case {case['name']!r} must be a table from the name of a tool to its epsilon, "
-            f"a finite number, such as {PUBLISHED} = {{StatDP = 0.1}}, but is {published!r}.",
+def _check_results(case: Mapping[str, Any], source: Source) -> None:
+    """Raise `ConfigError` unless the published and expected results of a case are tables from names to numbers."""
+    for key, advice in (
+        (PUBLISHED, "from the name of a tool to its epsilon, a finite number, such as published = {StatDP = 0.1}"),
+        (EXPECTED, f"from {', '.join(EXPECTED_NUMBERS)} to a finite number, such as expected = {{claim = 0.1}}"),
+    ):
+        results = case.get(key, {})
+        numbers = isinstance(results, Mapping) and all(
+            isinstance(n, int | float) and not isinstance(n, bool) and math.isfinite(n) for n in results.values()
         )
+        if not numbers or (key == EXPECTED and not results.keys() <= set(EXPECTED_NUMBERS)):
+            raise source.error(
+                ("sweep", CASE),
+                f"{key} of the case {case['name']!r} must be a table {advice}, but is {results!r}.",
+            )

@@ -8,14 +8,14 @@ from typing import Any
 
 from ...audit.calibration.cell import CertificateCell
 from ...audit.calibration.certificate import Certificate
-from ...audit.calibration.methods import BOUND, PEER, UNCORRECTED
+from ...audit.calibration.methods import BOUND, PEER, PUBLISHED, UNCORRECTED
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
 from .content import ReportTable
 from .pages import load_figures, page, without_repeated_captions
 from .results.formatting import number
 
-KIND_WORDS = {BOUND: "bound", UNCORRECTED: "no correction", PEER: "another library"}
+KIND_WORDS = {BOUND: "bound", UNCORRECTED: "no correction", PUBLISHED: "published rule", PEER: "another library"}
 """Display names of the kinds of methods."""
 GOOD, BAD, UNDECIDED = "consistent", "violation", "underpowered"
 """Names of colours in the style sheet."""
@@ -179,7 +179,7 @@ def _word(kind: str, failed: int) -> tuple[str, str]:
     """Return the verdict on a method, and its colour."""
     if failed:
         return "✖ misses too often" if kind == BOUND else "✖ not a bound", BAD
-    return ("– no miss detected", UNDECIDED) if kind == UNCORRECTED else ("✓ keeps its level", GOOD)
+    return ("– no miss detected", UNDECIDED) if kind in (UNCORRECTED, PUBLISHED) else ("✓ keeps its level", GOOD)
 
 
 def _with_interval(cell: CertificateCell) -> str:

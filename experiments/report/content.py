@@ -16,7 +16,7 @@ from ...audit.results.recovery import Recovery
 from ...audit.results.refuting_event import RefutingEvent
 from ...audit.results.text import BEST_GUESS, percent, without_low_bits
 from ...mechanisms.core.printable import line
-from ..config.sweep import folder_name, published
+from ..config.sweep import EXPECTED_NUMBERS, expected, expected_verdict, folder_name, published
 from .results.formatting import (
     DAGGER,
     IN_FAMILY,
@@ -34,6 +34,7 @@ from .results.sentences import (
     answer,
     elsewhere_notes,
     headline,
+    parts_text,
     reading,
     refuted_elsewhere,
     share_text,
@@ -144,7 +145,9 @@ def verdict_text(point: SweepPoint) -> str:
     """Return sign and verdict, followed by the uncorrected verdict of the audit if that differs."""
     uncorrected = f" (uncorrected: {point.result.verdict.value})" if point.result.verdict is not point.verdict else ""
     mark = f" {DAGGER}" if refuted_elsewhere(point) else ""
-    return f"{SIGN[point.verdict]} {point.verdict.value}{mark}{uncorrected}"
+    stated = expected_verdict(point.parameters)
+    expected = f" (expected: {stated})" if stated not in (None, point.verdict.value) else ""
+    return f"{SIGN[point.verdict]} {point.verdict.value}{mark}{uncorrected}{expected}"
 
 
 def _facts(result: AuditResult) -> dict[str, str]:
@@ -199,6 +202,7 @@ def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> ReportTable:
     }
     if any(r.exact_epsilon is not None for r in results):
         columns["exact"] = [number(r.exact_epsilon, 4) for r in results]
+    columns |= _expected_columns(sweep)
     columns |= _published_columns(sweep, seconds)
     for method in dict.fromkeys(estimate.method for r in results for estimate in r.estimates):
         guesses = [{estimate.method: estimate.value for estimate in r.estimates}.get(method) for r in results]
@@ -231,6 +235,15 @@ def _success_text(recovery: Recovery) -> str:
     """Return `success (lower to upper)`; bits of one run are dependent and have no interval."""
     interval = "" if math.isnan(recovery.lower) else f" ({number(recovery.lower)} to {number(recovery.upper)})"
     return number(recovery.success) + interval
+
+
+def _expected_columns(sweep: SweepResult) -> dict[str, list[str]]:
+    """Return the numbers that the cases of a config expect; empty if it states none."""
+    results = [expected(point.parameters) for point in sweep.points]
+    names = [name for name in EXPECTED_NUMBERS if any(name in by_name for by_name in results)]
+    return {
+        f"expected {name.replace('_', ' ')}": [number(by_name.get(name), 4) for by_name in results] for name in names
+    }
 
 
 def _published_columns(sweep: SweepResult, seconds: Mapping[str, float]) -> dict[str, list[str]]:
@@ -294,6 +307,8 @@ def _audit(place: int, point: SweepPoint) -> Audit:
         ("Exceptional output", f"{name}: {b:,} with the record, {a:,} without it")
         for name, (a, b) in result.events.items()
     ]
+    if result.breakdown is not None:
+        facts.append(("Claim less bound", parts_text(result.breakdown)))
     facts.append(("p-value", f"{p_text(result.p_value, 1.0 - result.confidence)} against the claim"))
     facts.append(("Seed", f"{result.seed}, fingerprint {result.fingerprint[:16]}"))
     return Audit(

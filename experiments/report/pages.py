@@ -70,7 +70,7 @@ def write(
     text = page(
         "report.html.j2",
         report=report,
-        overviews=[drawn[name] for name in ("bound-claim", "success") if name in drawn],
+        overviews=[drawn[name] for name in ("bound-claim", "success", "breakdown") if name in drawn],
         audits=list(
             zip(
                 report.audits,

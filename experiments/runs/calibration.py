@@ -21,10 +21,12 @@ from ...audit.calibration.laws import (
     k_ary_randomized_response,
     laplace,
     laplace_ratio,
+    no_leak,
     randomized_response,
     subsampled_gaussian,
 )
 from ...audit.calibration.methods import Method, our_methods, uncorrected
+from ...audit.calibration.published import published_rules
 from ...audit.trials.folder import Folder
 from ...mechanisms.core.errors import ParameterError, StoreError
 from ...mechanisms.core.printable import csv_cell
@@ -32,6 +34,17 @@ from ..report.results.provenance import environment
 
 OUT = Path("runs") / "certificate"
 UNEQUAL = ((20, 2_000), (2_000, 20))
+NO_LEAK_SIZES = ((605, 605), (2_722, 2_722))
+"""Scores a side from which 1,001 and 5,001 canaries of one run are made."""
+BESIDE_PUBLISHED = (
+    "clopper-pearson",
+    "joint-exact",
+    "simultaneous-band",
+    "one-run",
+    "one-run-fdp",
+    "one-run-independent",
+)
+"""Bounds that are measured next to the rules of published audits."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +108,17 @@ def quick_plan(repeats: int = 200) -> CertificatePlan:
     )
 
 
+def no_leak_plan(repeats: int = 1_000) -> CertificatePlan:
+    """Return the plan on scores that leak nothing, with 1,001 and 5,001 canaries of one run; slow methods run less."""
+    few = -(-repeats // 10)
+    setting = CertificateSetting(no_leak(), (0.0, 1e-5), NO_LEAK_SIZES, repeats, few)
+    return CertificatePlan("no leak", (setting,), confidences=(0.95, 0.99), numbers=min(few, 20))
+
+
 def calibrate(
     *,
     full: bool = False,
+    published: bool = False,
     bounds: Sequence[str] = (),
     repeats: int | None = None,
     peers: bool = False,
@@ -110,6 +131,7 @@ def calibrate(
 
     Args:
         full: all sizes and 2,000 audits a setting, which takes hours of processor time; else the quick plan.
+        published: whether to measure, on scores that leak nothing, the rules of published audits next to the bounds.
         bounds: names of the catalogue; empty for all bounds on pairs of scores.
         repeats: audits a setting; None for those of the plan.
         peers: whether to measure the estimators of jax-privacy on the same samples.
@@ -126,19 +148,22 @@ def calibrate(
         ParameterError: a number out of range, or peers that are not installed.
         StoreError: the directory cannot be written.
     """
-    plan = (full_plan if full else quick_plan)(**({} if repeats is None else {"repeats": repeats}))
-    ours = our_methods(tuple(bounds))
+    if full and published:
+        raise ParameterError("full and published are two plans: give one of them.", argument=("full", "published"))
+    plan_of = no_leak_plan if published else full_plan if full else quick_plan
+    plan = plan_of() if repeats is None else plan_of(repeats)
+    ours = our_methods(tuple(bounds) or (BESIDE_PUBLISHED if published else ()))
     if not ours:
         raise ParameterError(
             f"none of the bounds {', '.join(bounds)} applies to pairs of scores, so there is no law for them."
         )
-    methods: list[Method] = [*ours, *uncorrected()]
+    methods: list[Method] = [*ours, *uncorrected(), *(published_rules() if published else [])]
     if peers:
         from ...audit.calibration.peers import jax_privacy_methods
 
         methods += jax_privacy_methods()
     certificate = certify(plan, methods, seed=seed, n_jobs=n_jobs, progress=progress)
-    command = _command(full=full, bounds=bounds, repeats=repeats, peers=peers, seed=seed)
+    command = _command(full=full, published=published, bounds=bounds, repeats=repeats, peers=peers, seed=seed)
     return write_calibration(certificate, OUT if out is None else Path(out), command=command)
 
 
@@ -199,9 +224,10 @@ def _settings(
     return settings
 
 
-def _command(*, full: bool, bounds: Sequence[str], repeats: int | None, peers: bool, seed: int) -> str:
+def _command(*, full: bool, published: bool, bounds: Sequence[str], repeats: int | None, peers: bool, seed: int) -> str:
     """Return the command that reproduces the numbers."""
-    parts = ["dpassay calibrate", *(["--full"] if full else []), *(f"--bound {name}" for name in bounds)]
+    parts = ["dpassay calibrate", *(["--full"] if full else []), *(["--published"] if published else [])]
+    parts += [*(f"--bound {name}" for name in bounds)]
     parts += [f"--repeats {repeats}"] if repeats is not None else []
     parts += ["--peers"] if peers else []
     return " ".join([*parts, f"--seed {seed}"])

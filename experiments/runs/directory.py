@@ -66,6 +66,9 @@ class RunDirectory:
     def claim(self, config: Config) -> bool:
         """Make this the run directory of `config`.
 
+        The directory of another experiment is taken over if it has no trials and no numbers, as after an audit that
+        was refused.
+
         Returns:
             True if the directory has an earlier, unfinished run of the experiment, which will be continued.
 
@@ -75,8 +78,9 @@ class RunDirectory:
         """
         with self.disk():
             before = self._begin("config.toml")
-            if before:
-                self._refuse_another(config)
+            if before and not self._is_same(config):
+                self._start_over()
+                before = False
             self.write("config.toml", config.to_toml())
         return before
 
@@ -98,7 +102,7 @@ class RunDirectory:
             StoreError: it is not such a directory and not empty, or it cannot be read or written.
         """
         with self.disk():
-            if self._begin(JUDGED) and self.read(JUDGED) != request:
+            if self._begin(JUDGED) and self.read(JUDGED) != request and self._has_work():
                 raise FingerprintError(
                     f"{self.path} has other scores, another sweep, or the same with other options: see {JUDGED} in it. "
                     "Choose another directory with --out, or remove this one to start over."
@@ -184,10 +188,22 @@ class RunDirectory:
             self._refuse_foreign_files()
         return before
 
-    def _refuse_another(self, config: Config) -> None:
+    def _has_work(self) -> bool:
+        """Return whether there are finished trials or numbers."""
+        return any(True for pattern in ("trials/*/chunks/*", "results.json") for _ in self.path.glob(pattern))
+
+    def _start_over(self) -> None:
+        """Remove the records of an experiment that left no trials and no numbers."""
+        for name in ("environment.json", "times.json"):
+            (self.path / name).unlink(missing_ok=True)
+
+    def _is_same(self, config: Config) -> bool:
+        """Return whether the directory has this experiment; raise `FingerprintError` for finished work of another."""
         existing, _ = self.config()
         if existing.fingerprint == config.fingerprint:
-            return
+            return True
+        if not self._has_work():
+            return False
         lines = list(differences(existing.question, json.loads(json.dumps(config.question))))
         excerpt = "\n  ".join(lines[:12] + ([f"... and {len(lines) - 12} more"] if len(lines) > 12 else []))
         raise FingerprintError(

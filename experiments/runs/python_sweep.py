@@ -30,7 +30,9 @@ from ..config.toml_text import to_toml
 from ..report.results.formatting import parameters_text
 from ..report.results.sweep import SweepResult, corrected
 from .directory import RunDirectory
-from .runner import ConfigRun, keep_sweep, session
+from .kept import keep_sweep
+from .record import session
+from .writing import ConfigRun
 
 PER_SWEEP = ("confidence", "seed", "n_jobs", "progress", "store", "n_hypotheses")
 """Arguments of `audit` that belong to the sweep; a point cannot set them."""

@@ -13,13 +13,17 @@ Missing or changed figures and reports are drawn again from the numbers.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from ...mechanisms.core.errors import StoreError
 from ..config.schema import Config
 from ..report.results import provenance
+from ..report.results.provenance import TIMES, read_times, times_text
 from .directory import RunDirectory
 
 NAME = "environment.json"
@@ -92,3 +96,41 @@ def append_session(directory: RunDirectory, seed: int, session: Mapping[str, Any
     except StoreError:
         if session["finished"]:
             raise
+
+
+@contextmanager
+def session(
+    directory: RunDirectory, seed: int, workers: int | str | None, inputs: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Record a session: time, workers, digests of the files it read, whether it finished, and digests of its files."""
+    started, clock, done = datetime.now(UTC), time.monotonic(), False
+    try:
+        yield
+        done = True
+    finally:
+        entry = {
+            "started": started.isoformat(timespec="seconds"),
+            "wall_seconds": round(time.monotonic() - clock, 3),
+            "workers": workers,
+            "finished": done,
+            **({"inputs": dict(inputs)} if inputs else {}),
+        }
+        append_session(directory, seed, entry | (left(directory) if done else {}))
+
+
+@contextmanager
+def timed(directory: RunDirectory, point: str) -> Iterator[None]:
+    """Add the elapsed seconds to the recorded time of the audit, also if it is interrupted."""
+    clock = time.monotonic()
+    try:
+        yield
+    finally:
+        add_time(directory, point, time.monotonic() - clock)
+
+
+def add_time(directory: RunDirectory, point: str, seconds: float) -> None:
+    """Add seconds to the recorded time of an audit."""
+    times = read_times(directory.path)
+    times[point] = times.get(point, 0.0) + seconds
+    with suppress(StoreError):  # a full disk must not hide the error that ended the audit
+        directory.write(TIMES, times_text(times))

@@ -27,7 +27,9 @@ from ..report.results.provenance import TIMES, derived_by, read_times, times_tex
 from .directory import SLICE, RunDirectory
 from .evidence import files_read
 from .limits import announced, within_limits
-from .runner import RUNS, SHADOWS, ConfigRun, Execution, run_loaded, session, timed
+from .record import session, timed
+from .runner import RUNS, SHADOWS, Execution, run_loaded
+from .writing import ConfigRun
 
 Report = Callable[[str], None]
 

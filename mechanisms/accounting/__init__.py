@@ -44,6 +44,9 @@ from .dp_sgd.deterministic_batches import (
 )
 from .dp_sgd.fixed_size import fixed_size_gaussian as fixed_size_gaussian
 from .dp_sgd.noisy_sgd import epsilon_curves as epsilon_curves, strong_composition as strong_composition
+from .dp_sgd.random_allocation import random_allocation as random_allocation
+from .dp_sgd.sampled_group import sampled_group_gaussian as sampled_group_gaussian
+from .dp_sgd.truncated_poisson import truncated_poisson as truncated_poisson
 from .kinds.approximate import ApproximateDP as ApproximateDP, PureDP as PureDP
 from .kinds.bounded_range import BoundedRange as BoundedRange
 from .kinds.concentrated import ConcentratedDP as ConcentratedDP

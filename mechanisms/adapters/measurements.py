@@ -189,7 +189,7 @@ def diffprivlib_tool(tool: Callable[..., Any], neighbours: Neighbours, **options
     except ModuleNotFoundError as error:
         raise ParameterError(
             "tools of diffprivlib need diffprivlib, which is not installed. In a copy of dpassay: "
-            'pip install ".[peers]".'
+            'pip install ".[diffprivlib]".'
         ) from error
     accountant = accounting.BudgetAccountant()
     tool(neighbours.d1, accountant=accountant, **options)

@@ -1,4 +1,7 @@
-"""Intentionally broken DP-SGD: base class, noise and accounting; also see `dp_sgd_clipping` and `dp_sgd_batches`.
+"""Intentionally broken DP-SGD: base class, noise and accounting.
+
+Clipping and divisors are in `dp_sgd_clipping`, sampling is in `dp_sgd_sampling`, what is done with a batch in
+`dp_sgd_batches`.
 
 A broken trainer is `DPSGD` with one small method of its `Trainer` replaced, or with another claim. All options are
 those of `DPSGD`, and all have defaults under which the bug shows: a claim of about epsilon = 1 at delta = 1e-5. Its
@@ -23,7 +26,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..accounting import GaussianDP, PrivacyLossDP
+from ..accounting import GaussianDP
 from ..core.base import Dataset, LogDensity, Neighbours, Outputs
 from ..core.constraints import PositiveInt
 from ..core.errors import ParameterError
@@ -32,7 +35,8 @@ from ..core.relation import Relation
 from ..learning.base import UNSEEN, Floats, TrainingData
 from ..learning.dp_sgd.mechanism import DPSGD
 from ..learning.dp_sgd.noise import BandedNoise, BufferedToeplitzNoise, CorrelatedNoise, StepNoise, TreeNoise
-from ..learning.dp_sgd.sampling import CyclicBatches, FullBatch, Sampling, ShuffledEpochs
+from ..learning.dp_sgd.optimizers import Adam
+from ..learning.dp_sgd.sampling import CyclicBatches, FullBatch, Sampling
 from ..learning.dp_sgd.training import Batch, Trainer
 from ..learning.models import LogisticRegression, MultiLayerPerceptron
 from ..learning.models.base import Model
@@ -105,6 +109,15 @@ class BrokenDPSGD(Broken, DPSGD):
         if self.relation is not relation:
             raise ParameterError(
                 f"relation is {self.relation.value!r}, {why}. Choose {relation.value!r}.", argument="relation"
+            )
+
+    def _requires_independent_noise(self) -> None:
+        """Raise `ParameterError` for noise that is correlated between steps."""
+        if not self.step_noise.independent:
+            raise ParameterError(
+                f"noise must be 'independent', but is {self.noise!r}: the bug is in the batches, and its curve is "
+                "known for independent noise. Use the default, or DPSGD.",
+                argument="noise",
             )
 
     # --- for the trainers ---------------------------------------------------------------------------------------------
@@ -599,13 +612,59 @@ class NoiseAfterMomentum(BrokenDPSGD):
         return self._gaussian(self.reach * float(np.linalg.norm(weights)) / math.sqrt(self.steps))
 
 
-# --- accounting of correctly trained models ---------------------------------------------------------------------------
+class _NoiseAfterAdam(Trainer):
+    def initial(self, n_runs: int, rng: np.random.Generator) -> Floats:
+        """Return the initial parameters, with the means of Adam set to 0."""
+        self.adam = Adam().start()
+        return super().initial(n_runs, rng)
 
-HUNDRED_BATCHES = ShuffledEpochs(batch_size=1, n_records=100)
+    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+        """Replace the sum by clip_norm times the direction of Adam, and add noise."""
+        total[:] = self.recipe.clip_norm * self.adam.direction(total)
+        super().add_noise(total, rng)
 
 
 @dataclass(frozen=True, eq=False)
-class _Miscounted(BrokenDPSGD):
+class NoiseAfterAdam(BrokenDPSGD):
+    """Broken: DP-Adam that adds the noise to the direction of Adam of noise-free sums.
+
+        update by clip_norm * direction_t + N(0, (noise_multiplier clip_norm)^2 I)
+
+    Adam scales every coordinate to about 1: a record, however small its gradient, moves all d parameters, and the norm
+    of the direction by sqrt(d). With full batches mu is sqrt(d) times the claimed one on a record with equal
+    coordinates. Adam of noisy sums is post-processing and does not change the guarantee.
+
+    Args:
+        all: as for `DPSGD`. The canary has equal coordinates.
+
+    Example:
+        >>> broken = NoiseAfterAdam()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
+        (1.0, 2.44)
+    """
+
+    cause = "The noise is added to the update that the optimiser returns, not to the gradient that it receives."
+    source = "Constructed; Li, Tramer, Liang, Hashimoto (2022) describe the correct order for DP-Adam."
+
+    trainer_class: ClassVar[type[Trainer]] = _NoiseAfterAdam
+
+    @cached_property
+    def canary(self) -> NDArray[np.float64]:
+        """Unit vector with equal coordinates."""
+        return np.full(self.network.n_parameters, self.network.n_parameters**-0.5)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return `GaussianDP(sqrt(steps d) / noise_multiplier)`, less the effect of the stability constant of Adam."""
+        root = math.sqrt(self.network.n_parameters)
+        coordinate = self.clip_norm / root
+        return self._gaussian(self.reach * root * coordinate / (coordinate + Adam().stability))
+
+
+# --- accounting of correctly trained models ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Miscounted(BrokenDPSGD):
     """Base class of trainers with the law of the correct trainer and another claim."""
 
     def output_law(self) -> LogDensity | None:
@@ -614,65 +673,7 @@ class _Miscounted(BrokenDPSGD):
 
 
 @dataclass(frozen=True, eq=False)
-class ShuffledCountedAsPoisson(_Miscounted):
-    """Broken: DP-SGD on shuffled batches, with the claim of Poisson sampling.
-
-    A record is in exactly one batch of an epoch, and the largest batch sum reveals it: for one epoch of 100 steps
-    at noise multiplier 1 the claim is 0.72 and epsilon at least 4.06, for 1,000 steps 0.15 and at least 2.88
-    (delta = 1e-5). The correct claim is that of deterministic batches, 4.38.
-
-    Args:
-        all: as for `DPSGD`, with shuffled batches of a given number of records. Defaults: 100 records, batches of 1,
-            100 steps, noise multiplier 1, zero_out. An audit needs about 40,000 runs per side.
-
-    Raises:
-        ParameterError: another sampling.
-        AccountingError: on `guarantee`, replace_one, for which there is no accounting of Poisson sampling.
-
-    Example:
-        >>> from dpassay.mechanisms.accounting.dp_sgd.deterministic_batches import shuffled_epsilon_at_least
-        >>> broken = ShuffledCountedAsPoisson()
-        >>> at_least = shuffled_epsilon_at_least(1.0, batches=100, delta=1e-5)
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(at_least, 2)
-        (0.72, 4.06)
-    """
-
-    cause = (
-        "Batches come from the data loader of the framework, which shuffles; the accountant assumes Poisson sampling."
-    )
-    source = (
-        "Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang (2024), Theorem 4.2; Annamalai, Balle, De Cristofaro, "
-        "Hayes (2024); meta-pytorch/opacus issue 80; lxuechen/private-transformers issue 7."
-    )
-
-    steps: int = 100
-    noise_multiplier: float = 1.0
-    sampling: Sampling | str = HUNDRED_BATCHES
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.scheme, ShuffledEpochs) or self.scheme.n_records is None:
-            raise ParameterError(
-                f"sampling must be ShuffledEpochs with n_records, but is {self.scheme!r}: the bug is in the accounting "
-                "of shuffled batches. Use DPSGD for other schemes.",
-                argument="sampling",
-            )
-
-    @cached_property
-    def _claim(self) -> Guarantee:
-        """Claim that would be correct if the batches were Poisson samples."""
-        assert isinstance(self.scheme, ShuffledEpochs)
-        assert self.scheme.n_records is not None
-        return PrivacyLossDP.gaussian(
-            self.noise_multiplier,
-            sampling_probability=self.scheme.batch_size / self.scheme.n_records,
-            steps=self.steps,
-            relation=self.relation,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class ReplacedCountedAsAdded(_Miscounted):
+class ReplacedCountedAsAdded(Miscounted):
     """Broken: DP-SGD on neighbours with one record replaced, with the claim for one record added.
 
     A replaced record moves the sum by 2 clip_norm, from one clipped gradient to its opposite. The claim is that of
@@ -710,7 +711,7 @@ class ReplacedCountedAsAdded(_Miscounted):
 
 
 @dataclass(frozen=True, eq=False)
-class _ParticipationMiscounted(_Miscounted):
+class _ParticipationMiscounted(Miscounted):
     """Base class of trainers with correlated noise, accounted for as if participations did not overlap."""
 
     @cached_property
@@ -793,7 +794,7 @@ class ToeplitzUsedOnce(_ParticipationMiscounted):
 
 
 @dataclass(frozen=True, eq=False)
-class MicroStepsCounted(_Miscounted):
+class MicroStepsCounted(Miscounted):
     """Broken: DP-SGD with gradient accumulation in which every micro-step is counted as a step.
 
     A batch is processed in G parts that fit the memory. The claim holds, and is that of G times the steps: noise

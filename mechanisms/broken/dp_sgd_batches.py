@@ -317,6 +317,7 @@ class EmptyBatchSkipped(BrokenDPSGD):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._requires_independent_noise()
         self._requires(
             Relation.ADD_REMOVE, "under which a blank record is sampled like any other, and no batch differs"
         )
@@ -456,6 +457,7 @@ class WeightedCountedAsPoisson(BrokenDPSGD):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._requires_independent_noise()
         self._requires(Relation.ZERO_OUT, "but weights have the places of the records, which must stay")
         if not isinstance(self.scheme, WeightedPoissonSampling):
             raise ParameterError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,21 +13,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import binom, gammainc, gammaincc, gammainccinv, gammaincinv
 
-from ..accounting import ExactDP
+from ..accounting import ExactDP, GaussianDP
 from ..core.base import Neighbours
 from ..core.constraints import PositiveInt
 from ..core.errors import NeighboursError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..learning.base import Floats, TrainingData, check_in_place
-from ..learning.dp_sgd import DPSGD
+from ..learning.dp_sgd import DPSGD, AdaptiveClippingDPSGD
 from ..learning.dp_sgd.sampling import BatchSampling, FullBatch, PoissonSampling, Sampling
 from ..learning.dp_sgd.sampling.base import Mask
 from ..learning.dp_sgd.training import Batch, Recipe, Trainer
 from ..learning.models import LogisticRegression, MultiLayerPerceptron
 from ..learning.models.base import Model
 from ..learning.models.passes import accumulate, backward, forward, squared_norms
-from .dp_sgd import LARGE, PERCEPTRON, BrokenDPSGD, PartWithoutNoise, Unclipped
+from .base import Broken
+from .dp_sgd import LARGE, PERCEPTRON, REGRESSION, BrokenDPSGD, PartWithoutNoise, Unclipped
 
 # --- averages are clipped, not the gradient of each example -----------------------------------------------------------
 
@@ -642,3 +643,50 @@ def _shells(divisors: dict[float, float], dimension: int, edges: Floats) -> NDAr
         above = np.concatenate([[1.0], gammaincc(dimension / 2, half), [0.0]])
         masses += weight * np.where(below[1:] < 0.5, np.diff(below), -np.diff(above))
     return np.asarray(masses / masses.sum())
+
+
+# --- the count of adaptive clipping -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CountNotAccounted(Broken, AdaptiveClippingDPSGD):
+    """Broken: DP-SGD with adaptive clipping that does not account for the noisy count of unclipped gradients.
+
+        S_t = sum of clipped gradients + N(0, (noise_multiplier C_t)^2 I),   with the claim of S_t alone
+
+    Sum and count together have the noise multiplier (noise_multiplier^-2 + (2 count_noise)^-2)^(-1/2).
+
+    Args:
+        all: as for `AdaptiveClippingDPSGD`. Defaults: logistic regression of 4 features, 4 full batches, noise
+            multiplier 4, count noise 2.2, all noisy sums are observed.
+
+    Example:
+        >>> broken = CountNotAccounted()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
+        (1.99, 2.8)
+    """
+
+    cause = "The noise of the sum is calibrated to the whole budget, and the count is released in addition."
+    source = "meta-pytorch/opacus issue 807; Andrew, Thakkar, McMahan, Ramaswamy (2021), Theorem 1."
+
+    correct_class = AdaptiveClippingDPSGD
+
+    model: Model | str = REGRESSION
+    _: KW_ONLY
+    steps: int = 4
+    noise_multiplier: float = 4.0
+    count_noise: float = 2.2
+    sampling: Sampling | str = ALL_BY_FIVE
+    view: str = "noisy_gradients"
+
+    @property
+    def sum_noise(self) -> float:
+        """Standard deviation of the noise on the sum / clipping norm; that of the claim, which is the bug."""
+        return self.noise_multiplier
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the curve of sum and count together for full batches, if both are observed; else None."""
+        if not (self.shows_all and isinstance(self.scheme, FullBatch) and self.noise_multiplier):
+            return None
+        ratio = math.hypot(1.0 / self.noise_multiplier, 0.5 / self.count_noise)
+        return GaussianDP(math.sqrt(self.steps) * ratio, relation=self.relation)

@@ -6,7 +6,8 @@
     Outputs      the outputs of `size` runs of a mechanism, exceptional outputs included
     Mechanism    a randomised algorithm with a claimed guarantee
     LogDensity   the output distribution of a mechanism, where it is known
-    KnownCurve   an output distribution with a known exact curve on any pair
+    KnownCurve   a mechanism or output distribution with a known exact curve on any pair
+    KnownViews   a mechanism with curves for adversaries who see everything, and only its output
     Workers      how a mechanism may be run: in threads, in processes, or in this process only
 
 A mechanism has eight public members; a subclass defines the first four, and overrides the others where it can:
@@ -180,10 +181,23 @@ class LogDensity(Protocol):
 
 @runtime_checkable
 class KnownCurve(Protocol):
-    """Output law whose exact curve is known on any pair, not only on the worst case."""
+    """Mechanism, or output law, whose exact curve is known on any pair, not only on the worst case."""
 
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
         """Return the exact curve of the pair, or None if it cannot be computed."""
+        ...
+
+
+@runtime_checkable
+class KnownViews(Protocol):
+    """Mechanism with curves for an adversary who sees everything, and for one who sees only its output."""
+
+    def white_box_guarantee(self) -> Guarantee | None:
+        """Return the curve of the worst-case pair if every intermediate release is seen; None where unknown."""
+        ...
+
+    def view_guarantee(self, neighbours: Neighbours) -> Guarantee | None:
+        """Return the curve of the output on a pair; None where unknown."""
         ...
 
 

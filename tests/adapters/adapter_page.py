@@ -1,9 +1,9 @@
-"""The snippets of docs/adapters.md, a section at a time: each section runs in the environment of its own library."""
+"""The snippets of docs/how-to/adapters.md, each section in the environment of its own library."""
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "adapters.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "adapters.md"
 
 
 def blocks(section: str) -> str:

@@ -18,7 +18,7 @@ def draw(mechanism, side=1, size=5, seed=0):
 
 
 def diffprivlib_regression(data_norm, **options):
-    models = pytest.importorskip("diffprivlib.models", reason="needs dpassay[peers]", exc_type=ImportError)
+    models = pytest.importorskip("diffprivlib.models", reason="needs the extra diffprivlib", exc_type=ImportError)
     return models.LogisticRegression(data_norm=data_norm, fit_intercept=False, **options)
 
 

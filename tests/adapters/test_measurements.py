@@ -20,13 +20,13 @@ CONFIDENCE = 1 - 1e-6
 
 
 def opendp():
-    dp = pytest.importorskip("opendp.prelude", reason="needs dpassay[peers]", exc_type=ImportError)
+    dp = pytest.importorskip("opendp.prelude", reason="needs the extra opendp", exc_type=ImportError)
     dp.enable_features("contrib", "honest-but-curious")
     return dp
 
 
 def diffprivlib():
-    return pytest.importorskip("diffprivlib", reason="needs dpassay[peers]", exc_type=ImportError)
+    return pytest.importorskip("diffprivlib", reason="needs the extra diffprivlib", exc_type=ImportError)
 
 
 def of_opendp():

@@ -5,7 +5,7 @@ too large: what exceeds a claim refutes it.
 """
 
 import math
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 from scipy import special, stats
@@ -85,6 +85,14 @@ def sampled_sums(shifts, sampling, size, rate, steps):
         return [(1.0, (sum(shifts),) * steps)]
     if sampling in ("cyclic", "shuffled"):
         return _ordered(shifts, sampling, size, steps)
+    if sampling == "random-allocation":
+        return _allocated(shifts, size, steps)
+    if sampling == "cyclic-poisson":
+        visits = [sampled_sums(shifts[step % size :: size], "poisson", size, rate, 1) for step in range(steps)]
+        return [(math.prod(w for w, _ in way), tuple(c for _, (c,) in way)) for way in product(*visits)]
+    if sampling == "truncated-poisson":
+        once = _truncated(shifts, size, rate)
+        return [(math.prod(w for w, _ in way), tuple(c for _, c in way)) for way in product(once, repeat=steps)]
     if sampling == "poisson":
         drawn = [np.array(bits, dtype=bool) for bits in product((0, 1), repeat=n)]
         once = [(float(np.prod(np.where(d, rate, 1.0 - rate))), float(np.dot(d, shifts))) for d in drawn]
@@ -92,6 +100,28 @@ def sampled_sums(shifts, sampling, size, rate, steps):
         drawn = [np.array(bits, dtype=bool) for bits in product((0, 1), repeat=n) if sum(bits) == size]
         once = [(1.0 / len(drawn), float(np.dot(d, shifts))) for d in drawn]
     return [(math.prod(w for w, _ in way), tuple(c for _, c in way)) for way in product(once, repeat=steps)]
+
+
+def _allocated(shifts, size, steps):
+    """Each record in one of `size` steps of each epoch."""
+    n, results = len(shifts), []
+    for places in product(range(size), repeat=n * -(-steps // size)):
+        sums = np.zeros(size * -(-steps // size))
+        for index, place in enumerate(places):
+            sums[size * (index // n) + place] += shifts[index % n]
+        results.append((float(size) ** -len(places), tuple(sums[:steps])))
+    return results or [(1.0, (0.0,) * steps)]
+
+
+def _truncated(shifts, size, rate):
+    """(weight, sum) for every sample of one step and every subset of it that is kept."""
+    once = []
+    for bits in product((0, 1), repeat=len(shifts)):
+        chosen = [s for s, bit in zip(shifts, bits, strict=True) if bit]
+        kept = list(combinations(chosen, min(size, len(chosen))))
+        weight = rate ** len(chosen) * (1.0 - rate) ** (len(shifts) - len(chosen)) / len(kept)
+        once += [(weight, float(sum(subset))) for subset in kept]
+    return once
 
 
 def _ordered(shifts, sampling, size, steps):

@@ -79,6 +79,7 @@ EXTRA = {
     **{name: {"k": 2} for name in ("peeling-top-k", "gumbel-top-k", "gumbel-top-k-counts", "large-margin")},
     "laplace-top-k": {"k": 2, "epsilon": 0.15},
     "dp-sgd": {"sampling": "full-batch", "batch_size": 1, "view": "noisy_gradients"},
+    "adaptive-clipping": {"sampling": "full-batch", "batch_size": 1, "view": "noisy_gradients", "count_noise": 4.0},
     "broken-float-laplace": {"bits": 12},
     "broken-float-gaussian": {"bits": 6},
     "broken-rounded-sum": {"dtype": "float16"},

@@ -27,7 +27,15 @@ from dpassay.mechanisms.local.base import LocalMechanism
 FALSE_ALARM, SIZE = 1e-6, 300
 
 ELSEWHERE = {
-    *("dp-sgd", "federated-averaging", "federated-local-noise", "fine-tuning", "noisy-projected-sgd", "pate"),
+    *(
+        "adaptive-clipping",
+        "dp-sgd",
+        "federated-averaging",
+        "federated-local-noise",
+        "fine-tuning",
+        "noisy-projected-sgd",
+        "pate",
+    ),
     *("output-perturbation", "objective-perturbation"),
     *("exponential", "report-noisy-max", "permute-and-flip", "noisy-max-with-gap", "peeling-top-k", "gumbel-top-k"),
     *("laplace-top-k", "gumbel-top-k-counts", "large-margin"),

@@ -17,7 +17,8 @@ from dpassay.mechanisms.combinators.repeated import Repeated
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.convex import NoisyProjectedSGD
-from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd import DPSGD, AdaptiveClippingDPSGD
+from dpassay.mechanisms.learning.dp_sgd.adaptive_clipping import AdaptiveTrainer
 from dpassay.mechanisms.learning.dp_sgd.training import Trainer
 from dpassay.mechanisms.learning.federated import FederatedAveraging, LocalNoiseAveraging
 from dpassay.mechanisms.learning.models.architectures import LogisticRegression
@@ -206,6 +207,14 @@ CASES = {
         EXAMPLES,
         TRAINED,
     ),
+    "adaptive-clipping": (
+        (AdaptiveTrainer, "add_noise"),
+        AdaptiveClippingDPSGD(
+            LOGISTIC, noise_multiplier=2.0, count_noise=4.0, steps=3, sampling="full-batch", batch_size=8
+        ),
+        EXAMPLES,
+        TRAINED,
+    ),
     "federated-averaging": (
         (FederatedAveraging, "_train"),
         FederatedAveraging(LOGISTIC, noise_multiplier=1.0, rounds=2),
@@ -274,6 +283,7 @@ VIEWS = {
     GaussianMatrixMechanism: ("measurements", "answers"),
     NoisyEntropies: ("entropies", "structure"),
     DPSGD: ("final", "trajectory", "noisy_gradients"),
+    AdaptiveClippingDPSGD: ("final", "trajectory", "noisy_gradients"),
     FederatedAveraging: ("trajectory", "final"),
     LocalNoiseAveraging: ("messages", "final"),
     NoisyProjectedSGD: ("last", "all"),

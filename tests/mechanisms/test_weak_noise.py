@@ -67,7 +67,14 @@ MADE = {
         for name in ("best-of-repetitions", "first-good-enough")
     },
 }
-NETWORKS = {"dp-sgd", "fine-tuning", "federated-averaging", "federated-local-noise", "noisy-projected-sgd"}
+NETWORKS = {
+    "adaptive-clipping",
+    "dp-sgd",
+    "fine-tuning",
+    "federated-averaging",
+    "federated-local-noise",
+    "noisy-projected-sgd",
+}
 LEFT_OUT = {"laplace-top-k"} | NETWORKS
 """A theorem for small epsilons; and training, whose claims are compositions: tests/mechanisms/accounting."""
 NAMES = [

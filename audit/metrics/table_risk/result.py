@@ -38,6 +38,8 @@ CANNOT_TELL = (
     "from the real ones for other reasons.",
 )
 """Limits of the report."""
+ALL = "all records"
+"""Group of a comparison of all records under attack."""
 ASSUMPTION = (
     "unless the table was made of these records, rows agree with records in several continuous columns no more often "
     "than if each column of the table were shuffled by itself"
@@ -89,7 +91,7 @@ class SplitTest:
         """Return the comparison in a sentence."""
         column = self.attack.removeprefix("inferred: ")
         what = WHAT.get(self.attack, f"have {column} inferred from their other columns")
-        who = "of the real records" if self.group == "all records" else f"of the real records with {self.group}"
+        who = "of the real records" if self.group == ALL else f"of the real records with {self.group}"
         who = "of the real outliers" if self.group == "outliers" else who
         text = f"{percent_of(self.real)} {who} {what}"
         if self.lower is None or self.upper is None:
@@ -212,7 +214,7 @@ class RiskResult(Saved):
     @property
     def worst_group(self) -> SplitTest | None:
         """SplitTest of a group with the smallest adjusted p-value, and of these the largest lower limit."""
-        groups = [c for c in self.parts if c.group != "all records" and c.p_adjusted is not None]
+        groups = [c for c in self.parts if c.group != ALL and c.p_adjusted is not None]
         return min(groups, key=lambda c: (c.p_adjusted, -(c.lower or 0.0)), default=None)
 
     @property
@@ -239,9 +241,18 @@ class RiskResult(Saved):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """One sentence for each finding."""
-        found = [c.sentence(self.confidence) for c in self.findings]
-        return (*found, *([self.memorised.sentence()] if self.memorised_by_assumption else []))
+        """Sentences on the findings after the first one, which `answer` has: one each, and one on all groups."""
+        whole = [c.sentence(self.confidence) for c in self.findings[1:] if c.group == ALL]
+        groups: dict[str, list[str]] = {}
+        for c in self.findings[1:]:
+            if c.group != ALL:
+                groups.setdefault(c.group, []).append(c.attack)
+        if groups:
+            listed_groups = "; ".join(f"{group} ({', '.join(attacks)})" for group, attacks in groups.items())
+            whole.append(f"Also within groups of records: {listed_groups}.")
+        if self.findings and self.memorised_by_assumption:
+            whole.append(self.memorised.sentence())
+        return tuple(whole)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -293,7 +304,8 @@ class RiskResult(Saved):
             [
                 f"{self.headline}: {self.answer}",
                 "",
-                *(f"* {sentence}" for sentence in self.sentences[1:]),
+                *(f"* {sentence}" for sentence in self.sentences),
+                *([""] if self.sentences else []),
                 *rows,
                 "",
                 *self.notes,

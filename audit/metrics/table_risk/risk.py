@@ -27,7 +27,7 @@ from ....mechanisms.core.validation import open_unit, whole
 from ...evidence.multiplicity import holm
 from ..membership.roc import Pooled, RateAt
 from . import split_test
-from .result import Exposed, Memorised, RiskResult, SplitTest
+from .result import ALL, Exposed, Memorised, RiskResult, SplitTest
 from .successes import (
     Attacked,
     copied,
@@ -38,7 +38,6 @@ from .successes import (
 )
 from .tables import Tables, read_tables, row_keys
 
-ALL = "all records"
 FEWEST_IN_GROUP = 10
 MOST_SECRETS = 10
 MOST_EXPOSED = 20

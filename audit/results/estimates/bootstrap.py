@@ -64,7 +64,7 @@ def plug_in(
     one_of(["bca", "percentile"], interval=interval)
     whole(100, resamples=resamples)
     whole(2, minimum_hits=minimum_hits)
-    observed = _Bins.of(scores, threshold)
+    observed = Bins.of(scores, threshold)
     ratio = _Ratio(observed, delta, minimum_hits)
     value = float(ratio(observed.hits_out, observed.hits_in, observed.n_out, observed.n_in))
     drawn = ratio(*observed.resampled(rng, resamples), observed.n_out, observed.n_in)
@@ -89,7 +89,7 @@ def plug_in(
 
 
 @dataclass(frozen=True, eq=False)
-class _Bins:
+class Bins:
     """Counts of the scores of each side between adjacent thresholds; the first bin lies below all thresholds.
 
     Args:
@@ -138,7 +138,7 @@ def _hits(bins: Counts) -> Counts:
 class _Ratio:
     """The statistic: the largest log ratio over the events with enough observed hits."""
 
-    def __init__(self, observed: _Bins, delta: float, minimum_hits: int) -> None:
+    def __init__(self, observed: Bins, delta: float, minimum_hits: int) -> None:
         k0, k1 = observed.hits_out, observed.hits_in
         self.delta = delta
         self.forward = np.minimum(k0, k1) >= minimum_hits
@@ -165,7 +165,7 @@ def _log_ratio(above: Floats, below: Floats) -> Floats:
     return np.where(top == -np.inf, -np.inf, top - np.where(top == -np.inf, 0.0, bottom))
 
 
-def _acceleration(observed: _Bins, ratio: _Ratio) -> float:
+def _acceleration(observed: Bins, ratio: _Ratio) -> float:
     """Return a sixth of the skewness of the influence of single scores (Efron and Tibshirani 1993, 14.15).
 
     Leaving out any score of a bin has the same effect, so there are as many values as bins.

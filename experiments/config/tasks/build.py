@@ -16,7 +16,7 @@ from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import ParameterError, unknown_name_message
 from ....mechanisms.core.registry import Catalogue
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsInitialParameters
-from ....mechanisms.learning.dp_sgd.catalogue import models, noises, samplings, schedules
+from ....mechanisms.learning.dp_sgd.catalogue import models, noises, optimizers, samplings, schedules
 from ....mechanisms.learning.models.base import Model
 from ....mechanisms.noise.queries.catalogue import catalogue as queries
 from ....mechanisms.noise.studies.populations import populations
@@ -47,6 +47,7 @@ INSIDE = {
     "sampling": samplings,
     "noise": noises,
     "learning_rate": schedules,
+    "optimizer": optimizers,
     "tables": table_sets,
     "workload": queries,
     "marginals": queries,

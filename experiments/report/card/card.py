@@ -20,7 +20,7 @@ from ....audit.metrics.membership.text import notes
 from ....mechanisms.core.printable import markdown
 from ..results.formatting import number, parameters_text
 from ..results.latex import ATTACKS
-from ..results.sentences import RELATION, headline
+from ..results.sentences import RELATION, verdict_headline
 from ..results.sweep import SweepPoint, SweepResult
 from .hazards import Covered, coverage, of_metrics
 
@@ -173,7 +173,7 @@ def card_of(result: SweepResult | MembershipResult, origin: Origin) -> Card:
         )
     return Card(
         origin=origin,
-        outcome=headline(result),
+        outcome=verdict_headline(result),
         verdict=result.verdict.value,
         confidence=result.confidence,
         seed=result.seed,

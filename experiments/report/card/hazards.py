@@ -1,6 +1,6 @@
 """The 24 hazards of NIST SP 800-226, in the order of its draft: how to see each here, and what a run covers of them.
 
-    HAZARDS              number, name, command, cure; `docs/hazards.md` is written from it
+    HAZARDS              number, name, command, cure; `docs/explanation/hazards.md` is written from it
     coverage(audits)     what audits cover of each hazard
     of_metrics(result)   what membership metrics cover
 
@@ -83,7 +83,7 @@ HAZARDS = (
            "release no exact quantity beside the noisy ones, and state those that are exact", True),
     Hazard(4, "events are protected, not individuals", "dpassay run composed",
            "the row `three records a user`: group privacy, for users who own several records",
-           "bound the records of a user and claim for users: `user-level`, [federated](federated.md)"),
+           "bound the records of a user and claim for users: `user-level`, [federated](../mechanisms/federated.md)"),
     Hazard(5, "guarantees of different delta are not comparable", "dpassay run gaussian-calibrations",
            "the noise of one epsilon differs between the deltas 0.001, 0.01 and 0.1",
            "compare whole curves: `guarantee().epsilon(delta)` at the same delta, or `tradeoff(fpr)`"),
@@ -123,7 +123,7 @@ HAZARDS = (
            "errors of five generators from the same noisy marginals; no deep network is among them",
            "measure marginals and generate from them: MST, AIM", True),
     Hazard(18, "unstructured data have no natural unit", "dpassay run federated",
-           "the unit is a client, whatever data a client has; texts: [extraction](extraction.md)",
+           "the unit is a client, whatever data a client has; texts: [extraction](../attacks/extraction.md)",
            "define the unit first: a person, an account, a device", True),
     Hazard(19, "interactive queries: a budget, and a malicious analyst", "dpassay demo column-from-counts",
            "a secret column from many noisy counts, and the budget that prevents it",

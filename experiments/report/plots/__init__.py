@@ -4,6 +4,7 @@ The only place that imports matplotlib.
 
 accountants.py      Comparison of accountants: the epsilon that each one proves for the same training, against epochs
 bound_claim.py      Lower bounds and claims: epsilon against the swept parameter
+breakdown.py        Where the epsilon of each claim goes: stacked bars of the bound and of what each step loses
 certificate.py      Figures of the certificate: miss rates of each method, and tightness of the bounds
 draw.py             Figures of an experiment, and the overview of one audit
 gain.py             Attacks compared with their baselines: guesses without the release, and without the person
@@ -20,10 +21,12 @@ tradeoff.py         Trade-off curve: the error rates of the attack and the small
 """
 
 from .bound_claim import BoundClaim as BoundClaim
-from .draw import draw_all as draw_all, draw_result as draw_result
+from .breakdown import BreakdownPlot as BreakdownPlot
+from .draw import draw_all as draw_all, draw_result as draw_result, figure_of as figure_of
 from .gain import GainOverBaselines as GainOverBaselines, SuccessByAttack as SuccessByAttack, draw_gain as draw_gain
 from .ladder import LadderPlot as LadderPlot
 from .profile import Profile as Profile
 from .reconstruction import SuccessCeiling as SuccessCeiling, SuccessSweep as SuccessSweep
 from .scores import ScoreHistogram as ScoreHistogram
+from .style import panels as panels
 from .tradeoff import Tradeoff as Tradeoff

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,32 @@ class BoundClaim(Lines):
         return cls((row,), "", delta_text([result.delta]), result.confidence, assumes_family)
 
     @classmethod
+    def from_results(cls, lines: Mapping[str, Mapping[float, AuditResult]], x: str) -> BoundClaim:
+        """Return the figure of audits along a number; each verdict is that of its audit alone.
+
+        Args:
+            lines: name of a line -> value on the x axis -> audit.
+            x: name of the x axis, such as "runs on each side".
+        """
+        rows = {
+            name: [(float(value), result, result.verdict is Verdict.VIOLATION) for value, result in line.items()]
+            for name, line in lines.items()
+        }
+        return cls._of(rows, x)
+
+    @classmethod
+    def _of(cls, lines: Mapping[str, Sequence[tuple[float, AuditResult, bool]]], x: str) -> BoundClaim:
+        """Return the figure of lines of (value on the x axis, audit, whether it is a violation)."""
+        results = [result for rows in lines.values() for _, result, _ in rows]
+        return cls(
+            series=tuple(_series(name, sorted(rows, key=lambda row: row[0])) for name, rows in lines.items()),
+            x_name=x,
+            delta=delta_text(result.delta for result in results),
+            confidence=results[0].confidence,
+            assumes_family=any(result.bound.assumptions for result in results),
+        )
+
+    @classmethod
     def from_sweep(cls, sweep: SweepResult) -> BoundClaim:
         """Return the figure of all audits of a sweep that `fits`; the x axis is a swept number, preferably epsilon."""
         points, key = sweep.points, x_key(sweep.points)
@@ -44,14 +70,7 @@ class BoundClaim(Lines):
         for point, name in zip(points, distinct_texts(others), strict=True):
             row = (float(point.parameters[key]), point.result, point.verdict is Verdict.VIOLATION)
             groups.setdefault(name, []).append(row)
-        results = [point.result for point in points]
-        return cls(
-            series=tuple(_series(name, sorted(rows, key=lambda row: row[0])) for name, rows in groups.items()),
-            x_name=long_key(key),
-            delta=delta_text(result.delta for result in results),
-            confidence=results[0].confidence,
-            assumes_family=any(result.bound.assumptions for result in results),
-        )
+        return cls._of(groups, long_key(key))
 
     @staticmethod
     def fits(sweep: SweepResult) -> bool:

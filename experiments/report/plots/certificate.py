@@ -17,12 +17,13 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from ....audit.calibration.cell import CertificateCell
 from ....audit.calibration.certificate import Certificate
-from ....audit.calibration.methods import BOUND, KNOWN, PEER, UNCORRECTED
+from ....audit.calibration.methods import BOUND, KNOWN, PEER, PUBLISHED, UNCORRECTED
 from ....audit.results.text import percent
 from ..results.formatting import cut, number
 from .style import (
     AMBER,
     CLAIM,
+    PURPLE,
     RULE,
     SERIES,
     VIOLATION,
@@ -45,8 +46,8 @@ DOT: dict[str, Any] = {"alpha": 0.75, "markeredgewidth": 0.0, "clip_on": False, 
 COLOURS = tuple(colour for colour in SERIES if colour is not AMBER)
 LIMIT: dict[str, Any] = {"color": CLAIM.light, "linewidth": 1.2}
 ALLOWED, LUCK, MISSES = "allowed", "within sampling error", "misses too often"
-KIND_NAME = {BOUND: "bound", UNCORRECTED: "no correction", PEER: "another library"}
-KIND_COLOUR = {BOUND: SERIES[0], UNCORRECTED: VIOLATION, PEER: AMBER}
+KIND_NAME = {BOUND: "bound", UNCORRECTED: "no correction", PUBLISHED: "published rule", PEER: "another library"}
+KIND_COLOUR = {BOUND: SERIES[0], UNCORRECTED: VIOLATION, PUBLISHED: PURPLE, PEER: AMBER}
 
 
 @dataclass(frozen=True)

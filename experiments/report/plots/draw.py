@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,6 +19,7 @@ from ....audit.results.text import Explanations
 from ....mechanisms.core.errors import DpassayError
 from ..results.formatting import cut, number, parameters_text
 from .bound_claim import BoundClaim
+from .breakdown import BreakdownPlot
 from .ladder import LadderPlot
 from .profile import Profile
 from .reconstruction import SuccessCeiling, SuccessSweep
@@ -28,6 +30,8 @@ from .tradeoff import Tradeoff
 if TYPE_CHECKING:
     from ..results.sweep import SweepPoint, SweepResult
 
+HEADING = 90
+"""Characters per line of the heading of all plots of an audit, which fit its width."""
 N_DETAILED = 6
 """Number of audits of a sweep with separate figures: violations first, then spread over the sweep."""
 
@@ -77,14 +81,15 @@ def draw_all(sweep: SweepResult, directory: Path, *, pdf: bool = False) -> list[
         pdf: whether to draw PDF files too, with embedded fonts, for papers.
 
     Returns:
-        The files: `bound-claim.*`, `success.*` of reconstructions, then `audit-NN-tradeoff.*` and the other plots of
-        the game for the audits selected by `shown`, where NN is the index in the sweep, from 1. A figure that cannot
-        be drawn is omitted with a `RuntimeWarning`; no number depends on it.
+        The files: `bound-claim.*`, `success.*` of reconstructions, `breakdown.*` where parts of claims are known, then
+        `audit-NN-tradeoff.*` and the other plots of the game for the audits selected by `shown`, where NN is the index
+        in the sweep, from 1. A figure that cannot be drawn is omitted with a `RuntimeWarning`; no number depends on it.
     """
     directory.mkdir(parents=True, exist_ok=True)
     explained = Explanations(through=(OSError, DpassayError))
     files = explained.step("the figure bound-claim", partial(_overview, sweep, directory, pdf), [])
     files += explained.step("the figure success", partial(_success, sweep, directory, pdf), [])
+    files += explained.step("the figure breakdown", partial(_breakdown, sweep, directory, pdf), [])
     digits = max(2, len(str(len(sweep.points))))
     for place in shown(sweep.points):
         point, number_ = sweep.points[place], f"audit-{place + 1:0{digits}}"
@@ -108,9 +113,29 @@ def _success(sweep: SweepResult, directory: Path, pdf: bool) -> list[Path]:
     return _draw(success, directory / "success", width=7.6, height=success.height, pdf=pdf)
 
 
+def _breakdown(sweep: SweepResult, directory: Path, pdf: bool) -> list[Path]:
+    if not BreakdownPlot.fits(sweep):
+        return []
+    plot = BreakdownPlot.from_sweep(sweep)
+    return _draw(plot, directory / "breakdown", width=7.6, height=plot.height, pdf=pdf)
+
+
 def _figure(point: SweepPoint, name: str, stem: Path, pdf: bool) -> list[Path]:
     audit = parameters_text(point.parameters)
     return _draw(OF_AN_AUDIT[name](point.result), stem, width=5.2, height=4.3, of=audit, pdf=pdf)
+
+
+def figure_of(plot: Plot, width: float = 7.6, height: float | None = None) -> NotebookFigure:
+    """Return one plot as a figure, with its title and caption as the text alternative.
+
+    Args:
+        plot: numbers of a figure, such as a `LadderPlot`.
+        width, height: size in inches; by default the height that the plot asks for, else 4.3.
+    """
+    size = (width, getattr(plot, "height", 4.3) if height is None else height)
+    figure = new_figure(*size, alt=f"{plot.title}. {plot.caption}")
+    plot.plot(figure.add_subplot())
+    return figure
 
 
 def draw_result(result: AuditResult) -> NotebookFigure:
@@ -121,7 +146,9 @@ def draw_result(result: AuditResult) -> NotebookFigure:
     grid = figure.add_gridspec(rows, 2)
     for place, plot in enumerate(plots):
         plot.plot(figure.add_subplot(grid[place]))
-    headline = f"{result.verdict.value}: {cut(result.mechanism, 100)}"
+    title = f"{result.verdict.value}: {cut(result.mechanism, 160)}"
+    figure.alt = ". ".join([title, *(plot.title for plot in plots)])
+    headline = "\n".join(textwrap.wrap(title, HEADING))
     figure.suptitle(
         headline, x=0.01, ha="left", color=INK.light, fontfamily=FONT, fontsize=12, fontweight="bold", parse_math=False
     )
@@ -148,8 +175,7 @@ def overview(sweep: SweepResult) -> BoundClaim | LadderPlot:
 
 def _draw(plot: Plot, stem: Path, *, width: float, height: float, of: str = "", pdf: bool = False) -> list[Path]:
     """Draw and save a figure; `of` names the audit where there are several."""
-    figure = new_figure(width, height)
-    plot.plot(figure.add_subplot())
+    figure = figure_of(plot, width, height)
     if of:
         style: dict[str, Any] = {"color": MUTED.light, "fontfamily": FONT, "fontsize": SMALL, "parse_math": False}
         figure.suptitle(cut(of, 80), x=0.012, ha="left", **style)
@@ -157,4 +183,4 @@ def _draw(plot: Plot, stem: Path, *, width: float, height: float, of: str = "", 
     return save(figure, stem, title=title, description=plot.caption, pdf=pdf)
 
 
-__all__ = ["N_DETAILED", "Plot", "draw_all", "draw_result", "number", "overview", "plots_of", "shown"]
+__all__ = ["N_DETAILED", "Plot", "draw_all", "draw_result", "figure_of", "number", "overview", "plots_of", "shown"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
@@ -20,22 +21,23 @@ from ..results.formatting import (
     DAGGER,
     IN_FAMILY,
     NOTHING_ASSUMED,
-    cut,
+    cut_inside,
     delta_text,
     number,
     parameters_text,
     percent_range,
     refuted_text,
 )
-from .style import BOUND, CLAIM, EXACT, MUTED, SMALL, VIOLATION, Colour, axes_or_new, style_axes, write
+from .style import BOUND, CLAIM, EXACT, MUTED, SMALL, VIOLATION, Colour, axes_or_new, logarithmic, style_axes, write
+from .sweep_lines import WIDE
 
 if TYPE_CHECKING:
     from ..results.sweep import SweepPoint, SweepResult
 
-NAME_WIDTH = 34
-"""Characters per line of the name of a rung."""
-TALL = 50
-"""Number of rungs above which they are drawn closer together, and only some are named."""
+NAME_WIDTH, LONG = 34, 44
+"""Characters per line of the name of a rung, and characters of a name where all are on one line."""
+TALL, NAMED = 30, 200
+"""Numbers of rungs above which they are drawn closer together, and above which only some are named."""
 REACH = 1.6
 """Exact values beyond this many times the largest claim or bound are drawn as arrows at the edge."""
 COLUMN = 48.0
@@ -106,9 +108,14 @@ class LadderPlot:
         )
 
     @classmethod
+    def from_results(cls, named: Mapping[str, AuditResult]) -> LadderPlot:
+        """Return the ladder of audits by name; each verdict is that of its audit alone."""
+        return cls.of((name, result, result.verdict) for name, result in named.items())
+
+    @classmethod
     def from_sweep(cls, sweep: SweepResult) -> LadderPlot:
         """Return the ladder of the audits of a sweep, in their order."""
-        return cls.of((_name(point), point.result, point.verdict) for point in sweep.points)
+        return cls.of((rung_name(point), point.result, point.verdict) for point in sweep.points)
 
     @property
     def title(self) -> str:
@@ -158,7 +165,8 @@ class LadderPlot:
     @property
     def height(self) -> float:
         """Height of the figure in inches."""
-        return 1.5 + 0.36 * min(len(self.rungs), TALL)
+        n = min(len(self.rungs), NAMED)
+        return 1.5 + (0.36 * n if n <= TALL else max(0.36 * TALL, 0.19 * n))
 
     @property
     def top(self) -> float:
@@ -167,11 +175,20 @@ class LadderPlot:
         largest = max(finite, default=0.0) or 1.0
         return max([largest] + [rung.exact_epsilon for rung in self.rungs if rung.exact_epsilon <= REACH * largest])
 
+    @property
+    def logarithmic(self) -> bool:
+        """True if the visible epsilons exceed the smallest claim so far that its bar could not be seen."""
+        return bool(self._claims) and self.top / min(self._claims) >= WIDE
+
+    @property
+    def _claims(self) -> list[float]:
+        return [rung.claim for rung in self.rungs if 0.0 < rung.claim < math.inf]
+
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the bars on a linear axis, on which their share of the claim is visible."""
+        """Draw the bars, on a linear axis, on which their share of the claim is visible, unless claims span decades."""
         ax = axes_or_new(ax)
-        stride = math.ceil(len(self.rungs) / TALL)
-        limit = 1.06 * self.top
+        stride = math.ceil(len(self.rungs) / NAMED)
+        limit = (1.3 if self.logarithmic else 1.06) * self.top
         for place, rung in enumerate(self.rungs):
             self._draw_bar(ax, place, rung)
             ax.plot([rung.claim] * 2, [place - 0.5, place + 0.5], color=CLAIM.light, linewidth=1.8)
@@ -179,11 +196,16 @@ class LadderPlot:
         handles = self._handles()
         style_axes(ax, title=self.title, x=f"epsilon{self.delta}", y="", handles=handles, columns=2)
         named = range(0, len(self.rungs), stride)
-        names = [_wrapped(self.rungs[i].name) if stride == 1 else cut(self.rungs[i].name, NAME_WIDTH) for i in named]
+        short = wrapped if len(self.rungs) <= TALL else partial(cut_inside, length=LONG)
+        names = [short(self.rungs[i].name) for i in named]
         ax.set_yticks(list(named), names, parse_math=False)
         ax.tick_params(axis="y", length=0)
         ax.grid(False, axis="y")
-        ax.set(xlim=(-0.008 * limit, limit), ylim=(len(self.rungs) - 0.4, -0.6))
+        if self.logarithmic:
+            logarithmic(ax.xaxis, 0.5 * min(self._claims), limit, zero=True)
+        else:
+            ax.set_xlim(-0.008 * limit, limit)
+        ax.set_ylim(len(self.rungs) - 0.4, -0.6)
         for column, cells in enumerate(self._columns()):
             _write_column(ax, column, [cells[0], *cells[1:][::stride]], list(named))
         return ax
@@ -270,10 +292,11 @@ def _write_column(ax: Axes, column: int, cells: list[tuple[str, Colour]], places
         write(ax, 1.0, place, text, colour, va="bottom" if place < 0 else "center_baseline", **style)
 
 
-def _wrapped(name: str) -> str:
+def wrapped(name: str) -> str:
+    """Return the name of a rung in lines of at most `NAME_WIDTH` characters."""
     return textwrap.fill(name, NAME_WIDTH)
 
 
-def _name(point: SweepPoint) -> str:
+def rung_name(point: SweepPoint) -> str:
     """Return the swept parameters of an audit, or the name of its mechanism."""
     return parameters_text(point.parameters) or point.result.mechanism

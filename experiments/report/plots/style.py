@@ -10,6 +10,7 @@ numbers give the same bytes: no date, no random ids, no embedded fonts in SVG; t
 
 series_colour(i)         colour of a line
 new_figure(...)          an empty figure
+panels(draw, ...)        a figure of panels side by side
 legend(ax, ...)          a legend above the axes
 style_axes(ax, ...)      title, legend, names of the axes, light spines and grid
 logarithmic(axis, ...)   a logarithmic axis, which may include 0
@@ -23,7 +24,7 @@ import io
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
 from pathlib import Path
@@ -40,7 +41,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import Formatter, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
 from ....audit.trials.folder import write_atomically
@@ -69,13 +70,17 @@ VERMILION = Colour("#c03c06", "#ff8f66")
 PURPLE = Colour("#9b3d88", "#e79ad6")
 STEEL = Colour("#4a6785", "#9fbcd9")
 OLIVE = Colour("#6b6b00", "#c9c95a")
+CYAN = Colour("#007a8f", "#5cd0e6")
+BROWN = Colour("#6e3b2a", "#d8a48f")
+INDIGO = Colour("#4b3fb5", "#a9a0ff")
+ROSE = Colour("#b0265f", "#ff94bd")
 
-PALETTE = (INK, MUTED, RULE, BLUE, AMBER, GREEN, VERMILION, PURPLE, STEEL, OLIVE)
+PALETTE = (INK, MUTED, RULE, BLUE, AMBER, GREEN, VERMILION, PURPLE, STEEL, OLIVE, CYAN, BROWN, INDIGO, ROSE)
 
 CLAIM, BOUND, EXACT, CEILING, VIOLATION = INK, BLUE, GREEN, MUTED, VERMILION
 SIDE0, SIDE1 = AMBER, BLUE
-SERIES = (BLUE, AMBER, GREEN, PURPLE, STEEL, OLIVE)
-"""For lines that differ by a swept parameter; vermilion is kept for violations."""
+SERIES = (BLUE, AMBER, PURPLE, CYAN, OLIVE, INDIGO, BROWN, ROSE, STEEL)
+"""For lines that differ by a swept parameter; vermilion is kept for violations, and green for exact values."""
 
 
 def series_colour(index: int) -> Colour:
@@ -108,14 +113,38 @@ LOWEST = 1e-300
 class NotebookFigure(Figure):
     """Figure that notebooks display, without a plotting window."""
 
+    alt: str = ""
+    """Text alternative, for readers who do not see the figure."""
+
     def _repr_svg_(self) -> str:
-        return svg_text(self, title="dpassay", description="")
+        return svg_text(self, title=self.alt or "dpassay", description="")
 
 
-def new_figure(width: float = 6.0, height: float = 4.0) -> NotebookFigure:
+def new_figure(width: float = 6.0, height: float = 4.0, *, alt: str = "") -> NotebookFigure:
     """Return an empty transparent figure of the given size in inches, with a constrained layout."""
     figure = NotebookFigure(figsize=(width, height), facecolor="none")
     figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
+    figure.alt = alt
+    return figure
+
+
+def panels(
+    *draw: Callable[[Axes], object],
+    alt: str,
+    size: tuple[float, float] = (11.0, 4.2),
+    widths: Sequence[float] | None = None,
+) -> NotebookFigure:
+    """Return a figure of panels side by side.
+
+    Args:
+        draw: functions that draw on given axes, from left to right; one or more.
+        alt: text alternative: what each panel shows.
+        size: width and height of the figure, in inches.
+        widths: relative widths of the panels; None for equal widths.
+    """
+    figure = new_figure(*size, alt=alt)
+    for panel, ax in zip(draw, figure.subplots(1, len(draw), squeeze=False, width_ratios=widths)[0], strict=True):
+        panel(ax)
     return figure
 
 
@@ -149,9 +178,23 @@ def style_axes(
     for name, spine in ax.spines.items():
         spine.set_visible(name in ("left", "bottom"))
         spine.set_color(RULE.light)
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() == "linear":
+            axis.set_major_formatter(OneNotation())
     ax.tick_params(which="both", color=RULE.light, labelcolor=MUTED.light, labelsize=SMALL, length=3)
     for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
         label.set_fontfamily(FONT)
+
+
+class OneNotation(Formatter):
+    """Ticks of a linear axis as those of all other axes: "0, 0.5, 1", not "0.0, 0.5, 1.0"."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return one_notation([x])[0]
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """Return the texts of all ticks, in one notation."""
+        return one_notation([0.0 if abs(value) < 1e-12 * max(map(abs, values)) else float(value) for value in values])
 
 
 def legend(ax: Axes, handles: Sequence[Artist], columns: int = 2) -> None:

@@ -32,7 +32,7 @@ from .style import (
 )
 
 MARKERS = "osD^vP"
-"""As many markers as colours; after one round the markers are shifted against the colours."""
+"""Fewer markers than colours, so that lines of one colour differ in their markers."""
 DASHES: dict[str, Any] = {"claim": (0, (5, 2)), "exact_epsilon": (0, (1, 1.5))}
 CROSS: dict[str, Any] = {"linestyle": "none", "marker": "X", "color": VIOLATION.light, "markersize": 8}
 Drawn = tuple[list[EndLabel], list[Line2D]]
@@ -93,14 +93,16 @@ def _draw_several(plot: Lines, ax: Axes) -> Drawn:
     bounds: dict[str, Any] = {"color": INK.light, "linewidth": 1.8, "marker": "o", "markersize": 4}
     handles = [Line2D([], [], label=plot.bound_name, **bounds)]
     styles: tuple[tuple[str, str, Any, Colour], ...] = (
-        ("claim", "claim", DASHES["claim"], CLAIM),
+        ("claim", "claim, exact" if plot.exact else "claim", DASHES["claim"], CLAIM),
         ("exact_epsilon", "exact", DASHES["exact_epsilon"], EXACT),
     )
     for name, label, dashes, colour in styles:
-        shared = plot.shared(name)
+        shared = None if name == "exact_epsilon" and plot.exact else plot.shared(name)
         if shared is not None and math.isfinite(_last(shared)):
             ax.plot(plot.series[0].x, _finite(shared), color=colour.light, linestyle=dashes, linewidth=1.6)
             labels.append(EndLabel(_last(shared), label, colour))
+            continue
+        if name == "exact_epsilon" and plot.exact:
             continue
         for index, series in enumerate(plot.series):
             line_colour = series_colour(index).light

@@ -197,3 +197,13 @@ def delta_text(deltas: Iterable[float]) -> str:
 def cut(text: str, length: int) -> str:
     """Return at most `length` characters, with an ellipsis if the text is truncated."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def cut_inside(text: str, length: int) -> str:
+    """Return at most `length` characters, with an ellipsis before the end, which tells similar names apart.
+
+    >>> cut_inside("sparse-vector-without-noise / twin", 20)
+    'sparse-vect…e / twin'
+    """
+    end = length * 2 // 5
+    return text if len(text) <= length else f"{text[: length - end - 1].rstrip()}…{text[len(text) - end :]}"

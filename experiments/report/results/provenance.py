@@ -45,7 +45,7 @@ def environment() -> dict[str, Any]:
     """
     return {
         **derived_by(),
-        "commit": _commit(),
+        "commit": commit(),
         "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
     }
 
@@ -86,10 +86,16 @@ def _version(distribution: str) -> str | None:
 
 
 @cache
-def _commit() -> str | None:
-    """Return the commit of the checkout, "+changes" if files differ from it; None outside a checkout."""
+def commit() -> str | None:
+    """Return the commit of the checkout, or that of the installed package; None where it is unknown.
+
+    It ends with "+changes" if tracked files differed from the commit. Sdist and wheel state theirs in `commit.txt`.
+    """
     if not (HOME / ".git").exists():
-        return None
+        try:
+            return (HOME / "commit.txt").read_text(encoding="utf-8").strip() or None
+        except OSError:
+            return None
     head = _git("rev-parse", "HEAD")
     changed = _git("status", "--porcelain", "--untracked-files=no")
     return f"{head}+changes" if head and changed else head or None

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from ....audit.evidence.verdict import Verdict, mostly_unseen
 from ....audit.results.audit_result import AuditResult
+from ....audit.results.breakdown import EpsilonBreakdown, EpsilonPart
 from ....audit.results.text import INDEPENDENT, new_outputs, percent, what_to_change, without_low_bits
+from ...config.sweep import expected_verdict
 from .formatting import (
     DAGGER,
     IN_FAMILY,
@@ -37,11 +39,29 @@ STRONGEST = "likelihood-ratio"
 """Most powerful attack on a known output distribution (Neyman and Pearson, 1933)."""
 CLEAR = 1e-4
 """Corrected p-value up to which false alarms are not mentioned: the default significance of experiments."""
+SURPRISES = 3
+"""Largest number of audits without their expected verdict that are named."""
 TIGHT = 0.9
 """Share of the claim from which on a bound is tight."""
 
 
+def unexpected(sweep: SweepResult) -> list[SweepPoint] | None:
+    """Return the audits without the verdict that their case expects; None unless every case expects one."""
+    stated = [expected_verdict(point.parameters) for point in sweep.points]
+    if None in stated:
+        return None
+    return [point for point, verdict in zip(sweep.points, stated, strict=True) if point.verdict.value != verdict]
+
+
 def headline(sweep: SweepResult) -> str:
+    """Return the result of the experiment in a few words: as expected or not if all cases say so, else the verdict."""
+    surprises = unexpected(sweep)
+    if surprises is None:
+        return verdict_headline(sweep)
+    return f"{len(surprises)} of {len(sweep.points)} verdicts not as expected" if surprises else "As expected"
+
+
+def verdict_headline(sweep: SweepResult) -> str:
     """Return the verdict on the experiment in a few words, with the number of tested claims if some were not."""
     underpowered, n = len(_underpowered_points(sweep)), len(sweep.points)
     if sweep.verdict is Verdict.UNDERPOWERED and underpowered < n:
@@ -52,7 +72,14 @@ def headline(sweep: SweepResult) -> str:
 
 
 def tone(sweep: SweepResult) -> Verdict:
-    """Return the verdict for the sign and colour of the headline: that of most audits if a few were underpowered."""
+    """Return the verdict for the sign and colour of the headline: that of most audits if a few were underpowered.
+
+    Where verdicts are expected, a violation is alarming only if it is not.
+    """
+    surprises = unexpected(sweep)
+    if surprises is not None:
+        alarm = any(point.verdict is Verdict.VIOLATION for point in surprises)
+        return Verdict.VIOLATION if alarm else Verdict.UNDERPOWERED if surprises else Verdict.CONSISTENT
     few = 2 * len(_underpowered_points(sweep)) < len(sweep.points)
     return Verdict.CONSISTENT if few and sweep.verdict is Verdict.UNDERPOWERED else sweep.verdict
 
@@ -63,6 +90,33 @@ def _underpowered_points(sweep: SweepResult) -> list[SweepPoint]:
 
 def answer(sweep: SweepResult) -> str:
     """Return the verdict on the whole experiment, in one or two sentences."""
+    surprises = unexpected(sweep)
+    if surprises is None:
+        return _verdict_in_sentences(sweep)
+    if not surprises:
+        return _as_expected(sweep)
+    named = [
+        f"{parameters_text(p.parameters)} is {p.verdict.value}, expected {expected_verdict(p.parameters)}"
+        for p in surprises
+    ]
+    more = f"; and {len(named) - SURPRISES} more" if len(named) > SURPRISES else ""
+    return f"Not as expected: {'; '.join(named[:SURPRISES])}{more}. {_verdict_in_sentences(sweep)}"
+
+
+def _as_expected(sweep: SweepResult) -> str:
+    """Return the number of audits with each verdict, all of them expected."""
+    counts = Counter(point.verdict for point in sweep.points)
+    refuted, n = counts[Verdict.VIOLATION], len(sweep.points)
+    confidence = f"{percent(sweep.confidence)} confidence in all of these verdicts together"
+    if refuted in (0, n):
+        words = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
+        return f"All {n} verdicts are as expected: {words}, with {confidence}."
+    false = "The claim that is" if refuted == 1 else f"Each of the {refuted} claims that are"
+    others = "the other is not" if n - refuted == 1 else f"none of the other {n - refuted} is"
+    return f"{false} expected to be false is refuted, and {others}, with {confidence}."
+
+
+def _verdict_in_sentences(sweep: SweepResult) -> str:
     return {
         Verdict.VIOLATION: _violation,
         Verdict.CONSISTENT: _consistent,
@@ -272,3 +326,14 @@ def share_text(result: AuditResult) -> str:
     """Return the share of the claim that the bound reaches: "96 %"."""
     share = share_of_claim(result)
     return "–" if share is None else percent_of(share)
+
+
+def parts_text(breakdown: EpsilonBreakdown) -> str:
+    """Return the parts in words: "accounting 0, attack 1.2 (0.9 to 1.5), estimator 2"."""
+    return ", ".join(f"{part.name} {_part_text(part)}" for part in breakdown.parts)
+
+
+def _part_text(part: EpsilonPart) -> str:
+    if part.interval is None:
+        return number(part.epsilon)
+    return f"{number(part.epsilon)} ({number(part.interval[0])} to {number(part.interval[1])})"

@@ -19,7 +19,7 @@ from ....audit.evidence.multiplicity import holm
 from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.saved import Saved, require, within
-from ...config.sweep import published, value_name
+from ...config.sweep import expected, published, value_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,6 +164,7 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         "claim": result.claim,
         "exact_epsilon": result.exact_epsilon,
         **{f"published_{tool}": epsilon for tool, epsilon in published(point.parameters).items()},
+        **{f"expected_{name}": epsilon for name, epsilon in expected(point.parameters).items()},
         **{f"estimate_{estimate.method.replace('-', '_')}": estimate.value for estimate in result.estimates},
         "delta": result.delta,
         "confidence": result.confidence,

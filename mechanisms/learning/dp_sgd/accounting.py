@@ -3,15 +3,19 @@
     steps_guarantee    the guarantee of a number of steps
     calibrate_noise    the smallest noise multiplier for a target (epsilon, delta)
 
-    sampling       accounting                                  relations
-    poisson        privacy-loss, renyi, moments                add_remove, zero_out
-    fixed-size     renyi (not the bound for Poisson)           zero_out, replace_one
-    shuffled       gaussian: no amplification                  zero_out, replace_one
-    cyclic         gaussian: no amplification                  zero_out, replace_one
-    full-batch     gaussian                                    all three
+    sampling            accounting                                  relations
+    poisson             privacy-loss, renyi, moments                add_remove, zero_out
+    cyclic-poisson      privacy-loss, renyi, moments                zero_out
+    truncated-poisson   privacy-loss (not the bound for Poisson)    add_remove
+    random-allocation   privacy-loss                                add_remove, zero_out
+    fixed-size          renyi (not the bound for Poisson)           zero_out, replace_one
+    shuffled            gaussian: no amplification                  zero_out, replace_one
+    cyclic              gaussian: no amplification                  zero_out, replace_one
+    full-batch          gaussian                                    all three
 
-The first accounting in a row is the default. Correlated noise has the accounting "gaussian" for every sampling, without
-amplification (`dpassay.mechanisms.accounting.dp_sgd.correlated_noise`). The noise multiplier is the standard deviation
+The first accounting in a row is the default. Correlated noise has the accounting "gaussian" without amplification, but
+"privacy-loss" for cyclic Poisson samples of as many blocks as the noise has bands, or more
+(`dpassay.mechanisms.accounting.dp_sgd.correlated_noise`). The noise multiplier is the standard deviation
 of the noise divided by the clipping norm C, as for DP-SGD. A record changes a sum by at most C when it is added or
 removed, and by 2 C when it is replaced: under replace_one the accountants receive half of the noise multiplier.
 
@@ -39,6 +43,9 @@ def steps_guarantee(
     steps: int,
     sampling_probability: float = 1.0,
     batches_per_epoch: int | None = None,
+    participations: int = 1,
+    largest_batch: int | None = None,
+    n_records: int | None = None,
     relation: str | Relation = Relation.ADD_REMOVE,
     accounting: str | None = None,
     noise: StepNoise | str = "independent",
@@ -47,10 +54,15 @@ def steps_guarantee(
 
     Args:
         noise_multiplier: standard deviation of the noise on the sum / clipping norm, > 0.
-        sampling: "poisson", "fixed-size", "shuffled", "cyclic" or "full-batch".
+        sampling: a name in the table.
         steps: >= 1.
-        sampling_probability: for "poisson" and "fixed-size": the share of the records in a batch, in (0, 1].
-        batches_per_epoch: for "shuffled" and "cyclic", and only for them: steps in which each record is used once.
+        sampling_probability: for the Poisson schemes and "fixed-size": the share of the records in a batch (or in the
+            part of a block), in (0, 1].
+        batches_per_epoch: for "shuffled", "cyclic" and "cyclic-poisson": steps in which each record is used at most
+            once; for "random-allocation": steps in which it is used `participations` times.
+        participations: for "random-allocation".
+        largest_batch, n_records: for "truncated-poisson": the size at which batches are cut, and the number of records
+            of the larger dataset.
         relation: the neighbouring relation; the table above lists which are supported.
         accounting: one of those in the row of the table; None for the first. With correlated noise it is not used.
         noise: noise of the steps, as for `DPSGD`.
@@ -69,7 +81,13 @@ def steps_guarantee(
     check_steps(sampling_probability, steps, noise_multiplier=noise_multiplier)
     scheme, relation = scheme_named(sampling), Relation.of(relation)
     chosen = chosen_accounting(sampling, accounting)
-    rates = {"sampling_probability": sampling_probability, "batches_per_epoch": batches_per_epoch}
+    rates = {
+        "sampling_probability": sampling_probability,
+        "batches_per_epoch": batches_per_epoch,
+        "participations": participations,
+        "largest_batch": largest_batch,
+        "n_records": n_records,
+    }
     return build_noise(noise).account(
         scheme,
         0.5 * noise_multiplier if relation is Relation.REPLACE_ONE else noise_multiplier,
@@ -100,6 +118,14 @@ def chosen_accounting(sampling: str, accounting: str | None) -> str:
     return accounting
 
 
+NEEDED = {
+    "batches_per_epoch": "a record is used once in this many",
+    "largest_batch": "larger batches are cut",
+    "n_records": "it determines how often batches are cut",
+}
+"""Reason for a rate without a default."""
+
+
 def _rates(sampling: str, scheme: type[Sampling], values: dict[str, float | None]) -> dict[str, float]:
     """Return the sampling rates that the scheme needs; raise `ParameterError` for a superfluous or a missing one."""
     for name, value in values.items():
@@ -113,7 +139,8 @@ def _rates(sampling: str, scheme: type[Sampling], values: dict[str, float | None
     for name in scheme.rates:
         if (value := values[name]) is None:
             raise ParameterError(
-                f"{name} is needed for {sampling!r} batches: a record is used once in this many.", argument=name
+                f"{name} is needed for {sampling!r} batches: {NEEDED[name]}.",
+                argument=name,
             )
         required[name] = value
     return required
@@ -127,6 +154,9 @@ def calibrate_noise(
     steps: int,
     sampling_probability: float = 1.0,
     batches_per_epoch: int | None = None,
+    participations: int = 1,
+    largest_batch: int | None = None,
+    n_records: int | None = None,
     relation: str | Relation = Relation.ADD_REMOVE,
     accounting: str | None = None,
     noise: StepNoise | str = "independent",
@@ -138,7 +168,7 @@ def calibrate_noise(
         epsilon: the target, > 0.
         delta: strictly between 0 and 1.
         tolerance: relative, > 0: by how much the result may exceed the smallest multiplier.
-        sampling, steps, sampling_probability, batches_per_epoch, relation, accounting, noise: as for `steps_guarantee`.
+        all others: as for `steps_guarantee`.
 
     Returns:
         Standard deviation of the noise on the sum / clipping norm.
@@ -163,6 +193,9 @@ def calibrate_noise(
             steps=steps,
             sampling_probability=sampling_probability,
             batches_per_epoch=batches_per_epoch,
+            participations=participations,
+            largest_batch=largest_batch,
+            n_records=n_records,
             relation=relation,
             accounting=accounting,
             noise=noise,

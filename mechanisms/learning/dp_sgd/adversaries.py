@@ -33,6 +33,10 @@ class AdversaryViews:
     def network(self) -> Model:
         """Model that is trained."""
 
+    def trainer_on(self, data: TrainingData) -> Trainer:
+        """Return the trainer on `data`."""
+        return self.trainer_class(self.recipe, data)
+
     @property
     def n_parameters(self) -> int:
         """Number of flat parameters."""
@@ -96,7 +100,7 @@ class AdversaryViews:
         The parameters and the sums have shape `(n_runs, n_parameters)`. The sum is computed as the trainer does for a
         full batch of the records.
         """
-        trainer = self.trainer_class(self.recipe, data)
+        trainer = self.trainer_on(data)
         batch = trainer.batch(BatchDraw(None, None))
 
         def clipped_sum(parameters: NDArray[np.float64]) -> Floats:

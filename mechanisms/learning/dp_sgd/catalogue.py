@@ -1,4 +1,4 @@
-"""Models, samplings, noises and schedules by name: add a new one as one class and one line in this catalogue."""
+"""Models, samplings, noises, schedules and optimisers by name: add a new one as one class and one line here."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ samplings = Catalogue(
     "sampling",
     {
         "poisson": "dpassay.mechanisms.learning.dp_sgd.sampling.poisson:PoissonSampling",
+        "random-allocation": "dpassay.mechanisms.learning.dp_sgd.sampling.random_allocation:RandomAllocation",
+        "cyclic-poisson": "dpassay.mechanisms.learning.dp_sgd.sampling.cyclic_poisson:CyclicPoisson",
+        "truncated-poisson": "dpassay.mechanisms.learning.dp_sgd.sampling.truncated_poisson:TruncatedPoisson",
         "fixed-size": "dpassay.mechanisms.learning.dp_sgd.sampling.fixed_size:FixedSizeSampling",
         "shuffled": "dpassay.mechanisms.learning.dp_sgd.sampling.epochs:ShuffledEpochs",
         "cyclic": "dpassay.mechanisms.learning.dp_sgd.sampling.epochs:CyclicBatches",
@@ -50,9 +53,13 @@ schedules = Catalogue(
         "cosine": "dpassay.mechanisms.learning.dp_sgd.steps:Cosine",
     },
 )
+optimizers = Catalogue("optimizer", {"adam": "dpassay.mechanisms.learning.dp_sgd.optimizers:Adam"})
 
 MODEL_OPTIONS = ("n_features", "n_classes", "hidden", "activation")
-SAMPLING_OPTIONS = ("batch_size", "sampling_probability", "n_records")
+SAMPLING_OPTIONS = (
+    *("batch_size", "sampling_probability", "n_records"),
+    *("batches_per_epoch", "participations", "largest_batch"),
+)
 
 
 def build_model(model: Model | str, options: Mapping[str, Any]) -> Model:

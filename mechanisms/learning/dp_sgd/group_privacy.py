@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...accounting import group
+from ...accounting import group, sampled_group_gaussian
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import PositiveInt
 from ...core.errors import NeighboursError, ParameterError, plural
@@ -19,14 +19,17 @@ from ...core.relation import Relation
 from ..base import TrainingData
 from .directions import sides_of
 from .mechanism import DPSGD
+from .sampling.poisson import PoissonSampling
 
 
 @dataclass(frozen=True)
 class GroupPrivacy(Mechanism):
-    """DP-SGD with the claim of group privacy for datasets that differ in up to `size` records.
+    """DP-SGD with the claim of group privacy for datasets that differ in up to `size` records, such as those of a user.
 
     A lower bound from k copies of a record holds for a group of k. Compared with the claim for one record, it would
-    report a violation for every mechanism.
+    report a violation for every mechanism. With Poisson sampling this is user-level privacy by sampling of examples,
+    and the claim is tight (Charles et al. 2024); the other way, to sample users and to clip their mean gradient, is
+    `dpassay.mechanisms.learning.federated.FederatedAveraging` with one local step.
 
     Args:
         base: the mechanism.
@@ -63,12 +66,24 @@ class GroupPrivacy(Mechanism):
         return self.base.release(dataset, size, rng)
 
     def guarantee(self) -> Guarantee:
-        """Return the claim of the base for a group of `size`; an upper bound only."""
+        """Return the claim of the base for a group of `size`; an upper bound, tight for Poisson samples."""
         return self._claim
 
     @cached_property
     def _claim(self) -> Guarantee:
-        return group(self.base.guarantee(), self.size)
+        claim, scheme = self.base.guarantee(), self.base.scheme
+        if self.size == 1:
+            return claim
+        independent = self.base.step_noise.independent
+        if type(scheme) is not PoissonSampling or scheme.sampling_probability == 1.0 or not independent:
+            return group(claim, self.size)
+        return sampled_group_gaussian(
+            self.base.noise_multiplier,
+            sampling_probability=scheme.sampling_probability,
+            size=self.size,
+            steps=self.base.steps,
+            relation=self.relation,
+        )
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return None: the worst case of the base differs in one record, and no exact curve is known for a group."""

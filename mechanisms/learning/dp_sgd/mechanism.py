@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
-from ...core.errors import ParameterError
+from ...core.errors import AccountingError, ParameterError
 from ...core.fingerprint import same_fields
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -20,13 +20,14 @@ from ..base import UNSEEN, Floats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
 from .adversaries import AdversaryViews
-from .catalogue import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_noise, build_sampling
+from .catalogue import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_noise, build_sampling, optimizers
 from .directions import check_pair, check_seen, gradient_direction
 from .noise.base import StepNoise
-from .observation_law import ObservationLaw
+from .observation_law import ObservationLaw, view_curve
+from .optimizers import Adam
 from .sampling.base import Sampling
 from .steps import CLIPPINGS, ConstantSchedule, Schedule
-from .training import Recipe, checked_inclusion, claim_of
+from .training import Recipe, Trainer, checked_inclusion, claim_of
 
 VIEWS = ("final", "trajectory", "noisy_gradients")
 AVERAGES = ("last", "mean", "second-half")
@@ -52,13 +53,17 @@ class DPSGD(AdversaryViews, Mechanism):
             by "tree", "banded" or "buffered-toeplitz" (`dpassay.mechanisms.learning.dp_sgd.noise`).
         clip_norm: largest norm of the gradient of a record, > 0.
         sampling: a scheme of `dpassay.mechanisms.learning.dp_sgd.sampling`, or "poisson" (with
-            `sampling_probability` and `batch_size`, the expected one), "fixed-size", "shuffled", "cyclic" (with
-            `batch_size`), or "full-batch" (with `batch_size`, the divisor; 1 for the sum).
-        batch_size, sampling_probability, n_records: options of a sampling that is given by name.
+            `sampling_probability` and `batch_size`, the expected one), "cyclic-poisson" (also `batches_per_epoch`),
+            "truncated-poisson" (also `largest_batch`), "random-allocation" (with `batches_per_epoch`,
+            `participations` and `batch_size`), "fixed-size", "shuffled", "cyclic" (with `batch_size`), or "full-batch"
+            (with `batch_size`, the divisor; 1 for the sum).
+        batch_size, sampling_probability, n_records, batches_per_epoch, participations, largest_batch: options of a
+            sampling that is given by name.
         n_features, n_classes, hidden, activation: options of a model that is given by name. Public constants: the
             labels in the data must not change the model. `n_classes` of a perceptron is its number of outputs.
         learning_rate: a number > 0, or a `Schedule`.
         momentum: in [0, 1).
+        optimizer: "sgd", "adam", or an `Adam`. An optimiser is post-processing, and does not change the claim.
         clipping: "flat", "per-layer" (each of L layers to clip_norm / sqrt(L)) or "none".
         projection: radius of the ball about 0 on which the parameters are projected after each step; None for none.
         averaging: for the view "final", of the iterates 1 .. steps: "last", "mean", or "second-half" (the mean of the
@@ -66,7 +71,7 @@ class DPSGD(AdversaryViews, Mechanism):
         initial: "zeros", "random" (drawn for each run), or flat parameters `(n_parameters,)`; None for zeros, with
             hidden layers random.
         relation: add_remove, zero_out (a blank record, x = 0 and y = 0, or a gradient of 0, contributes nothing) or
-            replace_one. None for add_remove with Poisson sampling and full batches, and zero_out otherwise.
+            replace_one. None for the default of the sampling.
         dtype: "float64" or "float32", the data type of all arithmetic.
         view: the released output. "final": flat parameters `(size, n_parameters)`; "trajectory": the parameters before
             and after every step, `(size, steps + 1, n_parameters)`; "noisy_gradients": `(size, steps, m)`, the inner
@@ -109,12 +114,16 @@ class DPSGD(AdversaryViews, Mechanism):
     batch_size: float | None = None
     sampling_probability: float | None = None
     n_records: int | None = None
+    batches_per_epoch: int | None = None
+    participations: int | None = None
+    largest_batch: int | None = None
     n_features: int | None = None
     n_classes: int | None = None
     hidden: tuple[int, ...] | None = None
     activation: str | None = None
     learning_rate: float | Schedule = 0.1
     momentum: NonNegative = 0.0
+    optimizer: Adam | str = "sgd"
     clipping: Annotated[str, one_of_names(*CLIPPINGS)] = "flat"
     projection: Positive | None = None
     averaging: Annotated[str, one_of_names(*AVERAGES)] = "last"
@@ -129,6 +138,13 @@ class DPSGD(AdversaryViews, Mechanism):
         if self.momentum >= 1.0:
             message = f"momentum must be below 1, but is {self.momentum!r}: the steps would grow without limit."
             raise ParameterError(message, argument="momentum")
+        if self.adam is not None and (self.momentum or self.view == "trajectory"):
+            conflict = "momentum" if self.momentum else "view"
+            raise ParameterError(
+                f"optimizer is Adam, and {conflict} is {getattr(self, conflict)!r}: Adam has its own mean of "
+                "gradients, and its iterates do not determine the noisy sums. Leave momentum out, choose another view.",
+                argument=(conflict, "optimizer"),
+            )
         if self.averaging != "last" and self.view != "final":
             raise ParameterError(
                 f"averaging is {self.averaging!r}, but view {self.view!r} shows no average. Leave it out.",
@@ -167,6 +183,14 @@ class DPSGD(AdversaryViews, Mechanism):
         return ConstantSchedule(self.learning_rate)
 
     @cached_property
+    def adam(self) -> Adam | None:
+        """Options of Adam, built if it is given by name; None for gradient descent."""
+        if isinstance(self.optimizer, Adam):
+            return self.optimizer
+        one_of(("sgd", *optimizers), optimizer=self.optimizer)
+        return None if self.optimizer == "sgd" else optimizers.build(self.optimizer)
+
+    @cached_property
     def canary(self) -> NDArray[np.float64]:
         """Unit direction of the gradient canary of `worst_case`.
 
@@ -194,6 +218,7 @@ class DPSGD(AdversaryViews, Mechanism):
             clip_norm=float(self.clip_norm),
             clipping=self.clipping,
             momentum=float(self.momentum),
+            adam=self.adam,
             projection=self.projection,
             averaging=self.averaging,
             initial=self._initial(),
@@ -240,8 +265,9 @@ class DPSGD(AdversaryViews, Mechanism):
     def worst_case(self) -> Neighbours:
         """Return a pair of gradient records along `canary`, with the largest gradient on side 1.
 
-        For Poisson and full batches, this is the only record of side 1; on side 0 it is missing (add_remove), blank
-        (zero_out) or opposite (replace_one). For other schemes, all other records are opposite too (Chua et al. 2024).
+        Where other records change nothing, as for Poisson and full batches, this is the only record of side 1; on side
+        0 it is missing (add_remove), blank (zero_out) or opposite (replace_one). For batches whose size is fixed or
+        cut, all other records are opposite too (Chua et al. 2024).
         For cyclic batches the record is in the batch whose steps show the most under the noise of `noise`.
         """
         extreme = self.clip_norm * self.canary
@@ -297,9 +323,42 @@ class DPSGD(AdversaryViews, Mechanism):
         return self.view == "noisy_gradients" and self.directions is None
 
     def output_law(self) -> LogDensity | None:
-        """Return the law of the observations; None for the other views, and for correlated noise on random batches."""
-        known = self.view == "noisy_gradients" and (self.step_noise.independent or self.scheme.same_batches)
-        return ObservationLaw(self.recipe, self.seen_directions) if known else None
+        """Return the law of the observations; None for the other views, and where the law is not known.
+
+        With correlated noise it is known for fixed batches, and for cyclic Poisson samples of at least as many blocks
+        as the noise has bands.
+        """
+        noise = self.step_noise
+        if self.view != "noisy_gradients":
+            return None
+        if not (noise.independent or self.scheme.knows_correlated(noise.strategy(self.steps))):
+            return None
+        return ObservationLaw(self.recipe, self.seen_directions)
+
+    def white_box_guarantee(self) -> Guarantee | None:
+        """Return the curve of the worst-case pair if all noisy sums are seen; None where it is not known.
+
+        For Poisson sampling, this is the curve on the grid of the accountant, which is above the exact one by less than
+        its stated precision.
+        """
+        if not (self.trains_as_stated and self.scheme.tight):
+            return None
+        try:
+            worst = claim_of(self.recipe, self.relation, all_seen=True)
+        except AccountingError:
+            return None
+        return worst if self.step_noise.independent or worst.exact else None
+
+    def view_guarantee(self, neighbours: Neighbours) -> Guarantee | None:
+        """Return the curve of the view on a pair, see `view_curve`; None where it is not known."""
+        if not self.trains_as_stated:
+            return None
+        return view_curve(self.recipe, neighbours, self.seen_directions, view=self.view)
+
+    def curve(self, neighbours: Neighbours) -> Guarantee | None:
+        """Return the exact curve of the view on a pair; None where it is not known, or only on a grid."""
+        known = self.view_guarantee(neighbours)
+        return known if known is not None and known.exact else None
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)
@@ -324,9 +383,9 @@ class DPSGD(AdversaryViews, Mechanism):
     ) -> Outputs:
         if self.view == "final":
             return Outputs(self._final(data, size, rng, inclusion))
-        trainer = self.trainer_class(self.recipe, data)
+        trainer = self.trainer_on(data)
         trajectory = self.view == "trajectory"
-        shape = (self.steps + 1, self.network.n_parameters) if trajectory else (self.steps, len(self.seen_directions))
+        shape = (self.steps + 1, self.network.n_parameters) if trajectory else (self.steps, self._n_observed)
         values = np.empty((size, *shape), dtype=self.dtype)
         directions = (self.seen_directions.T / self.clip_norm).astype(self.dtype)
         for runs, included in trainer.blocks(size, inclusion):
@@ -334,15 +393,24 @@ class DPSGD(AdversaryViews, Mechanism):
                 if trajectory:
                     values[runs, step + 1] = parameters
                 else:
-                    values[runs, step] = total @ directions
+                    values[runs, step] = self._observed(trainer, total @ directions)
             if trajectory:
                 values[runs, 0] = trainer.first
         return Outputs(values)
 
+    @property
+    def _n_observed(self) -> int:
+        """Numbers that the view "noisy_gradients" shows of each step."""
+        return len(self.seen_directions)
+
+    def _observed(self, trainer: Trainer, along: Floats) -> Floats:
+        """Return what the view shows of a step, from the noisy sums `along` the directions, in units of clip_norm."""
+        return along
+
     def _final(
         self, data: TrainingData, size: int, rng: np.random.Generator, inclusion: NDArray[np.bool_] | None
     ) -> Floats:
-        trainer = self.trainer_class(self.recipe, data)
+        trainer = self.trainer_on(data)
         parameters = np.empty((size, self.network.n_parameters), dtype=self.dtype)
         for runs, included in trainer.blocks(size, inclusion):
             parameters[runs] = trainer.final(runs.stop - runs.start, rng, included)

@@ -1,4 +1,4 @@
-"""Law of the observed noisy sums of gradient records, for the likelihood-ratio attack.
+"""Law of the observed noisy sums of gradient records, for the likelihood-ratio attack, and the curves of a view.
 
 An observation is U S_t / clip_norm, with the m observed directions as rows of U and S_t the noisy clipped sum. A
 gradient record g adds U g / clip_norm to every step that samples it, and the noise is N(0, noise_multiplier^2 U U^T).
@@ -17,11 +17,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.base import Dataset, Outputs
+from ...accounting import GaussianDP
+from ...core.base import Dataset, Neighbours, Outputs
 from ...core.errors import ParameterError
-from ..base import Floats, TrainingData
+from ...core.guarantee import Guarantee
+from ..base import UNSEEN, Floats, TrainingData
+from .directions import gradient_direction, sides_of
 from .noise.base import IndependentNoise, StepNoise
-from .sampling.base import Sampling, gaussian_exponent
+from .sampling.base import Sampling
 from .steps import clip_rows
 from .training import Recipe
 
@@ -84,9 +87,8 @@ def log_density(values: Floats, law: Observations) -> NDArray[np.float64]:
     if law.noise.independent:
         return np.asarray(law.sampling.log_likelihood(whitened, law.shifts) + steps * constant)
     strategy = law.noise.strategy(steps)
-    independent, centres = (strategy @ rows for rows in (whitened, law.sampling.centres(law.shifts, steps)))
-    log_determinant = whitened.shape[2] * np.log(np.diag(strategy)).sum()
-    return np.asarray(gaussian_exponent(independent, centres).sum(axis=1) + steps * constant + log_determinant)
+    likelihood = law.sampling.correlated_log_likelihood(strategy @ whitened, law.shifts, strategy)
+    return np.asarray(likelihood + steps * constant + whitened.shape[2] * np.log(np.diag(strategy)).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,3 +101,78 @@ class ObservationLaw:
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log density of observations, `(size,)`; exact if examples contribute nothing along them."""
         return log_density(outputs.values, Observations.of(self.recipe, self.directions, TrainingData.of(dataset)))
+
+
+def view_curve(recipe: Recipe, neighbours: Neighbours, directions: Floats, *, view: str) -> Guarantee | None:
+    """Return the trade-off curve between the outputs on the two sides of a pair, if it has a closed form.
+
+    The pair must differ in gradient records, which change every sum by the same vector. Along it, with shift d in units
+    of the noise, the law of the output is that of Gaussian observations:
+
+        noisy_gradients, full batches    GaussianDP(sqrt(steps) |d|), if the examples contribute nothing along d
+        trajectory, full batches         the same for any examples: the parameters determine their contribution
+        final, full batches              GaussianDP(|sum of w_t| / |w| |d|), if the examples contribute nothing along d,
+                                         with w_t the weight of step t in the last iterate
+        noisy_gradients, Poisson         the subsampled Gaussian, on the grid of its accountant, if no other record
+                                         contributes along d
+
+    Examples contribute nothing along weights of features that are 0 in all records of both sides.
+
+    Returns:
+        The curve; None for other pairs, schemes and views, for noise that is correlated between steps, and where
+        projection, a random start or Adam disturbs the law.
+    """
+    sides = sides_of(recipe, neighbours)
+    direction = gradient_direction(recipe, neighbours)
+    if direction is None or not recipe.noise_multiplier or not recipe.noise.independent:
+        return None
+    quiet = _contribute_nothing(recipe, sides, direction)
+    seen = np.atleast_2d(directions) if view == "noisy_gradients" else direction[None, :]
+    shifts = [Observations.of(recipe, seen, data).shifts for data in sides]
+    distance = float(np.linalg.norm(shifts[1].sum(axis=0) - shifts[0].sum(axis=0)))
+    steps = len(recipe.rates)
+    if recipe.sampling.inclusion_probability < 1.0:
+        present = [shift[np.abs(shift).sum(axis=1) > UNSEEN] for shift in shifts]
+        alone = sorted(map(len, present)) == [0, 1]
+        if not (recipe.sampling.tight and quiet and alone and view == "noisy_gradients"):
+            return None
+        return recipe.sampling.guarantee(1.0 / distance, steps=steps, relation=neighbours.relation)
+    if not recipe.sampling.tight:
+        return None
+    if recipe.adam is not None and view != "noisy_gradients":
+        return None
+    if view == "trajectory":
+        shown = recipe.projection is None and bool(recipe.rates.all())
+        return GaussianDP(math.sqrt(steps) * distance, neighbours.relation) if shown else None
+    if not quiet or not _along(seen, direction):
+        return None
+    if view == "noisy_gradients":
+        return GaussianDP(math.sqrt(steps) * distance, neighbours.relation)
+    if recipe.projection is not None or recipe.initial is None or recipe.averaging != "last":
+        return None
+    weights = _weights_of_steps(recipe)
+    return GaussianDP(abs(float(weights.sum())) / float(np.linalg.norm(weights)) * distance, neighbours.relation)
+
+
+def _contribute_nothing(recipe: Recipe, sides: list[TrainingData], direction: Floats) -> bool:
+    """Return whether no example has a gradient along the direction, at any parameters."""
+    if not any(data.n_examples for data in sides):
+        return True
+    layer = recipe.model.layers[0]
+    dead = np.flatnonzero(~np.any(np.concatenate([data.X for data in sides]) != 0.0, axis=0))
+    quiet = layer.start + np.arange(layer.n_units)[:, None] * layer.n_inputs + dead
+    return bool(np.isin(np.flatnonzero(direction), quiet).all())
+
+
+def _along(seen: Floats, direction: Floats) -> bool:
+    """Return whether the observed directions are that of the difference, and no other direction is observed."""
+    return len(seen) == 1 and abs(float(seen[0] @ direction)) > 1.0 - UNSEEN
+
+
+def _weights_of_steps(recipe: Recipe) -> Floats:
+    """Return the weight of each noisy sum in the last iterate, up to a common factor, `(steps,)`."""
+    weights, following = np.zeros(len(recipe.rates)), 0.0
+    for step in range(len(weights) - 1, -1, -1):
+        following = float(recipe.rates[step]) + recipe.momentum * following
+        weights[step] = following
+    return weights

@@ -4,7 +4,7 @@
     S_t     = sum over the records of the batch of clip(gradient at theta_(t-1)) + N(0, (noise_multiplier clip_norm)^2)
               (the noise may be correlated between steps: see `noise`)
     v_t     = momentum v_(t-1) + S_t / divisor
-    theta_t = project(theta_(t-1) - rate_t v_t)
+    theta_t = project(theta_(t-1) - rate_t v_t),   or with the direction of Adam in place of v_t
 
 A run is one row of every array. Runs are trained in blocks that fit the cache; a step is a few numpy calls for a whole
 block, and no gradient of a single example is ever materialised. An intentionally broken variant overrides one of the
@@ -33,6 +33,7 @@ from ..base import Floats, TrainingData
 from ..models.base import Model
 from ..models.passes import Workspace, accumulate, backward, forward, squared_norms
 from .noise.base import StepNoise
+from .optimizers import Adam
 from .sampling.base import BatchDraw, Mask, Sampling
 from .steps import clip_rows, factors, standard_normal
 
@@ -50,6 +51,7 @@ class Recipe:
         model, sampling, noise_multiplier, noise, clip_norm, clipping, momentum, projection, averaging: as for `DPSGD`.
         rates: learning rate of each step, `(steps,)`.
         initial: flat parameters before the first step; None draws them for every run.
+        adam: the optimiser; None for gradient descent.
         ignore_blank: whether an example that is all zeros contributes nothing, as under zero_out.
         dtype: data type of all arithmetic.
     """
@@ -62,6 +64,7 @@ class Recipe:
     clip_norm: float
     clipping: str
     momentum: float
+    adam: Adam | None
     projection: float | None
     averaging: str
     initial: Floats | None
@@ -130,6 +133,7 @@ class Trainer:
         parameters = self.initial(n_runs, rng)
         self.first = parameters.copy()
         velocity = np.zeros_like(parameters) if recipe.momentum else None
+        adam = None if recipe.adam is None else recipe.adam.start()
         total = np.empty_like(parameters)
         self.correlate = recipe.noise.correlate(len(recipe.rates))
         draws = recipe.sampling.draws(len(self.data), n_runs, inclusion, rng)
@@ -138,7 +142,9 @@ class Trainer:
                 batch = self.batch(draw)
                 self.clipped_sum(parameters, batch, total)
                 self.add_noise(total, rng)
-                self.update(parameters, velocity, total, float(rate) / self.divisor(batch))
+                divisor = self.divisor(batch)
+                direction = total if adam is None else divisor * adam.direction(total / divisor)
+                self.update(parameters, velocity, direction, float(rate) / divisor)
             yield total, parameters
 
     def final(self, n_runs: int, rng: np.random.Generator, inclusion: Mask | None = None) -> Floats:
@@ -178,7 +184,7 @@ class Trainer:
         """Scale the derivatives, and so the gradient of each example; to 0 for examples that are not included."""
         norms = squared_norms(self.model, batch.inputs_squared, activations, deltas)
         if self.recipe.clipping != "none":
-            _forget_overflow(norms, activations, deltas)
+            forget_overflow(norms, activations, deltas)
         scales = factors(self.recipe.clipping, norms, self.recipe.clip_norm)
         for index, (delta, scale) in enumerate(zip(deltas, scales, strict=True)):
             if scale is None:
@@ -293,7 +299,7 @@ class Trainer:
         return None if counted.all() else counted
 
 
-def _forget_overflow(norms: list[Floats], activations: list[Floats], deltas: list[Floats]) -> None:
+def forget_overflow(norms: list[Floats], activations: list[Floats], deltas: list[Floats]) -> None:
     """Set the derivatives and norms of examples whose gradient norm overflows to 0, because it cannot be clipped."""
     total = norms[0] if len(norms) == 1 else np.sum(norms, axis=0)
     overflowed = ~np.isfinite(total)

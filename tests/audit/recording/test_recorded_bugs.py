@@ -1,4 +1,4 @@
-"""Bugs of libraries as short programs: the recorder names the faulty one, and lets its twin pass. See docs/bugs.md."""
+"""Bugs of libraries as short programs: the recorder names the faulty one only. See docs/reference/bugs.md."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from tests.audit.recorded_programs import RIGHT, WRONG
 from dpassay.audit import record
 from dpassay.mechanisms import GaussianDP, Neighbours, PureDP
 
-PAGE = Path(__file__).parents[3] / "docs" / "bugs.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "bugs.md"
 ONE_MORE = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 TWO_OR_THREE = Neighbours([0.0, 0.0], [0.0, 0.0, 0.0], "add_remove")
 CLASSES = Neighbours([0, 1, 0], [0, 1, 2, 0], "add_remove")

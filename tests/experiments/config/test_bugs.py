@@ -17,7 +17,7 @@ from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.runs.runner import run
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "bugs.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "bugs.md").read_text()
 TESTS = ROOT / "tests" / "mechanisms" / "broken"
 TRAINERS = "test_broken_dp_sgd.py::"
 ROWS = {  # bug -> its rows, each of them broken and right
@@ -107,6 +107,12 @@ def test_every_bug_has_a_broken_and_a_correct_row_or_a_test():
     for at in PINS.values():
         path, name = at.split("::")
         assert f"def {name}(" in (TESTS / path).read_text()
+
+
+def test_every_row_expects_the_verdict_of_its_kind():
+    kinds = {"broken": "violation", "twin": "consistent", "wasteful": "consistent"}
+    for name, task in tasks().items():
+        assert task.parameters["case"]["verdict"] == kinds[name.rpartition(" / ")[2]]
 
 
 def test_broken_and_twin_make_about_the_same_claim():

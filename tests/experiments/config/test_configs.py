@@ -10,9 +10,12 @@ import pytest
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import shipped
+from dpassay.experiments.config.sweep import expected
 from dpassay.experiments.config.tasks.membership import study
 from dpassay.experiments.config.tasks.planning import plan_tasks
+from dpassay.experiments.report.results.expectations import half_unit, numbers, unmet
 from dpassay.experiments.runs.runner import run
+from dpassay.mechanisms.accounting import ConcentratedDP
 
 VIOLATIONS = {
     "answers-accuracy-epsilon",
@@ -38,6 +41,8 @@ VIOLATIONS = {
 STUDIES = [name for name in shipped() if Config.load(name)[0].membership]
 """Of membership attacks: no claim is audited."""
 AUDITS = [name for name in shipped() if name not in STUDIES]
+STATED = [name for name in AUDITS if any("expected" in case for case in Config.load(name)[0].sweep.get("case", ()))]
+"""Configs that state their own numbers."""
 
 
 def test_there_are_at_least_six():
@@ -101,11 +106,33 @@ def test_the_mean_over_a_synthetic_table_hides_the_few(tmp_path):
     assert all(metrics.rate_at(0.01).tpr < 0.1 < allowed for metrics in result.attacks)
 
 
+@pytest.mark.parametrize("name", STATED)
+def test_claims_and_exact_epsilons_are_those_that_it_states(name, without_power):
+    """They need no trials; lower bounds are compared where the config runs."""
+    for task in plan_tasks(*Config.load(name)):
+        stated = expected(task.parameters)
+        found = numbers(replace(task, trials=300).answer(n_hypotheses=1, n_jobs=1, store=None, progress=False))
+        for number in {"claim", "exact"} & stated.keys():
+            assert found[number] == pytest.approx(stated[number], abs=half_unit(stated[number]), rel=0.0)
+
+
+def test_theorems_of_the_composition_are_those_that_it_states():
+    """Basic and advanced composition, and concentrated DP, of k releases of epsilon = 0.1 at delta = 0.01."""
+    for task in plan_tasks(*Config.load("composition")):
+        k, stated = task.mechanism.times, task.parameters["case"]["published"]
+        assert stated["basic"] == pytest.approx(0.1 * k)
+        slack = math.sqrt(2.0 * math.log(100.0) * 0.01 * k)
+        assert stated["advanced"] == pytest.approx(0.005 * k + slack, abs=5e-5)
+        assert stated["zCDP"] == pytest.approx(ConcentratedDP(0.1 * math.tanh(0.05) * k).epsilon(0.01), abs=5e-5)
+        assert task.mechanism.guarantee().epsilon(0.01) < min(stated.values())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", AUDITS)
 def test_its_verdict_is_the_expected_one(name, tmp_path):
     result = run(name, out=tmp_path / "run").result
     assert (result.verdict is Verdict.VIOLATION) == (name in VIOLATIONS)
+    assert unmet(result) == []
     EXPECTED.get(name, lambda _points: None)({swept(p.parameters): p for p in result.points})
 
 
@@ -134,7 +161,7 @@ def broken_laplace(points):
 def broken_dp_sgd(points):
     private = {key for key, point in points.items() if point.verdict is not Verdict.VIOLATION}
     assert private == {(f"broken-dp-sgd-{bug}",) for bug in ("noise-on-average", "noise-of-sum-on-mean", "micro-steps")}
-    assert len(points) == 17
+    assert len(points) == 22
 
 
 def fine_tuning(points):

@@ -15,7 +15,7 @@ from dpassay.experiments.cli.commands import app
 
 ROOT = Path(__file__).parents[3]
 ACTION = (ROOT / "action.yml").read_text()
-PAGE = (ROOT / "docs" / "ci.md").read_text()
+PAGE = (ROOT / "docs" / "how-to" / "ci.md").read_text()
 NOISE = "def release(dataset, size, rng):\n    return sum(dataset) + rng.laplace(size=size)\n"
 
 

@@ -1,4 +1,4 @@
-"""The tests in README and docs/pytest.md run as they are printed, and print what the page says."""
+"""The tests in README and docs/how-to/pytest.md run as they are printed, and print what the page says."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from tests.experiments.plugin.plugin_project import Project
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "pytest.md").read_text()
+PAGE = (ROOT / "docs" / "how-to" / "pytest.md").read_text()
 
 
 def test_files(page):

@@ -33,9 +33,9 @@ from dpassay.experiments.config.sweep import folder_name
 from dpassay.experiments.report.content import content
 from dpassay.experiments.report.pages import write
 from dpassay.experiments.report.plots import draw_all
-from dpassay.experiments.report.results.sentences import answer, headline, reading, share_text
+from dpassay.experiments.report.results.sentences import answer, headline, reading, share_text, verdict_headline
 from dpassay.experiments.report.results.sweep import SweepResult
-from dpassay.experiments.runs.runner import AGAIN
+from dpassay.experiments.runs.writing import AGAIN
 
 EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -419,6 +419,36 @@ def test_published_numbers_and_times_stand_beside_the_audits() -> None:
     table = sweep.to_frame()
     assert table["published_StatDP"].tolist()[0] == 0.1
     assert table["published_StatDP"].isna().tolist() == [False, True]
+
+
+def expecting(*verdicts: str | None) -> SweepResult:
+    """A refuted claim, and one that is kept, with the verdicts that their cases expect."""
+    cases = [{"name": f"case {i}"} | ({"verdict": v} if v else {}) for i, v in enumerate(verdicts)]
+    return sweep_of([{"case": case} for case in cases], [laplace_result(1.5, claim=0.5), laplace_result()])
+
+
+def test_a_sweep_whose_verdicts_are_all_expected_says_so() -> None:
+    report = content(expecting("violation", "consistent"))
+    assert (report.headline, report.sign, report.verdict) == ("As expected", "✓", "consistent")
+    assert report.answer.startswith(
+        "The claim that is expected to be false is refuted, and the other is not, with 95 %"
+    )
+    assert [row[-1] for _, row in report.table.rows] == ["✖ violation", "✓ consistent"]
+    assert verdict_headline(expecting("violation", "consistent")) == "Violation"  # of the evidence card
+
+
+def test_verdicts_that_are_not_expected_are_named() -> None:
+    report = content(expecting("violation", "violation"))
+    assert (report.headline, report.verdict) == ("1 of 2 verdicts not as expected", "underpowered")
+    assert report.answer.startswith("Not as expected: case 1 is consistent, expected violation. 1 of 2 claims is")
+    assert report.table.rows[1][1][-1] == "✓ consistent (expected: violation)"
+    alarm = content(expecting("consistent", "consistent"))
+    assert (alarm.headline, alarm.verdict, alarm.sign) == ("1 of 2 verdicts not as expected", "violation", "✖")
+
+
+def test_a_sweep_that_expects_nothing_or_not_everything_has_its_verdict() -> None:
+    for verdicts in ((None, None), ("violation", None)):
+        assert content(expecting(*verdicts)).headline == "Violation"
 
 
 def test_times_are_left_out_where_nothing_is_published() -> None:

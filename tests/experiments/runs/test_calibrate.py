@@ -125,7 +125,7 @@ def test_mistakes_end_with_2_and_say_what_to_do(call, monkeypatch):
     monkeypatch.setitem(sys.modules, "jax_privacy", None)
     results = call("--peers", "--bound", "simultaneous-band")
     assert results.exit_code == 2
-    assert "pip install '.[peers]'" in results.stderr
+    assert "pip install '.[jax]'" in results.stderr
     monkeypatch.undo()
     assert CliRunner().invoke(app, ["calibrate", "--seed", "-1", "-q", "--bound", "simultaneous-band"]).exit_code == 2
 

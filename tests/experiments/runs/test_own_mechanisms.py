@@ -12,7 +12,8 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments import sweep
 from dpassay.experiments.cli.commands import app
 from dpassay.experiments.config.source import allowed_modules
-from dpassay.experiments.runs.runner import card, run
+from dpassay.experiments.runs.again import card
+from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
 from dpassay.mechanisms.core.errors import ConfigError, FingerprintError, ParameterError, StoreError
 

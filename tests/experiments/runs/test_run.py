@@ -19,8 +19,9 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.report.results import provenance
 from dpassay.experiments.report.results.sweep import SweepResult
 from dpassay.experiments.runs import runner as run_module
-from dpassay.experiments.runs.runner import report, run
-from dpassay.mechanisms.core.errors import ConfigError, FingerprintError, StoreError
+from dpassay.experiments.runs.again import report
+from dpassay.experiments.runs.runner import run
+from dpassay.mechanisms.core.errors import ConfigError, FingerprintError, ReleaseError, StoreError
 
 ROOT = Path(__file__).parents[3]
 CONFIG = """\
@@ -180,6 +181,22 @@ def test_a_directory_of_another_experiment_is_refused_with_each_difference(confi
     assert "mechanism.sensitivity: " in message
     assert "Choose another directory with --out" in message
     assert {path: path.read_bytes() for path in Path("here").rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.usefixtures("without_pictures")
+def test_a_directory_without_finished_work_is_taken_over(config, monkeypatch):
+    def refuse(*_, **__):
+        raise ReleaseError("refused")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(run_module, "_one_by_one", refuse)
+        with pytest.raises(ReleaseError, match="refused"):
+            run(config, out="here", settings={"audit.trials": 500})
+    assert (Path("here") / "config.toml").is_file()
+    fresh = run(config, out="fresh", settings={"audit.trials": 600})
+    assert run(config, out="here", settings={"audit.trials": 600}).result == fresh.result
+    sessions = json.loads((Path("here") / "environment.json").read_text())["sessions"]
+    assert [session["finished"] for session in sessions] == [True]
 
 
 @pytest.mark.usefixtures("without_pictures")

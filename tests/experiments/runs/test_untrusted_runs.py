@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 from dpassay.audit.power.power import Detectable
 from dpassay.experiments.cli.commands import app
-from dpassay.experiments.runs.runner import report, run
+from dpassay.experiments.runs.again import report
+from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.core.errors import DpassayError
 
 CONFIG = """\

@@ -1,6 +1,7 @@
 """The table of systems: every row has an implementation, a test that exists, and something that shows it."""
 
 import ast
+import re
 import tomllib
 from functools import cache
 from importlib import import_module
@@ -8,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dpassay.experiments.cli.listing import demos, entries
-from dpassay.experiments.config.source import shipped
+from dpassay.experiments.cli.listing import DEMOS, KINDS, demos, entries
+from dpassay.experiments.config.source import CONFIGS, shipped
 from dpassay.experiments.systems import FAMILIES, load, table
 from dpassay.mechanisms.core.errors import ConfigError
 
@@ -53,6 +54,44 @@ def test_a_row_leads_to_what_implements_and_shows_it(system):
     assert shown or (CHECKOUT / system.shown_by).exists(), system.shown_by
     assert system.guarantee
     assert system.relation
+
+
+@cache
+def entries_of(name):
+    """The names that an object has in the catalogues, such as "laplace" for Laplace."""
+    places = [source for source, _ in KINDS.values() if isinstance(source, str)]
+    split = [place.split(":") for place in places]
+    catalogues = [getattr(import_module(f"dpassay.{module}"), attribute) for module, attribute in split]
+    return {entry for one in catalogues for entry, path in one.entries.items() if path.endswith(f":{name}")}
+
+
+def text_shown(shown_by):
+    """The text of a page, of a config, or of a demo."""
+    kind, _, name = shown_by.removeprefix("dpassay ").partition(" ")
+    if kind == "run":
+        return (CONFIGS / f"{name}.toml").read_text()
+    if kind == "demo":
+        return "".join(path.read_text() for path in DEMOS.rglob("*.py") if path.stem.replace("_", "-") == name)
+    return (CHECKOUT / shown_by).read_text()
+
+
+def is_named(paths, text):
+    """Whether a text names one of the objects, as in Python or as in a config."""
+    objects = {path.partition(":")[2] for path in paths}
+    names = objects.union(*map(entries_of, objects))
+    return any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) for name in names)
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.title)
+def test_what_shows_a_row_names_an_object_of_the_row(system):
+    assert is_named(system.implementation, text_shown(system.shown_by)), system.shown_by
+
+
+def test_an_object_that_a_text_does_not_name_is_noticed():
+    text = text_shown("dpassay run laplace-count")
+    assert is_named(["dpassay.mechanisms.noise.laplace:Laplace"], text)
+    assert not is_named(["dpassay.mechanisms.accounting:ConcentratedDP"], text)
+    assert not is_named(["dpassay.mechanisms.noise.laplace:Lap"], text)
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.title)

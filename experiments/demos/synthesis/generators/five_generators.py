@@ -175,7 +175,7 @@ def draw(demo: Demo, findings: FiveGeneratorsFindings) -> None:
 def _draw_errors(ax: Axes, census: dict[str, CensusExplained]) -> None:
     series = {"noisy answers": next(iter(census.values())).answers} | {name: fit.errors for name, fit in census.items()}
     width = 0.8 / len(series)
-    for k, ((name, errors), colour) in enumerate(zip(series.items(), (INK, *SERIES), strict=True)):
+    for k, ((name, errors), colour) in enumerate(zip(series.items(), (INK, *SERIES), strict=False)):
         places = [place + (k - (len(series) - 1) / 2) * width for place in range(len(errors))]
         ax.bar(places, errors, width=width, label=name, color=colour.light)
     ax.set_xticks(range(len(FIVE.marginals)), ["\n".join(marginal) for marginal in FIVE.marginals])

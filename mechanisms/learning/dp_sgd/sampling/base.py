@@ -30,6 +30,9 @@ from ...base import Floats
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+DENSE_RATE = 0.4
+"""Smallest rate at which all records are multiplied by 0 or 1, instead of gathering the sampled records."""
+
 
 @dataclass(frozen=True, eq=False)
 class BatchDraw:
@@ -55,6 +58,7 @@ class Sampling(Options):
         option_names: field -> name of the option in a configuration, for fields whose names differ.
         ordered: whether the position of a record in the data determines its batch.
         same_batches: whether each step has the same batch in every run.
+        tight: whether the worst case attains the guarantee of the first of the `accountants`, up to its grid.
     """
 
     relation: ClassVar[Relation]
@@ -63,6 +67,7 @@ class Sampling(Options):
     option_names: ClassVar[Mapping[str, str]] = {}
     ordered: ClassVar[bool] = False
     same_batches: ClassVar[bool] = False
+    tight: ClassVar[bool] = False
 
     # --- how records are drawn ----------------------------------------------------------------------------------------
 
@@ -178,6 +183,22 @@ class Sampling(Options):
         """
         raise ParameterError(f"no density is known for the batches of {type(self).__name__}. Choose another attack.")
 
+    def knows_correlated(self, strategy: NDArray[np.float64]) -> bool:
+        """Return True if `correlated_log_likelihood` is known for noise of that strategy."""
+        return self.same_batches
+
+    def correlated_log_likelihood(self, values: Floats, shifts: Floats, strategy: NDArray[np.float64]) -> Floats:
+        """Return the log density of C times the noisy sums, `(n_runs,)`, whose noise is independent.
+
+        Args:
+            values, shifts: as for `log_likelihood`; the values are those of C times the sums.
+            strategy: C, `(steps, steps)`, for which `knows_correlated` holds.
+
+        Raises:
+            ParameterError: as for `log_likelihood`.
+        """
+        return np.asarray(gaussian_exponent(values, strategy @ self.centres(shifts, len(strategy))).sum(axis=1))
+
     def centres(self, shifts: Floats, steps: int) -> Floats:
         """Return the sum of the contributions of the batch of each step, `(steps, m)`, where `same_batches`."""
         raise ParameterError(f"the batches of {type(self).__name__} differ from run to run. Choose another attack.")
@@ -187,3 +208,35 @@ def gaussian_exponent(values: Floats, centre: Floats) -> Floats:
     """Return -|value - centre|^2 / 2, `(n_runs, steps)`."""
     difference = values - centre
     return -0.5 * np.asarray(np.einsum("rtm,rtm->rt", difference, difference))
+
+
+def padded(positions: Rows, starts: Rows) -> BatchDraw:
+    """Return increasing positions in the records of all runs, one row for each run, padded by record 0."""
+    counts = np.diff(np.searchsorted(positions, starts))
+    included = np.arange(counts.max(initial=0)) < counts[:, None]
+    rows = np.zeros(included.shape, dtype=np.intp)
+    rows[included] = positions - np.repeat(starts[:-1], counts)
+    return BatchDraw(rows, included)
+
+
+def sampled_rows(taken: Mask) -> BatchDraw:
+    """Return the draw of the records that `taken`, `(n_runs, n_records)`, marks: their numbers if they are few."""
+    n_runs, n_records = taken.shape
+    if taken.sum() >= DENSE_RATE * taken.size:
+        return BatchDraw(None, taken)
+    return padded(np.flatnonzero(taken), n_records * np.arange(n_runs + 1))
+
+
+def single_contribution(shifts: Floats, scheme: str) -> Floats | None:
+    """Return the shift of the only record that contributes, `(m,)`; None if all shifts are 0.
+
+    Raises:
+        ParameterError: several records contribute.
+    """
+    contributing = shifts[np.any(shifts != 0.0, axis=1)]
+    if len(contributing) > 1:
+        raise ParameterError(
+            f"{len(contributing)} gradient records are observed: the density of {scheme} is known for one. Use one, or "
+            "another attack."
+        )
+    return contributing[0] if len(contributing) else None

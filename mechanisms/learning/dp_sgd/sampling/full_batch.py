@@ -30,6 +30,7 @@ class FullBatch(Sampling):
     accountants: ClassVar[tuple[str, ...]] = ("gaussian",)
     option_names: ClassVar[Mapping[str, str]] = {"expected_batch_size": "batch_size"}
     same_batches: ClassVar[bool] = True
+    tight: ClassVar[bool] = True
 
     _: KW_ONLY
     expected_batch_size: Positive | None = None

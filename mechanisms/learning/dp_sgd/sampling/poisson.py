@@ -19,11 +19,9 @@ from ....core.errors import ParameterError, plural
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
 from ...base import Floats
-from .base import BatchDraw, Mask, Rows, Sampling, gaussian_exponent
+from .base import DENSE_RATE, BatchDraw, Mask, Rows, Sampling, gaussian_exponent, padded
 from .full_batch import FullBatch
 
-DENSE_RATE = 0.4
-"""Smallest rate at which all records are multiplied by 0 or 1, instead of gathering the sampled records."""
 MOST_SUBSETS = 2**10
 """Largest number of subsets of gradient records in the mixture density, each with its Gaussian."""
 
@@ -51,6 +49,7 @@ class PoissonSampling(Sampling):
     accountants: ClassVar[tuple[str, ...]] = tuple(ACCOUNTANTS)
     rates: ClassVar[tuple[str, ...]] = ("sampling_probability",)
     option_names: ClassVar[Mapping[str, str]] = {"expected_batch_size": "batch_size"}
+    tight: ClassVar[bool] = True
 
     _: KW_ONLY
     sampling_probability: PositiveProbability
@@ -79,7 +78,7 @@ class PoissonSampling(Sampling):
             positions = successes(n_runs * n_records, rate, rng)
             if flat is not None:
                 positions = positions[flat[positions]]
-            yield _padded(positions, starts)
+            yield padded(positions, starts)
 
     @property
     def inclusion_probability(self) -> float:
@@ -163,12 +162,3 @@ def successes(n: int, rate: float, rng: np.random.Generator) -> Rows:
         blocks.append(positions)
     all_positions = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
     return all_positions[: np.searchsorted(all_positions, n)]
-
-
-def _padded(positions: Rows, starts: Rows) -> BatchDraw:
-    """Return increasing positions in the records of all runs, one row for each run, padded by record 0."""
-    counts = np.diff(np.searchsorted(positions, starts))
-    included = np.arange(counts.max(initial=0)) < counts[:, None]
-    rows = np.zeros(included.shape, dtype=np.intp)
-    rows[included] = positions - np.repeat(starts[:-1], counts)
-    return BatchDraw(rows, included)

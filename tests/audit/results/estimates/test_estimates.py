@@ -19,7 +19,7 @@ from dpassay.audit.calibration.laws import laplace
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.audit.evidence.verdict import judge
 from dpassay.audit.results.estimates.base import Estimate
-from dpassay.audit.results.estimates.bootstrap import _acceleration, _bca, _Bins, _Ratio, plug_in
+from dpassay.audit.results.estimates.bootstrap import Bins, _acceleration, _bca, _Ratio, plug_in
 from dpassay.audit.results.estimates.katz import katz_log
 from dpassay.audit.results.estimates.posterior import _Posterior, bayesian
 from dpassay.mechanisms import Laplace
@@ -247,7 +247,7 @@ def test_value_is_the_largest_ratio_of_all_thresholds(seed, delta):
 
 def test_acceleration_is_that_of_leaving_out_each_score():
     scores = PairScores(np.round(laplace_scores(40).out, 1), np.round(laplace_scores(30, 2).in_, 1))
-    seen = _Bins.of(scores, None)
+    seen = Bins.of(scores, None)
     ratio = _Ratio(seen, 0.0, 5)
 
     def without(side, i):
@@ -285,7 +285,7 @@ def test_ties_of_the_resamples_with_the_value_are_no_bias():
 
 
 def test_resamples_have_the_observed_rates_on_average():
-    seen = _Bins.of(laplace_scores(300), None)
+    seen = Bins.of(laplace_scores(300), None)
     out, in_ = seen.resampled(rng(), 4000)
     np.testing.assert_allclose(out.mean(axis=0), seen.hits_out, atol=1.2)
     np.testing.assert_allclose(in_.mean(axis=0), seen.hits_in, atol=1.2)

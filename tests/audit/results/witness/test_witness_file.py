@@ -213,7 +213,7 @@ def test_rules_of_numbers_are_intervals_and_those_of_few_vectors_are_atoms():
 
 
 def test_the_example_of_the_page_prints_what_the_page_shows():
-    page = (Path(__file__).parents[4] / "docs" / "witness.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "explanation" / "witness.md").read_text()
     (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(example, {"__name__": "a_page"})

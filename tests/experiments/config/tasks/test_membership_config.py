@@ -11,7 +11,8 @@ from dpassay.attacks.membership.catalogue import catalogue
 from dpassay.audit.metrics.membership.result import MembershipResult
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.tasks.membership import study
-from dpassay.experiments.runs.runner import report, run
+from dpassay.experiments.runs.again import report
+from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.core.errors import ConfigError
 
 

@@ -9,7 +9,8 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games import reconstruction_game
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.config.schema import Config
-from dpassay.experiments.runs.runner import report, run
+from dpassay.experiments.runs.again import report
+from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import KAryRandomizedResponse
 from dpassay.mechanisms.core.errors import FingerprintError
 

@@ -173,7 +173,7 @@ def test_a_search_needs_a_claim(call):
 
 # --- the page in the docs ---------------------------------------------------------------------------------------------
 
-PAGE = (Path(__file__).parents[4] / "docs" / "search.md").read_text()
+PAGE = (Path(__file__).parents[4] / "docs" / "how-to" / "search.md").read_text()
 
 
 def block(language):

@@ -160,7 +160,7 @@ def test_the_table_has_one_row_an_audit_and_one_cell_a_parameter(sweep_result):
 
 
 BARE = {"name": "a", "mechanism": {"epsilon": 0.5}}
-CASE = BARE | {"published": {"StatDP": 0.1, "DP-Sniper": 0.09}}
+CASE = BARE | {"published": {"StatDP": 0.1, "DP-Sniper": 0.09}, "verdict": "consistent"}
 OTHER = {"name": "b", "mechanism": {"epsilon": 1.0}}
 
 
@@ -168,7 +168,7 @@ def config_of(*cases):
     return Config.check({"mechanism": {"name": "laplace"}, "sweep": {"case": list(cases)}}, Source("made", "made.toml"))
 
 
-def test_published_numbers_change_no_seed_folder_or_fingerprint():
+def test_published_numbers_and_expected_verdicts_change_no_number():
     assert point_seed(3, {"case": CASE}) == point_seed(3, {"case": BARE})
     assert folder_name({"case": CASE}) == folder_name({"case": BARE})
     assert config_of(CASE, OTHER).fingerprint == config_of(BARE, OTHER).fingerprint
@@ -180,6 +180,12 @@ def test_published_numbers_are_kept_and_set_nothing():
     assert published({"case": BARE}) == published({"mechanism.epsilon": 1.0}) == {}
     assert settings({"case": CASE}) == {"mechanism.epsilon": 0.5}
     assert config_of(CASE, OTHER).to_toml().count("StatDP") == 1
+
+
+@pytest.mark.parametrize("wrong", ["Violation", True, ["violation"], {"is": "violation"}])
+def test_what_is_no_verdict_is_refused(wrong):
+    with pytest.raises(ConfigError, match=r"a case of the sweep must be|verdict of the case 'a' must be the verdict"):
+        config_of(BARE | {"verdict": wrong}, OTHER)
 
 
 @pytest.mark.parametrize("wrong", [0.1, {"StatDP": "0.1"}, {"StatDP": True}, {"StatDP": float("inf")}])

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from dpassay.experiments.cli import app
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.tasks.membership import study
-from dpassay.experiments.runs.runner import card, report, run
+from dpassay.experiments.runs.again import card, report
+from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.core.errors import ConfigError, FingerprintError
 
 TRAINED = """\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,14 @@ from tests.experiments.made_results import (
 )
 
 from dpassay.audit.evidence.scores import Tally
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
-from dpassay.experiments.demos import randomized_response
+from dpassay.experiments.report.plots import BoundClaim, LadderPlot, figure_of
 from dpassay.experiments.report.plots.accountants import AccountantCurves
 from dpassay.experiments.report.plots.certificate import CertificateRow, MissRates, Power
-from dpassay.experiments.report.plots.draw import overview, plots_of
+from dpassay.experiments.report.plots.draw import draw_result, overview, plots_of
 from dpassay.experiments.report.plots.scores import ScoreHistogram
-from dpassay.experiments.report.plots.style import new_figure, style_axes
+from dpassay.experiments.report.plots.style import CLAIM, EXACT, MUTED, VIOLATION, new_figure, series_colour, style_axes
 from dpassay.mechanisms.accounting.dp_sgd.noisy_sgd import ACCOUNTANTS
 
 COLOURS = r"\b(black|grey|gray|red|blue|amber|green|dark|light|pale|purple|orange|shaded|thin|hollow|dotted|dashed)\b"
@@ -222,6 +224,58 @@ def test_lines_of_a_sweep_differ_beyond_the_first_round_of_colours() -> None:
     assert len({(line.get_color(), line.get_marker()) for line in bounds}) == len(bounds) == 12
 
 
+def test_nine_lines_have_nine_colours_and_none_is_that_of_exact_values() -> None:
+    assert len({series_colour(i) for i in range(9)}) == 9
+    assert not {series_colour(i) for i in range(9)} & {EXACT, VIOLATION, CLAIM, MUTED}
+
+
+def test_claims_that_are_exact_are_drawn_once() -> None:
+    results = [laplace_result(e, n=200) for _ in range(3) for e in (1.0, 2.0)]
+    ax = overview(sweep_of([{"a.k": f"{k}", "a.epsilon": e} for k in range(3) for e in (1.0, 2.0)], results)).plot()
+    assert "claim, exact" in {text.get_text() for text in ax.texts}
+    lines = [tuple(map(tuple, line.get_xydata())) for line in ax.lines if line.get_linestyle() == "--"]
+    assert len(lines) == len(set(lines)) == 1
+
+
+def test_every_row_of_a_long_ladder_is_named_beside_its_bar() -> None:
+    names = [f"{'long-name-' * 6}{i} / {kind}" for i in range(37) for kind in ("broken", "twin")]
+    results = [laplace_result(claim, n=200) for _ in range(37) for claim in (0.01, 1.0)]
+    plot = overview(sweep_of([{"case": {"name": name}} for name in names], results))
+    figure = new_figure(7.6, plot.height)
+    ax = plot.plot(figure.add_subplot())
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert len(labels) == len(set(labels)) == 74
+    assert all(label.endswith(name[-8:]) for label, name in zip(labels, names, strict=True))
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    assert all(above.y0 >= below.y1 - 1.0 for above, below in pairwise(boxes))
+    assert ax.get_xscale() == "symlog"  # the claims differ by a factor of 100
+    x, width = ax.transData.transform((0.01, 0.0))[0], ax.get_window_extent().width
+    assert x - ax.transData.transform((0.0, 0.0))[0] > 0.02 * width
+
+
+def test_the_ladder_of_similar_claims_is_linear() -> None:
+    assert drawn("family along case").get_xscale() == "linear"
+
+
+def test_neighbouring_axes_have_ticks_in_one_style() -> None:
+    ax = new_figure(5.0, 4.0).add_subplot()
+    ax.plot([0.0, 1.0], [0.0, 1.0])
+    style_axes(ax, title="", x="", y="")
+    assert [ax.xaxis.get_major_formatter().format_ticks(v) for v in ([0.0, 0.5, 1.0], [0.0, 0.1 + 0.2])] == [
+        ["0", "0.5", "1"],
+        ["0", "0.3"],
+    ]
+
+
+def test_the_heading_of_all_plots_of_an_audit_is_not_cut() -> None:
+    figure = draw_result(dataclasses.replace(laplace_result(), mechanism="Word(option=1.0), " * 8))
+    figure.draw_without_rendering()
+    heading = figure._suptitle.get_window_extent()
+    assert heading.x1 <= figure.bbox.width
+    assert heading.y1 <= figure.bbox.height
+
+
 def test_both_bounds_are_drawn_and_named() -> None:
     for names in ("case", "a.epsilon"):
         readable = words(drawn(f"family along {names}"))
@@ -266,12 +320,24 @@ def test_no_line_of_a_title_begins_with_a_lonely_sign() -> None:
         assert not [line for line in ax.get_title(loc="left").splitlines() if line.startswith("%")]
 
 
-def test_the_figure_of_the_survey_shows_every_bound() -> None:
+def test_lines_of_single_audits_show_every_bound_and_each_verdict() -> None:
     results = [laplace_result(e, claim=1.0, n=n) for e, n in ((0.8, 100), (0.9, 1000), (1.0, 10_000))]
-    observed = type("Found", (), {"fair": results, "biased": [laplace_result(1.3, claim=1.0)]})()
-    ax = new_figure().add_subplot()
-    randomized_response._draw_bounds(ax, observed)
+    lines = {
+        "fair": {100: results[0], 10_000: results[2], 1000: results[1]},
+        "biased": {1000: laplace_result(1.3, claim=1.0)},
+    }
+    plot = BoundClaim.from_results(lines, x="runs")
+    ax = figure_of(plot).axes[0]
     low, high = ax.get_ylim()
-    assert all(low < result.bound.epsilon < high for result in (*observed.fair, *observed.biased))
-    left, right = ax.get_xlim()
-    assert all(left < result.trials.per_side < right for result in (*observed.fair, *observed.biased))
+    assert all(low < result.bound.epsilon < high for line in lines.values() for result in line.values())
+    assert plot.series[0].x == (100, 1000, 10_000)
+    assert plot.x_name == "runs"
+    assert plot.series[1].violation == (lines["biased"][1000].verdict is Verdict.VIOLATION,)
+    assert figure_of(plot).alt.startswith(plot.title)
+
+
+def test_a_ladder_of_single_audits_has_their_names() -> None:
+    results = {"right": laplace_result(1.0, claim=1.0), "wrong": laplace_result(2.0, claim=1.0)}
+    ladder = LadderPlot.from_results(results)
+    assert [rung.name for rung in ladder.rungs] == ["right", "wrong"]
+    assert [rung.violation for rung in ladder.rungs] == [r.verdict is Verdict.VIOLATION for r in results.values()]

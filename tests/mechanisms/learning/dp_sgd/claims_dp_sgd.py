@@ -13,6 +13,7 @@ from dpassay.mechanisms.broken.dp_sgd import (
     BandedOverlapIgnored,
     BiasWithoutNoise,
     MicroStepsCounted,
+    NoiseAfterAdam,
     NoiseAfterMomentum,
     NoiseDividedTwice,
     NoiseOfFixedSeed,
@@ -20,7 +21,6 @@ from dpassay.mechanisms.broken.dp_sgd import (
     NoiseReusedInLayers,
     NoiseReusedInSteps,
     ReplacedCountedAsAdded,
-    ShuffledCountedAsPoisson,
     ToeplitzUsedOnce,
     TreeDepthIgnored,
 )
@@ -34,6 +34,7 @@ from dpassay.mechanisms.broken.dp_sgd_batches import (
 )
 from dpassay.mechanisms.broken.dp_sgd_clipping import (
     BaseNotFrozen,
+    CountNotAccounted,
     ExpectedBatchSizeOfData,
     LayerNotClipped,
     MeanClipped,
@@ -43,11 +44,25 @@ from dpassay.mechanisms.broken.dp_sgd_clipping import (
     RawMeanMixedIn,
     RealisedBatchSize,
 )
+from dpassay.mechanisms.broken.dp_sgd_sampling import (
+    AllocationReused,
+    CyclicCountedAsPoisson,
+    OneAllocation,
+    ShuffledCountedAsPoisson,
+    TruncatedCountedAsPoisson,
+)
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import AccountingError
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.base import TrainingData
-from dpassay.mechanisms.learning.dp_sgd import DPSGD, BandedNoise, BufferedToeplitzNoise, TreeNoise
+from dpassay.mechanisms.learning.dp_sgd import (
+    DPSGD,
+    AdaptiveClippingDPSGD,
+    BandedNoise,
+    BufferedToeplitzNoise,
+    TreeNoise,
+    TruncatedPoisson,
+)
 from dpassay.mechanisms.learning.dp_sgd.sampling import PoissonSampling
 from dpassay.mechanisms.learning.dp_sgd.steps import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
@@ -56,17 +71,23 @@ MODEL = LogisticRegression(1)
 SCHEMES = {
     "full-batch": ({}, 0, 1.0),
     "poisson": ({"sampling_probability": 0.3}, 0, 0.3),
+    "random-allocation": ({"batches_per_epoch": 2}, 2, 0.0),
+    "cyclic-poisson": ({"sampling_probability": 0.3, "batches_per_epoch": 2}, 2, 0.3),
+    "truncated-poisson": ({"sampling_probability": 0.6, "largest_batch": 1, "n_records": 3}, 1, 0.6),
     "fixed-size": ({"batch_size": 2, "n_records": 3}, 2, 0.0),
     "cyclic": ({"batch_size": 1, "n_records": 2}, 1, 0.0),
     "shuffled": ({"batch_size": 1, "n_records": 2}, 1, 0.0),
 }
 
 
+SLOW = ("poisson", "cyclic-poisson", "truncated-poisson")
+
+
 def dp_sgd():
     for (sampling, (options, size, rate)), relation, noise in product(SCHEMES.items(), RELATIONS, (0.7, 3.0)):
-        if sampling == "poisson" and noise < 1.0:
+        if sampling in SLOW and noise < 1.0:
             continue  # privacy-loss distributions of little noise take seconds
-        for steps in (2,) if sampling == "poisson" or noise < 1.0 else (1, 2):
+        for steps in (2,) if sampling in SLOW or noise < 1.0 else (1, 2):
             options = {"batch_size": 2} | options
             mechanism = DPSGD(
                 MODEL,
@@ -316,6 +337,54 @@ def replaced_as_added():
                 yield Case(mechanism, pair, laws.gaussian_shown(distance, EPSILONS), ROUNDING, worst=i == 0)
 
 
+def truncated_as_poisson():
+    """One step on batches of -1, of which one may be +1 instead."""
+    n, rate, largest = 6, 0.5, 2
+    sampling = TruncatedPoisson(sampling_probability=rate, largest_batch=largest, expected_batch_size=3, n_records=n)
+    mechanism = TruncatedCountedAsPoisson(steps=1, noise_multiplier=1.5, sampling=sampling)
+    sides = [[-1.0] * (n - 1), [1.0] + [-1.0] * (n - 1)]
+    ways = [laws.sampled_sums(side, "truncated-poisson", largest, rate, 1) for side in sides]
+    yield case(mechanism, mechanism.worst_case(), *(laws.noisy_sums(way, 1.5) for way in ways), FINE, worst=True)
+
+
+def cyclic_as_poisson():
+    """Only the first of the steps shows the record."""
+    mechanism = CyclicCountedAsPoisson()
+    p0, shifted_law = laws.normal(0.0, 1.0), laws.normal(1.0, 1.0)
+    yield case(mechanism, mechanism.worst_case(), p0, laws.mixture([0.5, 0.5], [p0, shifted_law]), 1e-4, worst=True)
+
+
+def allocation_reused():
+    """The mean of 4 epochs of 2 batches: the shift is in one of two places, with half of the noise."""
+    one = OneAllocation(batches_per_epoch=2, expected_batch_size=1)
+    mechanism = AllocationReused(steps=8, noise_multiplier=3.0, sampling=one)
+    near, far = (laws.normal(centre, 1.0, laws.COARSE) for centre in (0.0, 2.0 / 3.0))
+    p1 = laws.mixture([0.5, 0.5], [laws.joint(near, far), laws.joint(far, near)])
+    yield case(mechanism, mechanism.worst_case(), laws.joint(near, near), p1, CUT, worst=True)
+
+
+def counted(kind, **options):
+    """Sums and counts without noise, over all directions, relative to the noise of either."""
+    for relation in RELATIONS:
+        mechanism = kind(relation=relation, **options)
+        silent = replace(mechanism, noise_multiplier=0.0, directions=np.eye(mechanism.network.n_parameters))
+        m = mechanism.network.n_parameters
+        deviations = np.append(np.full(m, mechanism.sum_noise), mechanism.count_noise)
+        pairs = [mechanism.worst_case()]
+        pairs += [replace_gradients(pair, mechanism, 1e8) for pair in gradient_pairs(mechanism, 1.0)]
+        for i, pair in enumerate(pairs):
+            sums = [silent.release(pair.side(s), 1, np.random.default_rng(0)).values[0] for s in (0, 1)]
+            distance = float(np.linalg.norm((sums[1] - sums[0]) / deviations))
+            attained = i == 0 and relation is not Relation.REPLACE_ONE
+            yield Case(mechanism, pair, laws.gaussian_shown(distance, EPSILONS), ROUNDING, worst=attained)
+
+
+def replace_gradients(pair, mechanism, factor):
+    """The same pair with larger gradients, which are clipped in every step; blank ones stay blank."""
+    sides = (mechanism._only_gradients(factor * TrainingData.of(pair.side(s)).gradients) for s in (0, 1))
+    return Neighbours(*sides, mechanism.relation)
+
+
 CLAIMS = {
     "broken-dp-sgd-batch-norm": batch_normalised,
     "broken-dp-sgd-loss-released": lambda: revealing(LossReleased),
@@ -344,5 +413,20 @@ CLAIMS = {
     "broken-dp-sgd-tree-depth-ignored": lambda: broken_noise(TreeDepthIgnored, lambda m: m._factor),
     "broken-dp-sgd-banded-overlap-ignored": lambda: broken_noise(BandedOverlapIgnored),
     "broken-dp-sgd-toeplitz-used-once": lambda: broken_noise(ToeplitzUsedOnce),
+    "broken-dp-sgd-noise-after-adam": lambda: shifted(NoiseAfterAdam, 3.0, beyond=RELATIONS),
+    "adaptive-clipping": lambda: counted(
+        AdaptiveClippingDPSGD,
+        model=MODEL,
+        steps=3,
+        noise_multiplier=2.0,
+        count_noise=1.5,
+        sampling="full-batch",
+        batch_size=4,
+        view="noisy_gradients",
+    ),
+    "broken-dp-sgd-count-not-accounted": lambda: counted(CountNotAccounted),
+    "broken-dp-sgd-truncated-as-poisson": truncated_as_poisson,
+    "broken-dp-sgd-cyclic-as-poisson": cyclic_as_poisson,
+    "broken-dp-sgd-allocation-reused": allocation_reused,
     "broken-dp-sgd-micro-steps": lambda: shifted(MicroStepsCounted, 3.0),
 }

@@ -7,7 +7,14 @@ import pytest
 
 from dpassay.mechanisms.core.errors import AccountingError, ParameterError
 from dpassay.mechanisms.core.relation import Relation
-from dpassay.mechanisms.learning.dp_sgd import DPSGD, BandedNoise, BufferedToeplitzNoise, IndependentNoise, TreeNoise
+from dpassay.mechanisms.learning.dp_sgd import (
+    DPSGD,
+    AdaptiveClippingDPSGD,
+    BandedNoise,
+    BufferedToeplitzNoise,
+    IndependentNoise,
+    TreeNoise,
+)
 from dpassay.mechanisms.learning.dp_sgd.accounting import calibrate_noise, steps_guarantee
 from dpassay.mechanisms.learning.dp_sgd.catalogue import build_noise, noises
 from dpassay.mechanisms.learning.dp_sgd.noise.banded import square_root_coefficients
@@ -253,6 +260,7 @@ SAMPLINGS = {
     "shuffled": {"batch_size": 1, "n_records": 4},
     "poisson": {"batch_size": 1, "sampling_probability": 0.5},
     "fixed-size": {"batch_size": 1, "n_records": 4},
+    "random-allocation": {"batch_size": 1, "batches_per_epoch": 4},
 }
 
 
@@ -268,7 +276,7 @@ def test_claims_are_those_of_the_sensitivity_and_never_amplified(noise, sampling
         plain = DPSGD("linear-regression", n_features=1, **options | {"noise": "independent"}).guarantee()
         assert claim.epsilon(1e-3) == pytest.approx(plain.epsilon(1e-3), rel=1e-9)
         return
-    every_steps = 4 if sampling in ("cyclic", "shuffled") else 1
+    every_steps = 4 if sampling in ("cyclic", "shuffled", "random-allocation") else 1
     shift = np.linalg.norm(strategy[:, ::every_steps].sum(axis=1))
     assert claim.mu >= shift / 2.0 * (1 - 1e-9)
     if sampling in ("full-batch", "poisson", "fixed-size"):
@@ -283,6 +291,27 @@ def test_relations_that_move_other_records_have_no_claim():
         mechanism = DPSGD("linear-regression", n_features=1, noise="tree", **options, **SAMPLINGS[sampling])
         with pytest.raises(AccountingError):
             mechanism.guarantee()
+
+
+def test_batches_without_a_theorem_are_refused_correlated_noise():
+    """Cut samples, in which another record may push one out, and several steps of an epoch at random."""
+    for sampling, options in {
+        "truncated-poisson": {"sampling_probability": 0.5, "largest_batch": 2, "n_records": 4},
+        "random-allocation": {"batches_per_epoch": 4, "participations": 2},
+    }.items():
+        mechanism = DPSGD(
+            "linear-regression", n_features=1, steps=4, noise_multiplier=1.0, noise="tree", sampling=sampling,
+            batch_size=1, **options,
+        )  # fmt: skip
+        with pytest.raises(AccountingError, match="no guarantee is known for correlated noise"):
+            mechanism.guarantee()
+
+
+def test_adaptive_clipping_is_refused_correlated_noise():
+    options = {"steps": 4, "noise_multiplier": 1.0, "count_noise": 2.0, "sampling": "full-batch", "batch_size": 1}
+    AdaptiveClippingDPSGD("linear-regression", n_features=1, **options)
+    with pytest.raises(ParameterError, match="noise must be 'independent'"):
+        AdaptiveClippingDPSGD("linear-regression", n_features=1, noise="tree", **options)
 
 
 def test_a_scheme_that_extends_poisson_sampling_states_its_own_participation():

@@ -21,9 +21,19 @@ from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.models.architectures import SoftmaxRegression
 
 N = 6
-SAMPLE = {"sampling_probability": 0.5, "batch_size": 2, "n_records": N}
+SAMPLE = {
+    "sampling_probability": 0.5,
+    "batch_size": 2,
+    "n_records": N,
+    "batches_per_epoch": 4,
+    "participations": 2,
+    "largest_batch": 3,
+}
 REFUSED = {
     "poisson": (Relation.REPLACE_ONE,),
+    "cyclic-poisson": (Relation.ADD_REMOVE, Relation.REPLACE_ONE),
+    "truncated-poisson": (Relation.ZERO_OUT, Relation.REPLACE_ONE),
+    "random-allocation": (Relation.REPLACE_ONE,),
     "fixed-size": (Relation.ADD_REMOVE,),
     "shuffled": (Relation.ADD_REMOVE,),
     "cyclic": (Relation.ADD_REMOVE,),
@@ -51,12 +61,12 @@ def trainer(name, **other):
     return DPSGD(SoftmaxRegression(2, 2), sampling=name, **options(name), **defaults | other)
 
 
-def taking_part(scheme, inclusion=None):
-    """How often each record is in each step, `(RUNS, STEPS, N)`."""
-    inclusions = np.zeros((RUNS, STEPS, N), dtype=int)
+def taking_part(scheme, inclusion=None, steps=STEPS):
+    """How often each record is in each step, `(RUNS, steps, N)`."""
+    inclusions = np.zeros((RUNS, steps, N), dtype=int)
     runs = np.arange(RUNS)[:, None]
     draws = scheme.draws(N, RUNS, inclusion, np.random.default_rng(0))
-    for step, draw in enumerate(islice(draws, STEPS)):
+    for step, draw in enumerate(islice(draws, steps)):
         rows = np.broadcast_to(np.arange(N), (RUNS, N)) if draw.rows is None else draw.rows
         counts = np.ones(rows.shape) if draw.included is None else draw.included
         np.add.at(inclusions[:, step], (np.broadcast_to(runs, rows.shape), rows), np.broadcast_to(counts, rows.shape))
@@ -85,7 +95,7 @@ def test_all_runs_have_the_same_batches_exactly_where_the_scheme_says_so(name):
 def test_a_run_uses_its_own_records_only(name):
     inclusion = np.random.default_rng(1).random((RUNS, N)) < 0.7
     inclusion[:, :2] = True
-    inclusions = taking_part(sample(name), inclusion)
+    inclusions = taking_part(sample(name), inclusion, 4 * STEPS)
     assert not inclusions.any(axis=1)[~inclusion].any()
     assert inclusions.any(axis=1)[inclusion].mean() > 0.99
 

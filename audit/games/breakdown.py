@@ -1,0 +1,58 @@
+"""The parts of the claim of an audit on a pair, for mechanisms whose white-box curve is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatio
+from ...mechanisms.accounting import GaussianDP
+from ...mechanisms.core.base import KnownViews
+from ...mechanisms.core.guarantee import Guarantee
+from ..evidence.scores import Scores
+from ..results.audit_result import AuditResult
+from ..results.breakdown import EpsilonBreakdown, break_down
+from ..results.estimates.base import Estimate
+from ..results.estimates.gaussian_fit import gaussian_fit
+from ..results.text import Explanations
+from .setup import AuditSetup
+
+_RESAMPLES = 0xB0D
+"""Key of the random stream of the resamples, in addition to the seed of the audit."""
+
+
+def with_breakdown(result: AuditResult, question: AuditSetup, scores: Scores) -> AuditResult:
+    """Return the result with its `breakdown`, where the mechanism is one of `KnownViews`.
+
+    A refuted claim, dependent trials and an infinite claim have no parts.
+    """
+    if not isinstance(question.mechanism, KnownViews) or result.witness or result.dependence:
+        return result
+    if not math.isfinite(result.claim) or not 0.0 < result.delta < 1.0 or result.refuted_by:
+        return result
+    explained = Explanations()
+    parts = explained.step("the parts of the claim", lambda: _breakdown(result, question, scores), None)
+    return replace(result, breakdown=parts, warnings=(*result.warnings, *explained.warnings))
+
+
+def _breakdown(result: AuditResult, question: AuditSetup, scores: Scores) -> EpsilonBreakdown | None:
+    mechanism = question.mechanism
+    assert isinstance(mechanism, KnownViews)
+    worst = mechanism.white_box_guarantee()
+    if worst is None:
+        return None
+    view = mechanism.view_guarantee(question.neighbours)
+    white_box, seen = (None if known is None else float(known.epsilon(result.delta)) for known in (worst, view))
+    optimal = isinstance(question.attack, LikelihoodRatio) and seen is not None
+    attack = seen if optimal else _estimate(result, worst, scores)
+    return break_down(result.claim, white_box=white_box, view=seen, attack=attack, bound=result.bound.epsilon)
+
+
+def _estimate(result: AuditResult, worst: Guarantee, scores: Scores) -> Estimate | None:
+    """Return the estimated epsilon of the attack; None if the worst case has no Gaussian curve."""
+    if not isinstance(worst, GaussianDP):
+        return None
+    rng = np.random.default_rng([_RESAMPLES, result.seed])
+    return gaussian_fit(scores, rng=rng, delta=result.delta)

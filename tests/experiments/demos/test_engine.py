@@ -1,0 +1,155 @@
+"""Execution of demo documents: cells, outputs, seeds, errors, and what is written."""
+
+import json
+
+import joblib
+import matplotlib.pyplot as plt
+import pytest
+from tests.experiments.demo_runs import check_notebook
+
+from dpassay.experiments.demos import document, get, names
+from dpassay.experiments.demos.demonstration import Demonstration
+from dpassay.experiments.demos.document import Document
+from dpassay.experiments.demos.terminal import terminal
+from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
+
+TEXT = '''# %% [markdown]
+# # Is a [bold] question here?
+
+# %%
+import pandas as pd
+
+from dpassay.experiments.report.plots import panels
+
+SEED = 3
+print(f"seed {SEED} in [brackets]")
+
+# %% tags=["hide-input"]
+panels(lambda ax: ax.plot([1, 2]), alt="A line that goes up from one to two.")
+
+# %%
+pd.DataFrame({"name": ["a", "b"], "value": [0.5, 0.25]})
+
+# %%
+def square(x):
+    """Return the square."""
+    return x * x
+
+# %% [markdown] tags=["answer"]
+# It is <b>four</b>.
+
+# %% tags=["answer"]
+secret = 4
+secret
+'''
+
+
+@pytest.fixture
+def demo(tmp_path):
+    return Demonstration(Document(tmp_path / "small.py", TEXT))
+
+
+def test_cells_have_kinds_lines_and_tags():
+    cells = Document("small.py", TEXT).cells
+    assert [cell.is_code for cell in cells] == [False, True, True, True, True, False, True]
+    assert TEXT.splitlines()[cells[2].line - 1].startswith("panels")
+    assert [cell.is_answer for cell in cells][-2:] == [True, True]
+    assert cells[2].is_hidden
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x = 1\n", 1),
+        ("# %% [markdown]\n# ok\nnot ok\n", 3),
+        ('# %% [markdown]\n# ok\n\n# %% tags=["hidden"]\n', 4),
+        ("# %% [raw]\n", 1),
+    ],
+)
+def test_a_line_that_is_not_in_the_format_is_named(tmp_path, text, line):
+    with pytest.raises(ParameterError, match=rf"small\.py, line {line}: "):
+        _ = Document(tmp_path / "small.py", text).cells
+
+
+def test_run_gives_the_names_and_is_silent(demo, capsys):
+    assert (demo.run().SEED, demo.run(seed=8).SEED, demo.run().secret) == (3, 8, 4)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_seed_below_zero_is_refused(demo):
+    with pytest.raises(ParameterError, match="seed must be an integer >= 0"):
+        demo.run(seed=-1)
+
+
+def test_the_terminal_shows_outputs_and_hides_code_and_answers(demo, capsys):
+    found = demo.play(terminal())
+    text = capsys.readouterr().out
+    assert "seed 3 in [brackets]" in text
+    assert "Is a [bold] question here?" in text
+    assert "0.50" in text
+    assert "--out DIR saves it" in text
+    assert "four" not in text
+    assert "SEED" not in text
+    assert not hasattr(found, "secret")
+
+
+def test_code_and_answers_are_shown_on_request(demo, capsys):
+    demo.play(terminal(), code=True, answers=True, seed=5)
+    text = capsys.readouterr().out
+    assert "SEED = 5" in text
+    assert "panels(lambda" not in text  # folded
+    assert "four" in text
+
+
+def test_what_is_written_has_all_outputs_and_hides_the_answer(demo, tmp_path, capsys):
+    demo.play(terminal(), out=tmp_path / "out")
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == {"small.html", "small.ipynb", "small-1.svg", "small-1.png"}
+    assert capsys.readouterr().out.count("written: ") == 2
+    page = (tmp_path / "out" / "small.html").read_text()
+    assert page.index('<details class="answer">') < page.index("&lt;b&gt;four")
+    assert 'aria-label="A line that goes up from one to two."' in page
+    notebook = json.loads((tmp_path / "out" / "small.ipynb").read_text())
+    check_notebook(notebook)
+    figure, answer = notebook["cells"][2], notebook["cells"][-2]
+    assert figure["outputs"][0]["metadata"] == {"image/png": {"alt": "A line that goes up from one to two."}}
+    assert figure["metadata"]["tags"] == ["hide-input"]
+    assert answer["source"][0].startswith("<details>")
+
+
+def test_functions_of_cells_reach_other_processes(demo):
+    square = demo.run().square
+    assert joblib.Parallel(n_jobs=2)(joblib.delayed(square)(x) for x in (2, 3)) == [4, 9]
+
+
+def test_an_error_names_demo_cell_and_line(tmp_path):
+    broken = Document(tmp_path / "broken.py", "# %%\nSEED = 1\n\n# %%\nx = 1\n1 / 0\n")
+    with pytest.raises(ZeroDivisionError) as raised:
+        Demonstration(broken).run()
+    assert raised.value.__notes__ == ["in demo broken, cell 2, line 6"]
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_the_demo_begins(demo, tmp_path, capsys):
+    (tmp_path / "report.html").touch()
+    for out in (tmp_path / "report.html", tmp_path / "report.html" / "inside"):
+        with pytest.raises(ParameterError, match=r"out must be a folder.* Choose another folder") as refused:
+            demo.play(terminal(), out=out)
+        assert refused.value.argument == "out"
+    assert capsys.readouterr().out == ""
+
+
+def test_a_figure_of_pyplot_is_displayed_too(tmp_path):
+    text = "# %%\nimport matplotlib.pyplot as plt\nfigure = plt.figure()\nfigure.alt = 'Nothing.'\nfigure\n"
+    Demonstration(Document(tmp_path / "plain.py", text)).run(out=tmp_path)
+    plt.close("all")
+    assert (tmp_path / "plain-1.svg").exists()
+
+
+def test_an_unknown_demo_is_named_with_its_neighbours():
+    with pytest.raises(UnknownNameError, match="Did you mean 'add-or-replace'"):
+        get("add-or-replaced")
+
+
+def test_the_catalogue_has_the_files():
+    assert "add-or-replace" in names()
+    assert document("add-or-replace").summary.endswith(" s)")
