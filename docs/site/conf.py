@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 project = "dpassay"
-copyright = "the authors of dpassay, Apache-2.0"
+copyright = "the authors of dpassay, Apache-2.0"  # noqa: A001 - the name that Sphinx reads
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_design"]
 
 html_theme = "furo"
