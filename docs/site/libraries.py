@@ -114,21 +114,20 @@ def jax_privacy() -> Iterator[Row]:
 
 def rebuilt() -> Iterator[tuple[str, Row]]:
     """Mechanisms that are rebuilt from the source of a library, with the fault that the source has or had."""
-    from dpassay.mechanisms.catalogue import catalogue
+    from dpassay.mechanisms.broken.federated import SensitivityNotOfClip
+    from dpassay.mechanisms.broken.noise import ClassicGaussian
+    from dpassay.mechanisms.broken.sparse_vector import BudgetOfThreshold
 
-    names = {
-        "Flower": {
-            "LocalDpMod, epsilon = 8": "classic-gaussian",
-            "LocalDpMod, its two norms": "federated-sensitivity-not-of-clip",
-        },
-        "NVFlare": {"SVTPrivacy, before pull request 4470": "sparse-vector-budget-of-threshold"},
-    }
-    for library, rows in names.items():
-        for what, name in rows.items():
-            broken = catalogue.get(f"broken-{name}")()
-            options = {"trials": 50_000, "seed": 0}
-            yield library, (what, broken, options)
-            yield library, (f"{what}, corrected", broken.twin(), options)
+    threshold = BudgetOfThreshold(epsilon=1.0, n_queries=10, stop_after=4)
+    rows: list[tuple[str, str, Any, int, float]] = [
+        ("Flower", "LocalDpMod, epsilon = 8, delta = 0.1", ClassicGaussian(epsilon=8.0, delta=0.1), 1_000_000, 0.1),
+        ("Flower", "LocalDpMod, sensitivity = clipping_norm", SensitivityNotOfClip(), 100_000, 1e-5),
+        ("NVFlare", "SVTPrivacy, before pull request 4470", threshold, 100_000, 0.0),
+    ]
+    for library, what, broken, trials, delta in rows:
+        options = {"trials": trials, "delta": delta, "seed": 0}
+        yield library, (what, broken, options)
+        yield library, (f"{what}, corrected", broken.twin(), options)
 
 
 LIBRARIES: dict[str, Callable[[], Iterator[Row]]] = {
