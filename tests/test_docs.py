@@ -115,6 +115,7 @@ PAGES_OF_EXAMPLES = [
     "query-release",
     "reconstruction",
     "risk",
+    "sample-complexity",
     "scores",
     "selection",
     "synthesis",
