@@ -90,6 +90,7 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
 
 
 PAGES_OF_EXAMPLES = [
+    "accountants",
     "attacks-on-answers",
     "census",
     "ci",

@@ -115,7 +115,7 @@ FAST = ("mnist-lnmax-few", "adult-lnmax")
 
 
 def audited(aggregator: Aggregator) -> list[float]:
-    """Return the claim at delta 1e-5 and the bound on tied votes that a teacher turns; 20,000 runs a side, Glyph 2,000."""
+    """Return the claim at delta 1e-5 and the bound on tied votes that a teacher turns; 20,000 runs a side or 2,000."""
     tied = np.zeros((aggregator.n_queries, aggregator.n_classes), dtype=np.int64)
     tied[:, :2] = aggregator.n_teachers // 2
     turned = tied.copy()
