@@ -77,7 +77,9 @@ def test_tables_of_contents_are_current():
 
 
 def test_the_stable_names_are_those_of_the_package():
-    listed = re.search("<!-- stable -->(.*?)<!-- end -->", (DOCS / "stability.md").read_text(), flags=re.DOTALL)[1]
+    listed = re.search(
+        "<!-- stable -->(.*?)<!-- end -->", (DOCS / "reference" / "stability.md").read_text(), flags=re.DOTALL
+    )[1]
     assert re.findall(r"`(\w+)`", listed) == dpassay.__all__
 
 
@@ -107,6 +109,7 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
 
 
 PAGES_OF_EXAMPLES = [
+    "accountants",
     "attacks-on-answers",
     "audits-audited",
     "below-the-truth",
@@ -138,6 +141,7 @@ PAGES_OF_EXAMPLES = [
     "reconstruction",
     "relations",
     "risk",
+    "sample-complexity",
     "scores",
     "selection",
     "synthesis",
