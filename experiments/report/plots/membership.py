@@ -37,7 +37,7 @@ BINS = 25
 SIGNIFICANCE = 0.05
 """Significance level of the statement that these records are exposed, over all records."""
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))
-"""Line styles: 24 combinations with the colours, and consecutive lines differ in both."""
+"""Line styles: 36 combinations with the colours, and consecutive lines differ in both."""
 REGION, FORBIDDEN, CHANCE = "largest rate allowed by the claim", "forbidden by the claim", "expected by chance"
 
 
@@ -111,7 +111,7 @@ class MembershipRoc:
         floor = 0.5 / self.n_out
         handles = self._draw_region(ax, floor)
         for place, curve in reversed(list(enumerate(self.curves))):
-            colour, dashes = series_colour(place), DASHES[(place + place // len(SERIES)) % len(DASHES)]
+            colour, dashes = series_colour(place), DASHES[sum(divmod(place, len(SERIES))) % len(DASHES)]
             style: dict[str, Any] = {
                 "color": colour.light,
                 "linestyle": dashes,
