@@ -671,7 +671,8 @@ def test_a_browser_shows_tips_and_sorts_tables(tmp_path: Path) -> None:
     """Each figure with marks shows one under the pointer; numbers are sorted as numbers, missing ones last."""
     claims = (10.0, 0.5, 2.0)
     results = [dataclasses.replace(laplace_result(), claim=claim, exact_epsilon=None) for claim in claims]
-    report(sweep_of([{"k": i} for i in range(3)], results), tmp_path)
+    cases = [{"name": f"the long name of case {i} / broken", "verdict": "violation"} for i in range(3)]
+    report(sweep_of([{"case": case} for case in cases], results), tmp_path)
     probe = (
         "<iframe src='report.html' style='width:1200px;height:900px'></iframe><p id=o></p><script>onload=()=>{"
         "const w=document.querySelector('iframe').contentWindow,d=w.document,o=[];"
@@ -682,9 +683,10 @@ def test_a_browser_shows_tips_and_sorts_tables(tmp_path: Path) -> None:
         "const t=d.querySelector('table.audits'),h=[...t.tHead.rows[0].cells],"
         "i=h.findIndex(c=>c.textContent==='claim');"
         "for(let n=0;n<2;n++){h[i].click();o.push([...t.tBodies[0].rows].map(r=>r.cells[i].textContent).join(' '))}"
+        "o.push(t.parentElement.scrollWidth-t.parentElement.clientWidth);"
         "document.getElementById('o').textContent='found '+o.join(', ')+' end'}</script>"
     )
-    assert browsed(probe, tmp_path) == ", ".join(["true"] * 6 + ["0.5 2 10", "10 2 0.5"])
+    assert browsed(probe, tmp_path) == ", ".join(["true"] * 6 + ["0.5 2 10", "10 2 0.5", "0"])  # no column is cut
 
 
 def test_no_line_of_a_page_can_begin_with_a_per_cent_sign(tmp_path: Path) -> None:
