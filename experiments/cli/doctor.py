@@ -23,6 +23,7 @@ from packaging.specifiers import SpecifierSet
 from ...audit.api import audit
 from ...mechanisms.accounting import PureDP
 from ...mechanisms.core.base import Neighbours
+from ...mechanisms.core.relation import Relation
 from ..data.datasets import ADULT, MNIST, VARIABLE
 from ..report.results.provenance import commit
 
@@ -185,7 +186,7 @@ def broken_count(dataset: list[int], size: int, rng: np.random.Generator) -> NDA
 
 def _self_check() -> Iterator[Check]:
     """Audit a right and a broken function, in this process and in two others."""
-    pair = Neighbours([1, 0], [1, 0, 1], "add_remove")
+    pair = Neighbours([1, 0], [1, 0, 1], Relation.ADD_REMOVE)
     report = "please report it with the output of `dpassay doctor --json`"
     cases: tuple[tuple[str, Callable[..., Any], str], ...] = (
         ("right", right_count, "consistent"),

@@ -13,7 +13,9 @@ def kinds(function, claim):
 
 
 def test_a_sensitivity_told_to_diffprivlib_is_compared_with_the_distance():
-    mechanisms = pytest.importorskip("diffprivlib.mechanisms", reason="needs the extra diffprivlib", exc_type=ImportError)
+    mechanisms = pytest.importorskip(
+        "diffprivlib.mechanisms", reason="needs the extra diffprivlib", exc_type=ImportError
+    )
 
     def release(d, sensitivity):
         return mechanisms.Laplace(epsilon=1.0, sensitivity=sensitivity).randomise(float(sum(d)))
