@@ -204,7 +204,15 @@ class LadderPlot:
         longest = max(len(line) for name in names for line in name.splitlines())
         room = 72.0 * ax.figure.figure.get_figwidth() - NAME_POINTS * longest  # the title begins beside the names
         wrap = max(24, int(room / TITLE_POINTS))
-        style_axes(ax, title=self.title, x=f"epsilon{self.delta}", y="", handles=handles, columns=2, title_width=wrap)
+        style_axes(
+            ax,
+            title=self.title,
+            x=f"epsilon{self.delta}",
+            y="",
+            handles=handles,
+            columns=1 if narrow else 2,
+            title_width=wrap,
+        )
         ax.set_yticks(list(named), names, parse_math=False)
         ax.tick_params(axis="y", length=0)
         ax.grid(False, axis="y")

@@ -66,3 +66,8 @@ for (const table of document.querySelectorAll("table")) {
     });
   });
 }
+// A line at the right edge of a table that goes on beyond it.
+const wide = [...document.querySelectorAll(".wide")];
+const mark = () => wide.forEach((box) => box.classList.toggle("more", box.scrollWidth > box.clientWidth + 1));
+addEventListener("resize", mark);
+mark();
