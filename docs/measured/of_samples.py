@@ -1,4 +1,4 @@
-"""Numbers of users that each trust model needs to learn or to test a distribution: docs/results/sample-complexity.md."""
+"""Numbers of users that each trust model needs to learn or test a distribution: docs/results/sample-complexity.md."""
 
 from __future__ import annotations
 
