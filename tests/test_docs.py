@@ -90,7 +90,7 @@ def test_the_citation_has_the_version_of_the_package():
 
 def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     page = page_named("config").read_text()
-    example, cases, compared, data, canary, secret = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    example, cases, compared, verdicts, data, canary, secret = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     (tmp_path / "question.toml").write_text(example)
     done = run(tmp_path / "question.toml", settings={"audit.trials": 200}, out=tmp_path / "out")
     assert len(done.result.points) == 6
@@ -103,6 +103,9 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     (tmp_path / "compared.toml").write_text('[mechanism]\nname = "laplace"\n[audit]\ntrials = 200\n' + compared)
     table = run(tmp_path / "compared.toml", out=tmp_path / "table").result.to_frame()
     assert table[["published_DP-Sniper", "published_StatDP"]].to_numpy().tolist() == [[0.098, 0.099]]
+    (tmp_path / "verdicts.toml").write_text('[mechanism]\nname = "laplace"\n[audit]\ntrials = 20_000\n' + verdicts)
+    run(tmp_path / "verdicts.toml", out=tmp_path / "expected")
+    assert "as expected" in (tmp_path / "expected" / "report.md").read_text()
     (tmp_path / "secret.toml").write_text(secret)
     (point,) = run(tmp_path / "secret.toml", out=tmp_path / "guessed").result.points
     assert 0.97 < point.result.bound.epsilon < 1.0
@@ -116,6 +119,7 @@ PAGES_OF_EXAMPLES = [
     "census",
     "ci",
     "composition",
+    "composition-theorems",
     "disclosure",
     "evidence",
     "extraction",
@@ -335,7 +339,7 @@ def test_links_of_pages_that_are_made_for_the_site_lead_somewhere(name):
 def test_every_page_is_linked_from_the_readme():
     readme = PAGES[0].read_text()
     paths = [
-        page.relative_to(DOCS.parent).as_posix() for page in PAGES[2:] if page.parent.name not in ("gallery", "site")
+        page.relative_to(DOCS.parent).as_posix() for page in PAGES[2:] if page.parent.name not in ("decisions", "gallery", "site")
     ]
     assert [path for path in paths if f"({path})" not in readme] == []
 
