@@ -5,8 +5,6 @@ error_of_mwem.py        Error of MWEM against rounds and epsilon, compared with 
                         transcript
 query_release.py        Measured errors of six mechanisms that answer a workload, compared with the known rates of query
                         release
-repeated_answers.py     Averaging of repeated answers: the mean of K noisy counts, the optimal attack, and the effect of
-                        a budget
 top_down.py             TopDown on a synthetic nation: errors by level, bias of small counties, and the leak through
                         invariants
 """
