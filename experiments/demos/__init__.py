@@ -42,7 +42,6 @@ DOCUMENTS = Path(__file__).parent / "documents"
 catalogue = Catalogue(
     "demo",
     {
-        "column-from-counts": "dpassay.experiments.demos.answers.column_from_counts:main",
         "deniable-records": "dpassay.experiments.demos.synthesis.deniable_records:main",
         "disclosure": "dpassay.experiments.demos.synthesis.disclosure:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",

@@ -1,6 +1,5 @@
 """Demos on answers to queries.
 
-column_from_counts.py   Reconstruction of a secret column from many noisy counts, and its prevention by a privacy budget
 error_of_mwem.py        Error of MWEM against rounds and epsilon, compared with plain noise, and an audit of its
                         transcript
 query_release.py        Measured errors of six mechanisms that answer a workload, compared with the known rates of query

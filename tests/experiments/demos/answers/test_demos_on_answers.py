@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tests.experiments.demo_runs import check_reading, demos_in, play
 
-from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict
 from dpassay.experiments.demos.answers import error_of_mwem
 
@@ -14,27 +13,6 @@ from dpassay.experiments.demos.answers import error_of_mwem
 @demos_in("answers")
 def test_a_demo_reads_well_in_a_pipe(name):
     check_reading(name)
-
-
-class TestColumnFromCounts:
-    def test_accuracy_grows_with_queries_and_follows_the_formula(self):
-        result = play("column-from-counts").many_counts
-        for noise in (2.0, 4.0, 8.0):
-            predicted = least_squares_accuracy(100, 500, noise)
-            assert predicted - 0.03 <= result[noise, 500] <= predicted + 0.04
-            assert result[noise, 50] < result[noise, 500] < result[noise, 3000] + 0.01
-
-    def test_l1_decoding_survives_what_least_squares_does_not(self):
-        for l1, squares in play("column-from-counts").wrong_answers.values():
-            assert l1 == 1.0
-            assert squares < 0.85
-
-    def test_a_careful_system_gives_the_column_and_a_budget_does_not(self):
-        results = play("column-from-counts")
-        assert results.careful_system > 0.95
-        for epsilon, right in results.a_budget.items():
-            assert right <= 1.0 / (1.0 + math.exp(-epsilon)) + 5.0 * math.sqrt(0.25 / 4000)
-        assert results.a_budget[1.0] < 0.6
 
 
 class TestTopDown:
