@@ -50,7 +50,6 @@ catalogue = Catalogue(
         "five-marginals": "dpassay.experiments.demos.synthesis.five_marginals:main",
         "in-this-study": "dpassay.experiments.demos.people.in_this_study:main",
         "leave-one-out": "dpassay.experiments.demos.people.leave_one_out:main",
-        "medical-visits": "dpassay.experiments.demos.people.medical_visits:main",
         "query-release": "dpassay.experiments.demos.answers.query_release:main",
         "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",
         "synthetic-is-not-private": "dpassay.experiments.demos.synthesis.synthetic_is_not_private:main",

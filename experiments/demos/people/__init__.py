@@ -4,8 +4,6 @@ in_this_study.py         Membership inference from one row and the published mea
                          private
 leave_one_out.py         Generalisation is not privacy: learners of equal accuracy, one of which reveals an outlier of
                          its training data
-medical_visits.py        Medical visits without names: linkage, homogeneous groups, intersection of tables, and noisy
-                         counts as a defence
 row_of_a_regression.py   Reconstruction of a row from regression coefficients: exact, rounded, noisy, and differentially
                          private
 """

@@ -46,42 +46,6 @@ class TestRowOfARegression:
 
 
 @pytest.fixture(scope="module")
-def visited():
-    return play("medical-visits")
-
-
-class TestMedicalVisits:
-    def test_place_birth_date_and_sex_identify_people_and_birth_year_does_not(self, visited):
-        unique = visited.unique
-        assert unique["ZIP, birth date, sex"] == pytest.approx(0.86, abs=0.01)  # Sweeney (2000): 87 %
-        assert unique["in places of real sizes"] == pytest.approx(0.689, abs=0.002)
-        assert unique["ZIP, year of birth, sex"] < 0.005
-
-    def test_the_register_names_nearly_everybody_and_all_of_it_is_gained(self, visited):
-        assert visited.linked.attack.value > 0.75
-        assert visited.linked.headline.lower > 0.6
-        assert visited.linked["without the person"].success.value < 0.15
-
-    def test_groups_with_one_illness_are_rarer_the_larger_the_groups(self, visited):
-        shares = list(visited.constant.values())
-        assert shares == sorted(shares, reverse=True)
-        assert shares[0] > 0.0
-
-    def test_two_tables_say_more_than_one_and_the_more_the_smaller_k(self, visited):
-        assert all(row.two > row.one for row in visited.rows)
-        assert [row.two for row in visited.rows] == sorted((row.two for row in visited.rows), reverse=True)
-        assert all(row.gained.headline.lower > 0.0 for row in visited.rows[:3])
-        assert visited.rows[0].certain > 0.05
-
-    def test_noise_leaves_nothing_to_be_gained_and_keeps_the_totals(self, visited):
-        assert not visited.cure.gained.significant
-        # odds of any illness against any other move by e^2 at most: two tables, in each of which two counts move
-        before = visited.cure.gained["without the release"].success.value
-        assert before < visited.cure.informed < math.e**2 * before
-        assert visited.cure.error < 0.25
-
-
-@pytest.fixture(scope="module")
 def traced():
     return play("in-this-study")
 
