@@ -46,36 +46,6 @@ class TestRowOfARegression:
 
 
 @pytest.fixture(scope="module")
-def traced():
-    return play("in-this-study")
-
-
-class TestInThisStudy:
-    def test_exact_and_rounded_means_name_the_patients_and_no_non_member(self, traced):
-        for release in ("exact", "rounded to 10 %"):
-            patients, non_members = traced.named[release]
-            assert patients >= 70
-            assert non_members == 0
-
-    def test_private_means_name_no_one(self, traced):
-        assert traced.named["private, mu = 1"] == (0, 0)
-
-    def test_scores_follow_the_formula_and_private_ones_stay_below_half_of_mu(self, traced):
-        # A difference of two means of 200 scores has deviation 0.1, and 4 % of z comes from whose row it is.
-        for curve in traced.curves.values():
-            for measured, formula in zip(curve.measured, curve.formula, strict=True):
-                assert measured == pytest.approx(formula, rel=0.2, abs=0.5)
-        assert max(traced.curves["private, mu = 1"].formula) < 0.5
-        assert traced.curves["exact"].formula == pytest.approx(
-            [math.sqrt(d / 100) for d in (50, 200, 1000, 5000, 20_000)]
-        )
-
-    def test_linked_columns_accuse_non_members_by_the_formula_only(self, traced):
-        assert traced.accused["formula"] > 0.1
-        assert traced.accused["reference sample"] < 0.03
-
-
-@pytest.fixture(scope="module")
 def left_out():
     return play("leave-one-out")
 
