@@ -48,7 +48,6 @@ catalogue = Catalogue(
         "error-of-mwem": "dpassay.experiments.demos.answers.error_of_mwem:main",
         "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
         "five-marginals": "dpassay.experiments.demos.synthesis.five_marginals:main",
-        "leave-one-out": "dpassay.experiments.demos.people.leave_one_out:main",
         "query-release": "dpassay.experiments.demos.answers.query_release:main",
         "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",
         "synthetic-is-not-private": "dpassay.experiments.demos.synthesis.synthetic_is_not_private:main",
