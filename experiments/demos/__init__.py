@@ -15,7 +15,6 @@ glyph_like.py          Synthetic substitute for the Glyph data of PATE: 150 clas
                        labels
 notebook.py            Executed demo documents as notebooks, in the format nbformat 4.5
 page.py                Executed demo documents as self-contained HTML pages, in the style of all reports
-people/                Demos on information about people in studies, models and visits
 rounds_of_votes.py     Two rounds of PATE: Confident-GNMax labels data for a first student, and Interactive-GNMax
                        corrects or confirms it
 students_of_votes.py   Accuracy of PATE students that learn from the answered points only, or from all public points
@@ -49,7 +48,6 @@ catalogue = Catalogue(
         "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
         "five-marginals": "dpassay.experiments.demos.synthesis.five_marginals:main",
         "query-release": "dpassay.experiments.demos.answers.query_release:main",
-        "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",
         "synthetic-is-not-private": "dpassay.experiments.demos.synthesis.synthetic_is_not_private:main",
         "top-down": "dpassay.experiments.demos.answers.top_down:main",
         "votes-of-teachers": "dpassay.experiments.demos.votes_of_teachers:main",
