@@ -212,6 +212,7 @@ print(f"age and sex only: {prior.correct(truth).mean():.1%}")
 # %% [markdown]
 # ## See also
 #
+# - `dpassay demo netflix-ratings`: the third leak, linkage of records in which everybody is unique.
 # - `dpassay demo disclosure`: singling out and inference from synthetic tables.
 # - `docs/linkage.md`: joins, groups and baselines.
 #
