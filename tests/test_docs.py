@@ -339,7 +339,9 @@ def test_links_of_pages_that_are_made_for_the_site_lead_somewhere(name):
 def test_every_page_is_linked_from_the_readme():
     readme = PAGES[0].read_text()
     paths = [
-        page.relative_to(DOCS.parent).as_posix() for page in PAGES[2:] if page.parent.name not in ("decisions", "gallery", "site")
+        page.relative_to(DOCS.parent).as_posix()
+        for page in PAGES[2:]
+        if page.parent.name not in ("decisions", "gallery", "site")
     ]
     assert [path for path in paths if f"({path})" not in readme] == []
 

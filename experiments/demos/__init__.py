@@ -15,7 +15,6 @@ glyph_like.py          Synthetic substitute for the Glyph data of PATE: 150 clas
                        labels
 notebook.py            Executed demo documents as notebooks, in the format nbformat 4.5
 page.py                Executed demo documents as self-contained HTML pages, in the style of all reports
-people/                Demos on information about people in studies, models and visits
 rounds_of_votes.py     Two rounds of PATE: Confident-GNMax labels data for a first student, and Interactive-GNMax
                        corrects or confirms it
 students_of_votes.py   Accuracy of PATE students that learn from the answered points only, or from all public points
@@ -42,19 +41,13 @@ DOCUMENTS = Path(__file__).parent / "documents"
 catalogue = Catalogue(
     "demo",
     {
-        "column-from-counts": "dpassay.experiments.demos.answers.column_from_counts:main",
         "deniable-records": "dpassay.experiments.demos.synthesis.deniable_records:main",
         "disclosure": "dpassay.experiments.demos.synthesis.disclosure:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
         "error-of-mwem": "dpassay.experiments.demos.answers.error_of_mwem:main",
         "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
         "five-marginals": "dpassay.experiments.demos.synthesis.five_marginals:main",
-        "in-this-study": "dpassay.experiments.demos.people.in_this_study:main",
-        "leave-one-out": "dpassay.experiments.demos.people.leave_one_out:main",
-        "medical-visits": "dpassay.experiments.demos.people.medical_visits:main",
         "query-release": "dpassay.experiments.demos.answers.query_release:main",
-        "repeated-answers": "dpassay.experiments.demos.answers.repeated_answers:main",
-        "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",
         "synthetic-is-not-private": "dpassay.experiments.demos.synthesis.synthetic_is_not_private:main",
         "top-down": "dpassay.experiments.demos.answers.top_down:main",
         "votes-of-teachers": "dpassay.experiments.demos.votes_of_teachers:main",
