@@ -149,4 +149,4 @@ print(f"lower bound {relaxed.bound.epsilon:.4f}, {relaxed.verdict}")
 #
 # ## Run it
 #
-# `dpassay demo gaussian-tails` takes about 3 s.
+# `dpassay demo gaussian-tails` takes about 4 s.

@@ -145,4 +145,4 @@ print(f"expected {test.dof} if the laws were equal, p-value {max(test.pvalue, 1e
 #
 # ## Run it
 #
-# `dpassay demo one-shot-top-k` takes about 3 s.
+# `dpassay demo one-shot-top-k` takes about 4 s.

@@ -123,4 +123,4 @@ print(f"64 losses sum to more than 8 in {np.sum(losses[64] > 8.0):,} of {RUNS:,}
 #
 # ## Run it
 #
-# `dpassay demo tight-basic-composition` takes about 5 s.
+# `dpassay demo tight-basic-composition` takes about 4 s.
