@@ -8,8 +8,6 @@ demo.py                Output of the demos: chapters, paragraphs and tables in a
 demonstration.py       One demo, played: executed cell by cell, shown in a terminal, and written as a page and a
                        notebook
 document.py            Demo documents: percent-format files of Markdown and code cells, parsed but not executed
-dp_sgd.py              A private classifier: epsilons of four accountants, lower bounds of four attacks, and a bug in
-                       the clipping
 execution.py           Execution of the cells of a document in one namespace, with what they print and display
 glyph_like.py          Synthetic substitute for the Glyph data of PATE: 150 classes, 5,000 teachers, and partly wrong
                        labels
@@ -45,7 +43,6 @@ catalogue = Catalogue(
         "column-from-counts": "dpassay.experiments.demos.answers.column_from_counts:main",
         "deniable-records": "dpassay.experiments.demos.synthesis.deniable_records:main",
         "disclosure": "dpassay.experiments.demos.synthesis.disclosure:main",
-        "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
         "error-of-mwem": "dpassay.experiments.demos.answers.error_of_mwem:main",
         "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
         "five-marginals": "dpassay.experiments.demos.synthesis.five_marginals:main",

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tests.experiments.demo_runs import check_reading, demos_in, play
 
-from dpassay.audit import Verdict
 from dpassay.experiments.demos import catalogue, glyph_like
 from dpassay.experiments.demos.demo import Demo
 from dpassay.experiments.demos.rounds_of_votes import one_round, two_rounds
@@ -28,38 +27,6 @@ def test_a_demo_reads_well_in_a_pipe(name):
 def test_brackets_in_a_demo_are_text_and_not_markup(capsys):
     Demo().say("a list [1, 2] and a [bold] word")
     assert "a list [1, 2] and a [bold] word" in capsys.readouterr().out
-
-
-@pytest.fixture(scope="module")
-def trained():
-    return play("dp-sgd")
-
-
-class TestDPSGD:
-    def test_the_private_classifier_learns(self, trained):
-        assert 0.75 < trained.private < trained.plain
-
-    def test_accuracy_does_not_show_the_bug(self, trained):
-        assert trained.broken_accuracy > trained.private - 0.02
-
-    def test_the_moments_accountant_says_1_26(self, trained):
-        result = trained.accountants
-        assert result["moments accountant"] == pytest.approx(1.2586, abs=5e-5)  # Abadi et al. (2016): 1.26
-        assert list(result.values()) == sorted(result.values(), reverse=True)
-        assert result["strong composition"] > 10 * result["moments accountant"]
-
-    def test_attackers_who_see_and_choose_more_find_more_and_none_too_much(self, trained):
-        ordinary, mislabelled, crafted, gradient = (result.bound.epsilon for result in trained.attackers)
-        assert ordinary < mislabelled < min(crafted, gradient)
-        assert ordinary < 2.0
-        assert crafted > 5.0
-        assert gradient > 6.0
-        assert {result.verdict for result in trained.attackers} == {Verdict.CONSISTENT}
-        assert all("GaussianDP" in result.bound.assumptions[0] for result in trained.attackers)
-
-    def test_clipping_the_mean_is_caught_and_its_cure_is_not(self, trained):
-        assert trained.wrong.verdict is Verdict.VIOLATION
-        assert trained.right.verdict is Verdict.CONSISTENT
 
 
 class TestVotesOfTeachers:
