@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import norm
 from tests.experiments.demo_runs import check_reading, demos_in, play
 
-from dpassay.audit import Verdict
 from dpassay.experiments.demos.synthesis import disclosure, which_marginals
 from dpassay.experiments.demos.synthesis.disclosure import AGES, ATTACKS
 from dpassay.mechanisms import GaussianDP
@@ -70,30 +69,6 @@ class TestDeniableRecords:
         assert real == pytest.approx([0.5, 0.5], abs=5.0 * math.sqrt(0.25 / 4_000))
         for row in made:
             assert all(0.5 < one < m for one, m in zip(row, marginals, strict=True))
-
-
-class TestSyntheticIsNotPrivate:
-    def test_63_percent_of_the_records_stand_in_the_table(self):
-        for n, share in play("synthetic-is-not-private").best_model.items():
-            # The mean of 1,000 shares between 0 and 1: Hoeffding's bound, false alarm 1e-6 over the seven.
-            assert abs(share - (1 - (1 - 1 / n) ** n)) < math.sqrt(math.log(1.4e7) / 2_000)
-
-    def test_the_metric_detects_copies_and_misses_a_leak_that_audits_detect(self):
-        results = play("synthetic-is-not-private").generators
-        assert results["the records"].closer > 0.6
-        for name in ("exact columns", "private columns"):
-            assert abs(results[name].closer - 0.5) < 0.05
-        verdicts = {name: one.result.verdict for name, one in results.items()}
-        assert verdicts == {
-            "the records": Verdict.VIOLATION,
-            "exact columns": Verdict.VIOLATION,
-            "private columns": Verdict.CONSISTENT,
-        }
-        assert min(results[name].result.bound.epsilon for name in ("the records", "exact columns")) > 4.0
-
-    def test_noise_costs_little_more_than_drawing_rows_does(self):
-        for exact, private in play("synthetic-is-not-private").cost.values():
-            assert private < exact + 0.08
 
 
 @pytest.fixture(scope="module")
