@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from functools import partial
 
 from stated import DOCS, Number
 
 from dpassay.experiments.data.datasets import load
-from dpassay.experiments.demos.synthesis import deniable_records as deniable_demo
+from dpassay.experiments.demos import get
 from dpassay.experiments.demos.synthesis.generators.comparison import (
     OnTheCube,
     above_the_chord,
@@ -36,8 +34,7 @@ CHORDS = {
 
 def deniable_records() -> list[float]:
     """Two rows of the demo of that name on Adult, in per cent: marginals, and omega 10."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        rows = deniable_demo.main().utility
+    rows = get("deniable-records").run().utility
     return [100.0 * value for name in ("marginals", "omega 10") for value in rows[name]]
 
 

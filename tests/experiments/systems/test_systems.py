@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dpassay.experiments.cli.listing import DEMOS, KINDS, demos, entries
+from dpassay.experiments.cli.listing import KINDS, demos, entries
 from dpassay.experiments.config.source import CONFIGS, shipped
+from dpassay.experiments.demos import DOCUMENTS
 from dpassay.experiments.systems import FAMILIES, load, table
 from dpassay.mechanisms.core.errors import ConfigError
 
@@ -71,7 +72,8 @@ def text_shown(shown_by):
     if kind == "run":
         return (CONFIGS / f"{name}.toml").read_text()
     if kind == "demo":
-        return "".join(path.read_text() for path in DEMOS.rglob("*.py") if path.stem.replace("_", "-") == name)
+        files = DOCUMENTS.parent.rglob("*.py")
+        return "".join(path.read_text() for path in files if path.stem.replace("_", "-") == name)
     return (CHECKOUT / shown_by).read_text()
 
 

@@ -49,29 +49,6 @@ class TestFiveMarginals:
 
 
 @pytest.fixture(scope="module")
-def deniable():
-    return play("deniable-records")
-
-
-class TestDeniableRecords:
-    def test_claims_hold_for_the_right_mechanism_alone(self, deniable):
-        right, *wrong = deniable.exact_epsilons.values()
-        assert right[1] < right[0]
-        assert all(exact > 10 * claimed for claimed, exact in wrong)
-
-    def test_classifiers_learn_more_from_records_than_from_marginals(self, deniable):
-        real, marginals, *made = (row[:3] for row in deniable.utility.values())
-        for row in made:
-            assert all(m + 0.01 < one < r for m, one, r in zip(marginals, row, real, strict=True))
-
-    def test_made_records_are_told_apart_less_than_marginals(self, deniable):
-        real, marginals, *made = (row[3:5] for row in deniable.utility.values())
-        assert real == pytest.approx([0.5, 0.5], abs=5.0 * math.sqrt(0.25 / 4_000))
-        for row in made:
-            assert all(0.5 < one < m for one, m in zip(row, marginals, strict=True))
-
-
-@pytest.fixture(scope="module")
 def parts():
     return play("which-marginals").parts
 
