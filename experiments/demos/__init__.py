@@ -44,7 +44,6 @@ catalogue = Catalogue(
         "disclosure": "dpassay.experiments.demos.synthesis.disclosure:main",
         "error-of-mwem": "dpassay.experiments.demos.answers.error_of_mwem:main",
         "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
-        "five-marginals": "dpassay.experiments.demos.synthesis.five_marginals:main",
         "in-this-study": "dpassay.experiments.demos.people.in_this_study:main",
         "leave-one-out": "dpassay.experiments.demos.people.leave_one_out:main",
         "medical-visits": "dpassay.experiments.demos.people.medical_visits:main",

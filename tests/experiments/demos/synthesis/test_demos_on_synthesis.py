@@ -18,36 +18,6 @@ def test_a_demo_reads_well_in_a_pipe(name):
     check_reading(name)
 
 
-@pytest.mark.slow
-class TestFiveMarginals:
-    """A claim of 1/1000 concentrated DP, and the errors on Adult, where it is there."""
-
-    def test_five_counts_with_noise_50_have_the_known_price(self):
-        result = play("five-marginals").cost
-        assert result["add_remove"][0] == pytest.approx(1e-3)
-        assert round(result["add_remove"][1], 5) == 0.23608
-        assert round(result["replace_one"][1], 5) == 0.33445
-
-    def test_fitting_takes_a_third_off_large_marginals_and_leaves_small_ones(self):
-        """McKenna, Miklau and Sheldon (2021) saw up to 30 %, about 3 %, and 0.02 and 0.5 where nothing was measured."""
-        result = play("five-marginals")
-        if result.data != "Adult":
-            pytest.skip("the data directory has no Adult")
-        for names in (("sex", "hours-per-week"), ("marital-status", "occupation", "income>50K")):
-            before, after = result.worth[names]
-            assert 0.6 * before < after < 0.75 * before
-        before, after = result.worth["marital-status", "sex"]
-        assert 0.9 * before < after < 1.1 * before
-        assert result.worth["sex", "income>50K"][1] == pytest.approx(0.02, abs=0.015)
-        assert result.worth["education-num", "occupation"][1] == pytest.approx(0.5, abs=0.02)
-
-    def test_measured_answers_show_nine_tenths_of_the_claim(self):
-        (small, shown), (larger, more) = play("five-marginals").shown.values()
-        assert small == pytest.approx(math.sqrt(5) / 50)
-        assert 0.9 * small < shown < small
-        assert 0.95 * larger < more < larger
-
-
 @pytest.fixture(scope="module")
 def parts():
     return play("which-marginals").parts
