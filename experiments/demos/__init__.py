@@ -41,7 +41,6 @@ catalogue = Catalogue(
     "demo",
     {
         "column-from-counts": "dpassay.experiments.demos.answers.column_from_counts:main",
-        "disclosure": "dpassay.experiments.demos.synthesis.disclosure:main",
         "error-of-mwem": "dpassay.experiments.demos.answers.error_of_mwem:main",
         "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
         "in-this-study": "dpassay.experiments.demos.people.in_this_study:main",

@@ -4,12 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 from tests.experiments.demo_runs import check_reading, demos_in, play
 
-from dpassay.experiments.demos.synthesis import disclosure, which_marginals
-from dpassay.experiments.demos.synthesis.disclosure import AGES, ATTACKS
-from dpassay.mechanisms import GaussianDP
+from dpassay.experiments.demos.synthesis import which_marginals
 from dpassay.mechanisms.synthetic_data import CodedTable
 
 
@@ -42,24 +39,3 @@ class TestWhichMarginals:
         for side in (0, 1):
             assert sum(part.measured[side] for part in parts if " x " in part.name) == pytest.approx(4.0)
         assert sum(part.measured == (1.0, 1.0) for part in parts) >= 5
-
-
-class TestDisclosure:
-    @pytest.mark.parametrize("risk", ATTACKS)
-    def test_copies_gain_by_every_attack_and_the_private_table_by_none(self, risk):
-        copied, private = (play("disclosure").disclosed[name, risk] for name in ("copies", "private"))
-        assert copied.overall.headline.lower > 0.4
-        assert not private.overall.significant
-        assert not private.worst[1].significant
-        assert set(copied.groups) | set(copied.left_out) == set(AGES)
-
-    def test_the_gain_that_is_allowed_is_that_of_the_gaussian_curve(self):
-        results = play("disclosure")
-        mu = math.sqrt(8.0) / 2.0  # who is replaced moves eight counts by one, under noise of standard deviation 2
-        assert disclosure.PRIVATE.guarantee() == GaussianDP(mu, relation="replace_one")
-        for risk, most in results.allowed.items():
-            without = results.disclosed["private", risk].overall["without the person"].success
-            gains = norm.cdf(norm.ppf([without.lower, without.value, without.upper]) + mu)
-            gains -= [without.lower, without.value, without.upper]
-            assert gains.max() - 1e-9 <= most < 2.0 * norm.cdf(mu / 2.0) - 1.0 + 1e-9  # the largest, at Phi(-mu / 2)
-            assert results.disclosed["private", risk].overall.headline.value < most
