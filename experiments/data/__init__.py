@@ -13,6 +13,7 @@ shadow_files.py   Shadow models of other code in a file: the outputs of their mo
 table_files.py    Tables of records in a file: CSV, whose cells stay text, or Parquet
 text_files.py     Texts with the log probabilities of their tokens in a JSONL file: one JSON object in each line, one
                   line per text
+votes/            Votes of teachers on public points, and what students learn from the answers (PATE)
 """
 
 from .datasets import Data as Data, columns as columns, load as load
