@@ -11,7 +11,12 @@ records.py     Canaries for any training loop, as arrays or texts: made before t
 
 from .base import Canary as Canary
 from .examples import Blank as Blank, ClipBKD as ClipBKD, Mislabelled as Mislabelled, Natural as Natural
-from .gradients import Dirac as Dirac, RandomDirection as RandomDirection, with_dead_features as with_dead_features
+from .gradients import (
+    Dirac as Dirac,
+    OrthogonalDirection as OrthogonalDirection,
+    RandomDirection as RandomDirection,
+    with_dead_features as with_dead_features,
+)
 from .initial import worst_case_initial as worst_case_initial
 from .records import (
     CanaryRecords as CanaryRecords,

@@ -103,7 +103,7 @@ class Canary(Options):
         """Return `several` for data that were checked."""
         raise ParameterError(
             f"canary {type(self).__name__} would be the same record {n} times, but a coin for each of many canaries "
-            "needs different ones. Take Natural, Mislabelled, Dirac or RandomDirection.",
+            "needs different ones. Take ClipBKD, Natural, Mislabelled, Dirac, RandomDirection or OrthogonalDirection.",
             argument="canary",
         )
 

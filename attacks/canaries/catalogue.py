@@ -11,5 +11,6 @@ catalogue = Catalogue(
         "clip-bkd": "dpassay.attacks.canaries.examples:ClipBKD",
         "dirac": "dpassay.attacks.canaries.gradients:Dirac",
         "random-direction": "dpassay.attacks.canaries.gradients:RandomDirection",
+        "orthogonal-direction": "dpassay.attacks.canaries.gradients:OrthogonalDirection",
     },
 )

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import PositiveInt, one_of_names
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.relation import Relation
@@ -169,6 +171,11 @@ class ClipBKD(ExampleCanary):
     except for the bias, is then almost orthogonal to all others, and clipping keeps its full length. The label is the
     least likely one there under the initial parameters; under replace_one, side 0 has the second least likely label.
 
+    Many canaries for one run (`several`) are the directions of least variance in turn, each with every label: of k
+    classes, up to k n_features canaries, whose gradients are orthogonal, or have the inner product -1 / (k - 1) times
+    that of equal ones if only the label differs. The last directions are those in which the records vary most: take
+    few canaries a direction of small variance.
+
     Args:
         copies: number of copies. k copies are a group of k records: the claim is the claim for the group, and the
             mechanism a `GroupPrivacy` (`stage` makes it). A bound on the epsilon of one record needs k = 1.
@@ -199,16 +206,37 @@ class ClipBKD(ExampleCanary):
         x = self._features(data)
         return x, least_likely(learner, data, x, rank=1)
 
-    def _features(self, data: TrainingData) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        others = np.delete(data.X, self.record, axis=0)
-        if not len(others):
+    def _features(self, data: TrainingData) -> Floats:
+        return np.asarray(_least_directions(data.X[np.arange(len(data)) != self.record])[0])
+
+    def _several(self, data: TrainingData, learner: SupportsCanaries, n: int) -> tuple[TrainingData, TrainingData]:
+        """Return n directions with labels, in the places of n records, from `record` on, and the other records."""
+        n_classes, n_features = learner.count_classes(data), data.X.shape[1]
+        if self.copies > 1:
             raise ParameterError(
-                "dataset must hold at least two records, one of which the canary replaces.", argument="dataset"
+                f"copies must be 1 for many canaries in one run, but is {self.copies}.", argument="copies"
             )
-        _, vectors = np.linalg.eigh(others.T @ others)  # ordered by singular value, smallest first
-        direction = vectors[:, 0]
-        direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
-        return np.asarray(direction * np.linalg.norm(others, axis=1).mean() + 0.0)
+        if n > n_classes * n_features:
+            raise ParameterError(
+                f"n_canaries must be at most {n_classes * n_features}, {n_classes} labels in each of {n_features} "
+                f"directions, but is {n}.",
+                argument="n_canaries",
+            )
+        _, others = Natural(record=self.record)._in_places(data, learner, n)
+        order = np.arange(n)
+        X = _least_directions(others.X)[order // n_classes]
+        return TrainingData(X, order % n_classes), others
+
+
+def _least_directions(X: NDArray[Any]) -> Floats:
+    """Return the right singular vectors of X, smallest singular value first, with the mean norm of the records."""
+    if not len(X):
+        raise ParameterError(
+            "dataset must hold more records than the canaries replace, at least two.", argument="dataset"
+        )
+    directions = np.linalg.eigh(X.T @ X)[1].T
+    largest = np.take_along_axis(directions, np.abs(directions).argmax(axis=1)[:, None], axis=1)
+    return np.asarray(directions * np.sign(largest) * np.linalg.norm(X, axis=1).mean() + 0.0)
 
 
 def _check_label(label: int, n_classes: int) -> None:

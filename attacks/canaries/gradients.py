@@ -1,5 +1,9 @@
 """Canaries that are gradient records: for an adversary who inserts gradients and sees the steps or the last iterate.
 
+Dirac                 a weight of a dead feature: nothing else moves it
+RandomDirection       uniform on the sphere
+OrthogonalDirection   uniform in the complement of the records' gradients, and orthogonal to the other canaries
+
 A gradient record of norm clip_norm moves every noisy sum that samples it by clip_norm, the most that clipping allows.
 In a direction that no example affects, nothing else moves the sums: with full batches the noisy sums, added and scaled,
 are then N(0, 1) against N(sqrt(steps) / noise_multiplier, 1), and no adversary can do better.
@@ -23,9 +27,13 @@ from ...mechanisms.learning.dp_sgd.capabilities import (
     SupportsCanaries,
     SupportsDiracCanaries,
     SupportsGradientCanaries,
+    SupportsRecordGradients,
     require_capability,
 )
 from .base import Canary
+
+_STARTS, _LABELS_A_RECORD = 8, 20
+_SAMPLED_NUMBERS = 8_000_000  # in the gradients whose principal directions are found; a few seconds
 
 
 @dataclass(frozen=True)
@@ -162,6 +170,82 @@ class RandomDirection(GradientCanary):
         """Return independent directions, which overlap by about 1 / sqrt(n_parameters)."""
         vectors = np.random.default_rng(self.seed).standard_normal((n, learner.n_parameters))
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class OrthogonalDirection(GradientCanary):
+    """Random direction, orthogonal to the other canaries and, where there is room, to the gradients of the records.
+
+    n directions are uniform in a subspace of n or more dimensions: the complement of the principal directions of the
+    records' gradients, of the n_parameters - n largest if there are so many. The gradients are those of a sample of the
+    records, with their own labels and with those of other records, under the initial parameters, or eight draws of
+    random ones. Where the sample spans the gradients of all records, as for a small linear model, nothing of them is
+    left at any step; in a multi-layer perceptron a part of later gradients is.
+
+    Two canaries of one run then share no direction, so that no score depends on the bit of another canary, and the
+    records add little to a score. n is at most n_parameters.
+
+    Args:
+        seed: seed of the directions and of the sample of gradients.
+
+    Raises:
+        ParameterError: more canaries than parameters, or a trainer that computes no gradients of single records.
+
+    References:
+        Keinan, Shenfeld, Ligett (2025), arXiv:2503.07199 (interference limits one-run audits). Jagielski, Ullman,
+        Oprea (2020), Algorithm 2, uses the direction of least variance for a single example.
+
+    Example:
+        >>> from dpassay.mechanisms.learning import DPSGD, SoftmaxRegression
+        >>> learner = DPSGD(SoftmaxRegression(3, 2, bias=False), steps=1, noise_multiplier=1.0, batch_size=3,
+        ...                 sampling="full-batch")
+        >>> canaries, _ = OrthogonalDirection().several((np.eye(2, 3), np.array([0, 1])), learner, 2)
+        >>> (canaries.gradients @ canaries.gradients.T).round(9).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    _: KW_ONLY
+    seed: NonNegativeInt = 0
+
+    def direction(self, data: TrainingData, learner: SupportsGradientCanaries) -> Floats:
+        return np.asarray(self.directions(data, learner, 1)[0])
+
+    def directions(self, data: TrainingData, learner: SupportsGradientCanaries, n: int) -> Floats:
+        """Return n orthonormal directions."""
+        if n > learner.n_parameters:
+            raise ParameterError(
+                f"n_canaries is {n:,}, but the model has {learner.n_parameters:,} parameters, and so many directions "
+                "at most are orthogonal. Take fewer canaries, or random directions.",
+                argument="n_canaries",
+            )
+        rng = np.random.default_rng(self.seed)
+        vectors = rng.standard_normal((n, learner.n_parameters))
+        if data.n_examples:
+            trainer: SupportsRecordGradients = require_capability(
+                learner, SupportsRecordGradients, "canary OrthogonalDirection"
+            )
+            principal = _principal_directions(_sampled_gradients(data, trainer, rng))[: learner.n_parameters - n]
+            vectors -= vectors @ principal.T @ principal
+        return np.asarray(np.linalg.qr(vectors.T)[0].T)
+
+
+def _sampled_gradients(data: TrainingData, trainer: SupportsRecordGradients, rng: np.random.Generator) -> Floats:
+    """Return clipped gradients of records with their own labels, and of random ones with labels of other records."""
+    initial = trainer.initial_parameters()
+    random = trainer.network.random_parameters
+    models = random(_STARTS, rng) if initial is None else np.asarray(initial, dtype=np.float64)[None]
+    half = max(1, _SAMPLED_NUMBERS // (2 * len(models) * trainer.n_parameters))
+    own = rng.permutation(data.n_examples)[:half]
+    places, others = rng.integers(0, data.n_examples, size=(2, min(half, _LABELS_A_RECORD * data.n_examples)))
+    X, y = np.concatenate([data.X[own], data.X[places]]), np.concatenate([data.y[own], data.y[others]])
+    gradients = trainer.clipped_gradients(TrainingData(X, y), models)
+    return np.asarray(gradients.reshape(-1, trainer.n_parameters))
+
+
+def _principal_directions(rows: Floats) -> Floats:
+    """Return the right singular vectors of the rows with a singular value above 0, largest first, `(rank, n)`."""
+    _, sizes, directions = np.linalg.svd(np.linalg.qr(rows, mode="r"), full_matrices=False)
+    return np.asarray(directions[sizes > 1e-9 * max(1.0, sizes[0])])
 
 
 def _dead_features(data: TrainingData) -> NDArray[np.intp]:

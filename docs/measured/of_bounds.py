@@ -1,4 +1,4 @@
-"""What bounds show and detect: docs/explanation/bounds.md and docs/reference/learning.md."""
+"""What bounds show and detect: docs/explanation/bounds.md, audits-audited.md there, and docs/reference/learning.md."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import expit, log_expit
+from scipy.stats import laplace, norm
 from stated import DOCS, Number
 
 from dpassay.audit import audit, audit_scores
@@ -14,7 +16,9 @@ from dpassay.audit.bounds.base import Bound, PairBound
 from dpassay.audit.bounds.bits.independent import OneRunIndependent
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.catalogue import build
-from dpassay.audit.calibration.laws import SampledLaw, gaussian, laplace_ratio
+from dpassay.audit.calibration.certificate import CertificatePlan, CertificateSetting, certify
+from dpassay.audit.calibration.laws import SampledLaw, gaussian, laplace_ratio, no_leak
+from dpassay.audit.calibration.published import published_rules
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.power.power import detectable_epsilon
@@ -23,7 +27,8 @@ from dpassay.mechanisms import Laplace, PureDP
 from dpassay.mechanisms.accounting import GaussianDP, LaplaceDP
 from dpassay.mechanisms.core.guarantee import Guarantee
 
-BOUNDS, LEARNING = DOCS / "explanation" / "bounds.md", DOCS / "reference" / "learning.md"
+AUDITED, BOUNDS = (DOCS / "explanation" / f"{name}.md" for name in ("audits-audited", "bounds"))
+LEARNING = DOCS / "reference" / "learning.md"
 SHOWN = ("joint-exact", "betting", "clopper-pearson", "simultaneous-band")
 ONE_RUN = ("one-run", "one-run-fdp")
 SEES = ("joint-exact", "simultaneous-band", "accountant-family")
@@ -112,7 +117,61 @@ def most_of_one_run(epsilon: float, n_canaries: int) -> float:
     return OneRunFDP().fix(stated, None, (n_canaries,)).lower_bound(BitScores(bits, bits)).ceiling
 
 
+def false_alarms(rule: str) -> list[float]:
+    """Percent of audits at 95 % in which a rule of published audits reports a leak, with 1,001 and 5,001 canaries."""
+    setting = CertificateSetting(no_leak(), (0.0, 1e-5), ((605, 605), (2_722, 2_722)), 2_000, few=0)
+    (method,) = (method for method in published_rules() if method.name == rule)
+    cells = certify(CertificatePlan("no leak", (setting,), confidences=(0.95,)), [method], seed=1).cells
+    return [100.0 * cell.miss_rate for cell in cells]
+
+
+def most_powerful_refusal(epsilon: float, mu: float, n: int = 1_000, games: int = 4_000) -> float:
+    """Percent of games of Laplace noise that the likelihood ratio to GaussianDP(mu) refuses at 2 %, of exact ranks."""
+    rng, x = np.random.default_rng(3), np.linspace(-30.0, 30.0, 60_001)
+    laws = (norm, 0.0, mu), (laplace, 0.0, epsilon)
+    ranks = [0.5 * (law.cdf(x - out) + law.cdf(x - in_)) for law, out, in_ in laws]
+    odds = [law.logpdf(x - in_) - law.logpdf(x - out) for law, out, in_ in laws]
+
+    def ratios(side: int) -> Any:
+        rank = rng.random((games, n))
+        member, other = (np.interp(rank, *pair) for pair in zip(ranks, odds, strict=True))
+        bits = rng.random((games, n)) < expit((member, other)[side])
+        signs = np.where(bits, 1.0, -1.0)
+        return (log_expit(signs * other) - log_expit(signs * member)).sum(axis=1)
+
+    return 100.0 * float(np.mean(ratios(1) > np.quantile(ratios(0), 0.98)))
+
+
+def row_of_false_alarms(name: str, row: str) -> Number:
+    """Of the table of false alarms."""
+    return Number(name, AUDITED, row, lambda: false_alarms(row.split(" | ")[0].removeprefix("| ")), 4.0, 60)
+
+
 NUMBERS = (
+    Number(
+        "refusal-limit",
+        BOUNDS,
+        "with probability at most {96} %",
+        lambda: [most_powerful_refusal(0.5, 0.42)],
+        1.5,
+        10,
+    ),
+    row_of_false_alarms(
+        "false-alarms-ten", "| ten numbers of guesses | {13.1} % (11.6 to 14.6) | {11.9} % (10.6 to 13.5) |"
+    ),
+    row_of_false_alarms(
+        "false-alarms-grid", "| grid of guesses in and out | {46.9} % (44.7 to 49.1) | {54.1} % (51.9 to 56.3) |"
+    ),
+    row_of_false_alarms(
+        "false-alarms-200", "| 200 thresholds, guesses in | {30.8} % (28.8 to 32.9) | {36.3} % (34.2 to 38.5) |"
+    ),
+    row_of_false_alarms(
+        "false-alarms-most", "| threshold of most right guesses | {40.3} % (38.1 to 42.5) | {40.8} % (38.7 to 43.0) |"
+    ),
+    row_of_false_alarms(
+        "false-alarms-gaussian",
+        "| best threshold, Gaussian curve | {18.8} % (17.1 to 20.5) | {23.2} % (21.4 to 25.2) |",
+    ),
     Number(
         "family-of-one-run",
         BOUNDS,

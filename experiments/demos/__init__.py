@@ -10,7 +10,6 @@ document.py        Demo documents: percent-format files of Markdown and code cel
 execution.py       Execution of the cells of a document in one namespace, with what they print and display
 notebook.py        Executed demo documents as notebooks, in the format nbformat 4.5
 page.py            Executed demo documents as self-contained HTML pages, in the style of all reports
-people/            Demos on information about people in studies, models and visits
 synthesis/         Demos on synthetic data
 terminal.py        Demo documents in a terminal: Markdown, code, and the outputs of the cells
 """
@@ -32,15 +31,9 @@ DOCUMENTS = Path(__file__).parent / "documents"
 catalogue = Catalogue(
     "demo",
     {
-        "column-from-counts": "dpassay.experiments.demos.answers.column_from_counts:main",
         "error-of-mwem": "dpassay.experiments.demos.answers.error_of_mwem:main",
         "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
-        "in-this-study": "dpassay.experiments.demos.people.in_this_study:main",
-        "leave-one-out": "dpassay.experiments.demos.people.leave_one_out:main",
-        "medical-visits": "dpassay.experiments.demos.people.medical_visits:main",
         "query-release": "dpassay.experiments.demos.answers.query_release:main",
-        "repeated-answers": "dpassay.experiments.demos.answers.repeated_answers:main",
-        "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",
         "top-down": "dpassay.experiments.demos.answers.top_down:main",
         "which-marginals": "dpassay.experiments.demos.synthesis.which_marginals:main",
     },

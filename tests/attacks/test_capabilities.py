@@ -8,7 +8,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from dpassay import attacks
-from dpassay.attacks.canaries import ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
+from dpassay.attacks.canaries import ClipBKD, Dirac, Mislabelled, Natural, OrthogonalDirection, RandomDirection
 from dpassay.attacks.canaries.catalogue import catalogue as canaries
 from dpassay.audit.games import gradient_canary_game, membership_game
 from dpassay.mechanisms.adapters.estimator import EstimatorLearner
@@ -143,6 +143,8 @@ def test_a_foreign_trainer_with_the_capabilities_can_be_played():
     assert game.scores[~game.bits].mean() == pytest.approx(-0.5 * mu**2, rel=0.1)
     with pytest.raises(ParameterError, match="canary Dirac needs a trainer with input_weights, which Summing lacks"):
         Dirac().several((np.zeros((3, 1)), np.zeros(3, dtype=int)), trainer, 5)
+    with pytest.raises(ParameterError, match=r"canary OrthogonalDirection needs a trainer with .*clipped_gradients"):
+        OrthogonalDirection().several((np.zeros((3, 1)), np.zeros(3, dtype=int)), trainer, 5)
 
 
 @pytest.mark.parametrize("model", [SoftmaxRegression(4, 3), MultiLayerPerceptron(4, hidden=(5,), n_outputs=3)])
@@ -167,7 +169,8 @@ def test_clipped_gradients_are_the_same_by_formula_and_by_trainer():
 @pytest.mark.parametrize("name", list(canaries))
 def test_a_canary_uses_only_declared_capabilities(name):
     """It is made for a trainer that has nothing but what the capabilities say."""
-    required = sorted({member for one in (SupportsCanaries, SupportsDiracCanaries) for member in members(one)})
+    declared = (SupportsCanaries, SupportsDiracCanaries, SupportsRecordGradients)
+    required = sorted({member for one in declared for member in members(one)})
     trainer = ours()
     bare = type("Bare", (), {member: property(lambda _, m=member: getattr(trainer, m)) for member in required})()
     data = TrainingData(X * [1, 1, 0, 1], Y)

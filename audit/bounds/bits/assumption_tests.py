@@ -17,27 +17,37 @@ are divided by their standard deviations over permutations, and the largest abso
 random permutations (Westfall and Young 1993): p = (1 + permutations at least as large) / (1 + permutations). Influence
 between canaries that are neighbours in none of these senses is not detected: it looks like noise.
 
-**Fit (level `MISFIT`).** Let T_k = sum_i (b_i - 1/2) L_k(rank of i), with Legendre polynomials L_1 .. L_5 of the rank
-on [-1, 1], averaged over groups of ranks (a smooth test, Neyman 1937). Their law under one member depends on its curve
-only, and is simulated: the scores that bound the groups have the spacings of uniform numbers, and given these scores
-the bits between them are binomial (see `independent`). Q = the squared Mahalanobis distance of T from its simulated
-mean. A member is rejected where Q is among the largest `MISFIT` of further simulations, which is exact for that member
-up to the interpolation of its curve; the family is rejected where every member is. Members are tried around the
-estimate in steps of half a standard error: a member between two of them is at most a quarter of a standard error away,
-which adds at most 1/16 to the mean of Q.
+**Fit (level `MISFIT`).** The ranks are cut into groups, and the included canaries of each are counted. The law of the
+counts under one member depends on its curve only, and is simulated: the scores that bound the groups have the spacings
+of uniform numbers, and given these scores the bits between them are binomial (see `independent`). Statistics, each
+rejecting where it is large:
+
+    Q          squared Mahalanobis distance of T_k = sum_i (b_i - 1/2) L_k(rank of i), with Legendre polynomials
+               L_1 .. L_5 of the rank on [-1, 1], from its simulated mean (a smooth test, Neyman 1937)
+    towards A  sum of the counts times the difference of log odds between a curve A and the member (Neyman and Pearson
+               1933): A = Gaussian noise, Laplace noise, and Gaussian noise where a tenth of the canaries does not leak,
+               each with the T_1 that the member is expected to have
+    ends       right guesses in the highest, and in the lowest, group of ranks: a few canaries leak much
+
+Each has a p-value from one set of simulations; a member is rejected where the smallest of them is among the smallest
+`MISFIT` of further simulations (Westfall and Young 1993). This is exact for that member up to the interpolation of its
+curve; the family is rejected where every member is. Members are tried around the estimate in steps of half a standard
+error: a member between two of them is at most a quarter of a standard error away, which adds at most 1/16 to the mean
+of Q.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from ....mechanisms.accounting import GaussianDP, LaplaceDP
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.root_finding import bisect, geometric
@@ -161,10 +171,10 @@ def _within(labels: NDArray[np.int64], first: Floats, second: Floats) -> Floats:
 
 
 def fit_test(evidence: BitScores, family: CurveFamily) -> Refusal:
-    """Return the largest p-value of the smooth test over the members near the estimate."""
+    """Return the largest p-value of the test over the members near the estimate."""
     groups = _RankGroups.of(evidence.n_bits)
-    observed = groups.features(groups.count(evidence))
-    estimate, step = _estimate(family, groups, observed)
+    observed = groups.count(evidence)
+    estimate, step = _estimate(family, groups, groups.features(observed))
     members = np.unique(np.clip(np.exp(step * (round(math.log(estimate) / step) + _STEPS)), 1e-6, family.largest))
     p_value = max(_reference(family, float(at), evidence.n_bits).p_value(observed) for at in members)
     return Refusal(f"the trade-off curve is not that of {family.title}", p_value, MISFIT)
@@ -203,11 +213,24 @@ class _RankGroups:
         return np.asarray((counts - 0.5 * self.sizes) @ self.weights.T)
 
     def simulated(self, curve: CurveOfRanks, size: int, rng: np.random.Generator) -> Floats:
-        """Return T of `size` simulated games, shape `(size, 5)`."""
+        """Return the counts of `size` simulated games, shape `(size, m)`."""
         spacings = rng.standard_gamma(self.sizes + 1.0, size=(size, len(self.sizes)))
         cuts = np.cumsum(spacings, axis=1) / spacings.sum(axis=1, keepdims=True)
         rates = curve.rates_between(np.concatenate([np.zeros((size, 1)), cuts], axis=1))
-        return self.features(rng.binomial(self.sizes, rates).astype(np.float64))
+        return rng.binomial(self.sizes, rates).astype(np.float64)
+
+    def rates(self, curve: CurveOfRanks) -> Floats:
+        """Return the share of included canaries that is expected in each group, `(m,)`."""
+        return curve.rates_between(np.concatenate([[0.0], np.cumsum(self.sizes + 1.0) / (self.sizes + 1.0).sum()]))
+
+    def slope(self, rates: Floats) -> float:
+        """Return the expected T_1."""
+        return float(self.features(self.sizes * rates)[0])
+
+    def log_odds(self, rates: Floats) -> Floats:
+        """Return the log odds of the rates, which are kept an eighth of a canary away from 0 and 1."""
+        least = 0.125 / self.sizes
+        return np.asarray(special.logit(np.clip(rates, least, 1.0 - least)))
 
 
 def _estimate(family: CurveFamily, groups: _RankGroups, observed: Floats) -> tuple[float, float]:
@@ -215,11 +238,9 @@ def _estimate(family: CurveFamily, groups: _RankGroups, observed: Floats) -> tup
 
     The step is a power of 2, and members are multiples of it, so that simulations are used again.
     """
-    cuts = np.concatenate([[0.0], np.cumsum(groups.sizes + 1.0) / (groups.sizes + 1.0).sum()])
 
     def expected(at: float) -> float:
-        rates = CurveOfRanks.of(family.search(at).tradeoff).rates_between(cuts)
-        return float(groups.features(groups.sizes * rates)[0])
+        return groups.slope(groups.rates(CurveOfRanks.of(family.search(at).tradeoff)))
 
     def reached(at: float) -> bool:
         return expected(at) >= float(observed[0])
@@ -235,30 +256,85 @@ def _estimate(family: CurveFamily, groups: _RankGroups, observed: Floats) -> tup
     return at, 2.0 ** math.floor(math.log2(min(0.5, half_error)))
 
 
+def _with_exempt(mu: float) -> CurveOfRanks:
+    """Return the curve of Gaussian noise with this shift, where a tenth of the canaries does not leak."""
+    x = np.linspace(-9.0, 9.0 + mu, 1500)
+    fpr, fnr = special.ndtr(-x), 0.1 * special.ndtr(x) + 0.9 * special.ndtr(x - mu)
+    return CurveOfRanks(np.append(0.5 * (1.0 - fpr + fnr), 1.0), np.append(0.5 * fnr, 0.5))
+
+
+_ALTERNATIVES: tuple[Callable[[float], CurveOfRanks], ...] = (
+    lambda mu: CurveOfRanks.of(GaussianDP(mu).tradeoff),
+    lambda epsilon: CurveOfRanks.of(LaplaceDP(epsilon).tradeoff),
+    _with_exempt,
+)
+"""Curves, with a parameter that increases T_1, towards which a directed statistic looks."""
+_SMALLEST, _LARGEST = 1e-3, 60.0  # of these parameters
+_SAME = 0.01  # relative difference of log odds below which an alternative is the member itself
+
+
+def _directions(groups: _RankGroups, rates: Floats) -> Floats:
+    """Return the weights of the counts in the directed statistics, `(k, m)`, for a member with these rates."""
+    target, odds = groups.slope(rates), groups.log_odds(rates)
+    ends = np.zeros((2, len(rates)))
+    ends[0, -1], ends[1, 0] = 1.0, -1.0
+    found = [ends]
+    for curve in _ALTERNATIVES:
+
+        def reached(parameter: float, curve: Callable[[float], CurveOfRanks] = curve) -> bool:
+            return groups.slope(groups.rates(curve(parameter))) >= target
+
+        at = bisect(reached, _SMALLEST, _LARGEST, middle=geometric, close=lambda low, high: high <= 1.001 * low)[1]
+        towards = groups.log_odds(groups.rates(curve(at))) - odds
+        if np.linalg.norm(towards) > _SAME * np.linalg.norm(odds):
+            found.append(towards[None, :])
+    return np.concatenate(found)
+
+
 @dataclass(frozen=True, eq=False)
 class _Reference:
-    """Simulated law of Q under one member: the mean and inverse covariance of T, and the sorted values of Q."""
+    """Simulated law of the statistics under one member.
 
+    Args:
+        groups: of the ranks.
+        centre, inverse: mean and inverse covariance of T.
+        directions: weights of the directed statistics, `(k, m)`.
+        simulated: statistics of simulated games, each sorted, `(size, 1 + k)`.
+        smallest: smallest p-values of further games, sorted, `(size,)`.
+    """
+
+    groups: _RankGroups
     centre: Floats
     inverse: Floats
-    ordered: Floats
+    directions: Floats
+    simulated: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    smallest: Floats = field(default_factory=lambda: np.empty(0))
 
     def p_value(self, observed: Floats) -> float:
-        """Return the share of simulated games, with the observed one, whose Q is at least as large."""
-        smaller = int(np.searchsorted(self.ordered, self.distance(observed)))
-        return (1.0 + len(self.ordered) - smaller) / (1.0 + len(self.ordered))
+        """Return the share of simulated games, with the observed one, whose smallest p-value is at most as large."""
+        found = self.smallest_p_values(observed[None, :])[0]
+        return (1.0 + float(np.searchsorted(self.smallest, found, side="right"))) / (1.0 + len(self.smallest))
 
-    def distance(self, features: Floats) -> Floats:
-        """Return Q of features `(..., 5)`."""
-        away = features - self.centre
-        return np.asarray(np.einsum("...i,ij,...j->...", away, self.inverse, away))
+    def statistics(self, counts: Floats) -> Floats:
+        """Return Q and the directed statistics of counts `(size, m)`, shape `(size, 1 + k)`."""
+        away = self.groups.features(counts) - self.centre
+        distance = np.einsum("...i,ij,...j->...", away, self.inverse, away)
+        return np.column_stack([distance, counts @ self.directions.T])
+
+    def smallest_p_values(self, counts: Floats) -> Floats:
+        """Return the smallest p-value over the statistics, `(size,)`."""
+        pairs = zip(self.simulated.T, self.statistics(counts).T, strict=True)
+        reached = [len(ordered) - np.searchsorted(ordered, values) for ordered, values in pairs]
+        return np.asarray(np.min(reached, axis=0) / (1.0 + len(self.simulated)))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def _reference(family: CurveFamily, at: float, n: int) -> _Reference:
     rng, groups = np.random.default_rng(0), _RankGroups.of(n)
     curve = CurveOfRanks.of(family.search(at).tradeoff)
-    moments, others = (groups.simulated(curve, _SIMULATIONS, rng) for _ in range(2))
+    first, others = (groups.simulated(curve, _SIMULATIONS, rng) for _ in range(2))
+    moments = groups.features(first)
     inverse = np.asarray(np.linalg.pinv(np.cov(moments.T), rcond=1e-10, hermitian=True), dtype=np.float64)
-    unsorted = _Reference(np.asarray(moments.mean(axis=0)), inverse, np.empty(0))
-    return replace(unsorted, ordered=np.sort(unsorted.distance(others)))
+    empty = _Reference(groups, np.asarray(moments.mean(axis=0)), inverse, _directions(groups, groups.rates(curve)))
+    reference = replace(empty, simulated=np.sort(empty.statistics(first), axis=0))
+    return replace(reference, smallest=np.sort(reference.smallest_p_values(others)))

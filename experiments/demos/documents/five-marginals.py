@@ -72,8 +72,8 @@ frame.set_index("marginal")
 # contradicts every distribution, such as negative counts, and marginals that disagree on the attributes they share.
 # Fitting removes this part. It is small where every cell has many people, and large where most cells have fewer people
 # than noise: in the right panel, the two largest marginals lose more than a third of their error. On the census of
-# 1994, where most cells are nearly empty, they lose as much with noise 50. Fitting reads only the noisy counts, so it
-# has no privacy loss (post-processing).
+# 1994, where most cells are nearly empty, they lose about a third with noise 50. Fitting reads only the noisy counts,
+# so it has no privacy loss (post-processing).
 #
 # The last two marginals were never measured. The model infers them from attributes in common, as if the rest were
 # independent. This may be good or bad, and no error bar says which.

@@ -35,7 +35,8 @@ class LaplaceVectorDP(ProfileGuarantee):
         ParameterError: a move that is not a finite number >= 0, or no move > 0.
 
     Guarantees:
-        * An upper bound, above the exact curve by less than the grid of `PrivacyLossDP` per entry; exact for one entry.
+        * An upper bound, above the exact curve by less than the grid of `PrivacyLossDP` per entry, and never above
+          `LaplaceDP` of the sum; exact for one entry.
 
     Example:
         >>> vector = LaplaceVectorDP([0.5, 0.5, 0.0])
@@ -58,13 +59,17 @@ class LaplaceVectorDP(ProfileGuarantee):
     def _parameters(self) -> Mapping[str, object]:
         return {"epsilon": math.fsum(self.moves), "n_moves": len(self.moves)}
 
+    @property
+    def _largest(self) -> LaplaceDP:
+        """Curve of one number that moves by the sum: it bounds what the grid of the composition adds."""
+        return LaplaceDP(math.fsum(self.moves))
+
     def _delta(self, epsilon: Floats) -> Floats:
-        beyond = epsilon >= math.fsum(self.moves)
-        delta: Floats = np.where(beyond, 0.0, _composed(self.moves).delta(epsilon))
+        delta: Floats = np.minimum(self._largest.delta(epsilon), _composed(self.moves).delta(epsilon))
         return delta
 
     def _epsilon(self, delta: Floats) -> Floats:
-        epsilon: Floats = np.minimum(math.fsum(self.moves), _composed(self.moves).epsilon(delta))
+        epsilon: Floats = np.minimum(self._largest.epsilon(delta), _composed(self.moves).epsilon(delta))
         return epsilon
 
 

@@ -8,7 +8,7 @@
     SupportsLosses              computes the loss on an example                       canary loss
     SupportsModels              ... and releases models, as flat parameters           canary direction
     SupportsTrajectory          ... after every step                                  gradient product
-    SupportsRecordGradients     ... and the contribution of each of a few records     prior-aware reconstruction
+    SupportsRecordGradients     ... and the contribution of each of a few records     reconstruction, canary direction
     SupportsInitialParameters   starts from specified parameters                      worst-case initial parameters
 
 A trainer implements those that it can. `require_capability` raises an error that names the missing members, and

@@ -198,11 +198,12 @@ class _LawOfHead:
 def _encode(data: TrainingData, mean: NDArray[np.float64], components: NDArray[np.float64]) -> TrainingData:
     """Return the components of each record, normalised to norm 1; zero components stay 0.
 
-    Records are scaled by powers of two, so that no product overflows.
+    Records are scaled by powers of two, so that no product overflows. The products are sums that do not depend on the
+    other records, as those of BLAS may do in their last bits: two neighbouring datasets stay neighbours.
     """
     largest = np.abs(data.X).max(axis=1, initial=0.0, keepdims=True)
     scales = np.ldexp(1.0, -np.maximum(np.frexp(largest)[1], 0))
-    encoded = (data.X * scales - mean * scales) @ components.T
+    encoded = np.einsum("nf,kf->nk", data.X * scales - mean * scales, components)
     encoded /= np.maximum(np.linalg.norm(encoded, axis=1, keepdims=True), 1e-300)
     return TrainingData(encoded, data.y, data.gradients)
 

@@ -11,12 +11,16 @@ from dpassay.attacks.canaries import (
     Dirac,
     Mislabelled,
     Natural,
+    OrthogonalDirection,
     RandomDirection,
     with_dead_features,
     worst_case_initial,
 )
 from dpassay.attacks.canaries.base import least_likely
 from dpassay.attacks.canaries.catalogue import catalogue
+from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
+from dpassay.audit.evidence.statement import Statement
+from dpassay.audit.games import gradient_canary_game, membership_game
 from dpassay.mechanisms.accounting import GaussianDP
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError
@@ -60,6 +64,7 @@ CANARIES = {
     "clip-bkd": ClipBKD(record=3),
     "dirac": Dirac(record=3),
     "random-direction": RandomDirection(record=3),
+    "orthogonal-direction": OrthogonalDirection(record=3),
 }
 every = pytest.mark.parametrize("name", list(catalogue))
 
@@ -223,7 +228,9 @@ def test_a_duplicated_natural_record_makes_a_pair():
 
 
 @pytest.mark.parametrize("clip_norm", [0.1, 1.0, 7.0])
-@pytest.mark.parametrize("canary", [Dirac(), Dirac(unit=2), RandomDirection(), RandomDirection(seed=5)])
+@pytest.mark.parametrize(
+    "canary", [Dirac(), Dirac(unit=2), RandomDirection(), RandomDirection(seed=5), OrthogonalDirection()]
+)
 def test_gradient_canaries_have_norm_clip_norm(canary, clip_norm):
     pair = canary.pair(records(), learner(clip_norm=clip_norm))
     assert np.linalg.norm(pair.d1.gradients) == pytest.approx(clip_norm, rel=1e-12)
@@ -384,11 +391,87 @@ def test_many_random_directions_have_the_norm_of_the_clip():
     assert one[0] == pytest.approx(canaries.gradients[0])
 
 
+def gradients_of_all(model, X, y, seed=1):
+    """Gradients of the records with random labels at random parameters, a row each."""
+    rng = np.random.default_rng(seed)
+    parameters = rng.normal(size=(3, model.n_parameters))
+    return TrainedModels(model, parameters).gradients(X, rng.permutation(y)).reshape(-1, model.n_parameters)
+
+
+def test_orthogonal_directions_leave_the_gradients_of_the_records():
+    """Gradients span 2 of 3 classes in 3 live features and the bias: 7 of 15 dimensions remain."""
+    (X, y), mechanism = records(), learner(clip_norm=0.5)
+    free = OrthogonalDirection().several((X, y), mechanism, 7)[0].gradients
+    assert np.allclose(free @ free.T, 0.25 * np.eye(7), atol=1e-12)
+    assert np.abs(gradients_of_all(MODEL, X, y) @ free.T).max() < 1e-9
+    full = OrthogonalDirection().several((X, y), mechanism, 15)[0].gradients
+    assert np.allclose(full @ full.T, 0.25 * np.eye(15), atol=1e-12)
+    assert np.abs(gradients_of_all(MODEL, X, y) @ full.T).max() > 0.1
+
+
+def test_orthogonal_directions_differ_by_seed_and_need_no_records():
+    one, other = (OrthogonalDirection(seed=seed).several(records(), learner(), 3)[0].gradients for seed in (0, 1))
+    assert np.abs(one - other).max() > 0.1
+    alone = OrthogonalDirection(alone=True).pair(records(), learner())
+    assert len(alone.d0) == 0
+    assert np.linalg.norm(alone.d1.gradients) == pytest.approx(1.0)
+
+
+def test_orthogonal_directions_avoid_the_records_of_a_perceptron():
+    X, y = records(n=60)
+    model = MultiLayerPerceptron(4, hidden=(6,), n_outputs=3)
+    rows = [
+        kind.several((X, y), learner(model), 20)[0].gradients for kind in (RandomDirection(), OrthogonalDirection())
+    ]
+    shares = [(gradients_of_all(model, X, y) @ row.T).var() for row in rows]
+    assert shares[1] < 0.5 * shares[0]
+
+
+def test_many_clip_bkd_canaries_take_each_label_in_the_least_directions():
+    X, y = records()
+    canaries, always = ClipBKD(record=2).several((X, y), learner(), 5)
+    others = np.delete(X, range(2, 7), axis=0)
+    assert always.X.tolist() == others.tolist()
+    assert canaries.y.tolist() == [0, 1, 2, 0, 1]
+    first = differing(ClipBKD(record=2).pair((X, y), learner()))[1].X[0]
+    assert np.allclose(np.abs(canaries.X[:3]) / np.linalg.norm(canaries.X[0]), np.abs(first) / np.linalg.norm(first))
+    assert np.allclose(canaries.X[0] @ canaries.X[3], 0.0, atol=1e-12)
+    sizes = np.linalg.norm(others @ canaries.X[[0, 3]].T, axis=0)
+    assert sizes[0] <= sizes[1] <= np.linalg.norm(others, axis=1).mean() * np.linalg.svd(others)[1][-2] * (1.0 + 1e-9)
+
+
+def bound_of_one_run(kind, seed, n=60):
+    """Return the bound of one-run-fdp; half of the features hardly vary, and the labels depend on the others."""
+    X = np.random.default_rng(seed).normal(0.3, 1.0, size=(500, 40)) * np.repeat([0.01, 1.0], 20)
+    y = X[:, -4:].argmax(axis=1)
+    gradients = isinstance(kind, RandomDirection | OrthogonalDirection)
+    mechanism = learner(
+        SoftmaxRegression(40, 4), steps=25, noise_multiplier=3.0, learning_rate=1.0,
+        sampling=FullBatch(expected_batch_size=500), view="noisy_gradients" if gradients else "final",
+    )  # fmt: skip
+    canaries, always = kind.several((X, y), mechanism, n)
+    if gradients:
+        scores = gradient_canary_game(mechanism, canaries.gradients, records=always, seed=seed)
+    else:
+        scores = membership_game(mechanism, canaries, records=always, seed=seed)
+    statement = Statement(mechanism.guarantee(), delta=1e-5, confidence=0.95)
+    return OneRunFDP().fix(statement, None, (n,)).lower_bound(scores).epsilon
+
+
+@pytest.mark.parametrize(("better", "worse"), [(OrthogonalDirection(), RandomDirection()), (ClipBKD(), Mislabelled())])
+def test_canaries_that_avoid_the_records_show_more_in_one_run(better, worse):
+    """Null: either is as likely to show more. 20 of 20 runs refute it with a false-alarm rate below 1e-6."""
+    assert all(bound_of_one_run(better, seed) > bound_of_one_run(worse, seed) for seed in range(20))
+
+
 @pytest.mark.parametrize(
     ("canary", "n", "message"),
     [
         (Blank(label=1), 4, "would be the same record 4 times"),
-        (ClipBKD(), 4, "would be the same record 4 times"),
+        (ClipBKD(copies=2), 4, "copies must be 1 for many canaries in one run, but is 2"),
+        (ClipBKD(), 13, "n_canaries must be at most 12, 3 labels in each of 4 directions, but is 13"),
+        (ClipBKD(), 12, "dataset must hold more records than the canaries replace"),
+        (OrthogonalDirection(), 16, "n_canaries is 16, but the model has 15 parameters"),
         (Natural(record=2), 11, "n_canaries must be at most 10, the records from 2 on, but is 11"),
     ],
 )

@@ -99,9 +99,8 @@ def test_curve_of_a_view_is_that_of_the_outputs_along_the_canary(view, momentum)
         ({"initial": "random"}, 3),
         ({"averaging": "mean"}, 3),
         ({"optimizer": "adam"}, 3),
-        ({"optimizer": "adam", "view": "trajectory"}, 3),
     ],
-    ids=["live feature", "projection", "random start", "mean of iterates", "adam", "trajectory of adam"],
+    ids=["live feature", "projection", "random start", "mean of iterates", "adam"],
 )
 def test_final_view_has_no_known_curve_where_something_disturbs_it(options, coordinate):
     assert trainer(**options).view_guarantee(pair(coordinate=coordinate)) is None

@@ -113,6 +113,18 @@ def test_command_writes_numbers_figures_and_page_and_ends_with_0(call, tmp_path)
     assert "dpassay calibrate --bound simultaneous-band --seed 0" in (home / "certificate.html").read_text()
 
 
+def test_published_rules_stand_beside_the_bounds_and_fail_nothing(call, tmp_path):
+    results = call("--published", "--repeats", "3", "--bound", "simultaneous-band", "--out", "here")
+    assert results.exit_code == 0, results.output
+    page = (tmp_path / "here" / "certificate.html").read_text()
+    assert "dpassay calibrate --published --bound simultaneous-band --repeats 3 --seed 0" in page
+    assert page.count("published rule") >= 7
+    assert ": 6 audits were simulated" in page
+    both = call("--published", "--full")
+    assert both.exit_code == 2
+    assert "two plans" in both.stderr
+
+
 def test_bound_that_misses_too_often_ends_with_1(call, monkeypatch):
     monkeypatch.setattr(calibration, "our_methods", lambda names: [BoundMethod(Overshoots())])
     results = call("--out", "here")

@@ -1,5 +1,7 @@
 """Private fine-tuning: what the representation reads, what canaries and attacks see, and the one that saw too much."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -35,6 +37,15 @@ def test_features_are_normalised_principal_components():
     expected = PCA(12, svd_solver="full").fit(X[800:]).transform(X[:50])
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose(np.abs(features), np.abs(expected), atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 3, 50, 399, 400])
+def test_features_have_the_same_bytes_whatever_the_other_records(n):
+    tuned = FineTuning(replace(HEAD, model=SoftmaxRegression(20, 10)), public=X[800:])
+    whole = tuned.encoded((X[:400], y[:400])).X
+    for first in (0, 1, 7):
+        some = tuned.encoded((X[first:n], y[first:n])).X if first < n else whole[:0]
+        np.testing.assert_array_equal(some, whole[first:n][: len(some)])
 
 
 def test_no_private_record_moves_the_features_of_another():

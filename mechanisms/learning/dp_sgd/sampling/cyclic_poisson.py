@@ -49,6 +49,7 @@ class CyclicPoisson(PoissonSampling):
     relation: ClassVar[Relation] = Relation.ZERO_OUT
     rates: ClassVar[tuple[str, ...]] = ("sampling_probability", "batches_per_epoch")
     ordered: ClassVar[bool] = True
+    tight: ClassVar[bool] = False  # a record of a later block may be visited once less
 
     _: KW_ONLY
     batches_per_epoch: PositiveInt

@@ -11,6 +11,7 @@ from tests.audit.one_run_laws import BitLaw, bit_misses, gaussian, random_game
 from dpassay.audit import audit_scores
 from dpassay.audit.bounds.bits import assumption_tests, independent
 from dpassay.audit.bounds.bits.assumption_tests import INFLUENCE, MISFIT, fit_test, influence_test
+from dpassay.audit.bounds.bits.curve_of_ranks import CurveOfRanks
 from dpassay.audit.bounds.bits.independent import OneRunIndependent, right_guesses_tail
 from dpassay.audit.bounds.catalogue import choose_bounds
 from dpassay.audit.bounds.families import family_of
@@ -139,6 +140,7 @@ FOREIGN = {
     "student t, 3 degrees of freedom": lambda bits, rng: rng.standard_t(3, size=len(bits)) + MU * bits,
     "a fifth of the canaries leak": mixture(0.2, 4.0),
     "a half of the canaries leak": mixture(0.5, 3.0),
+    "a twentieth of the canaries leak": mixture(0.05, 6.0),
     "randomised response": lambda bits, rng: 1.0 * (bits ^ (rng.random(len(bits)) < special.expit(-1.0))),
 }
 PLANTED = {
@@ -173,6 +175,26 @@ def test_members_are_refused_no_more_often_than_they_may(family):
         noise = rng.normal(size=1000) if family is GAUSSIAN else rng.laplace(size=1000)
         refused += fit_test(BitScores(bits, noise + 1.2 * bits), family).p_value <= MISFIT
     assert refused <= quantile(1.0 - FALSE_ALARM, repeats, MISFIT)
+
+
+@pytest.mark.parametrize("n", [40, 1000])
+@pytest.mark.parametrize("family", [GAUSSIAN, family_of(LaplaceDP(1.0))], ids=lambda family: family.title)
+def test_p_values_of_a_member_have_their_level_on_fresh_games(family, n):
+    reference, curve = assumption_tests._reference(family, 1.0, n), CurveOfRanks.of(family.search(1.0).tradeoff)
+    fresh = reference.groups.simulated(curve, 2000, np.random.default_rng(9))
+    p_values = np.array([reference.p_value(counts) for counts in fresh])
+    for level in (MISFIT, 0.2):
+        # the reference is simulated too: 1,999 games, whose share below a quantile varies like that of fresh ones
+        spread = stats.norm.isf(0.5 * FALSE_ALARM) * np.sqrt(2.0 * level * (1.0 - level) / 2000)
+        assert np.mean(p_values <= level) <= level + spread
+    assert np.mean(p_values <= 0.2) > 0.1
+
+
+def test_a_curve_is_no_alternative_to_itself():
+    groups = assumption_tests._RankGroups.of(1000)
+    rates = groups.rates(CurveOfRanks.of(GaussianDP(1.0).tradeoff))
+    assert len(assumption_tests._directions(groups, rates)) == 2 + len(assumption_tests._ALTERNATIVES) - 1
+    assert groups.slope(rates) > 0.0
 
 
 @pytest.mark.parametrize("shape", [(1, 60), (4, 30)])
