@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.learning.pate import EstimatorTeachers, KernelTeachers, LabelSpreading, Teachers
-from ...mechanisms.learning.pate.aggregator import Aggregator
-from ..data.images import oriented_gradients
+from ....mechanisms.learning.pate import EstimatorTeachers, KernelTeachers, LabelSpreading, Teachers
+from ....mechanisms.learning.pate.aggregator import Aggregator
+from ..images import oriented_gradients
 
 Labels = NDArray[np.int64]
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.accounting import ConcentratedDP, GaussianDP
-from ...mechanisms.learning.pate import ConfidentGNMax, InteractiveGNMax, data_dependent
-from ...mechanisms.learning.pate.confident import CheckedGNMax
-from ...mechanisms.learning.pate.data_dependent_epsilon import DataDependent
-from ..data.images import oriented_gradients
+from ....mechanisms.accounting import ConcentratedDP, GaussianDP
+from ....mechanisms.learning.pate import ConfidentGNMax, InteractiveGNMax, data_dependent
+from ....mechanisms.learning.pate.confident import CheckedGNMax
+from ....mechanisms.learning.pate.data_dependent_epsilon import DataDependent
+from ..images import oriented_gradients
 from . import glyph_like
-from .students_of_votes import Votes
-from .votes_of_teachers import DELTA, SEED, VotesRow
+from .students import Votes
+from .teachers import DELTA, SEED, VotesRow
 
 Student = Callable[[NDArray[Any], NDArray[Any], NDArray[np.int64]], NDArray[np.float64]]
 """Probabilities of the labels of X, `(n, n_classes)`, learned from records and their labels."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .students_of_votes import Votes
+from .students import Votes
 
 N_CLASSES, N_FEATURES = 150, 64
 N_TEACHERS, N_RECORDS = 5000, 300
