@@ -52,7 +52,6 @@ catalogue = Catalogue(
         "in-this-study": "dpassay.experiments.demos.people.in_this_study:main",
         "leave-one-out": "dpassay.experiments.demos.people.leave_one_out:main",
         "medical-visits": "dpassay.experiments.demos.people.medical_visits:main",
-        "query-release": "dpassay.experiments.demos.answers.query_release:main",
         "repeated-answers": "dpassay.experiments.demos.answers.repeated_answers:main",
         "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",
         "synthetic-is-not-private": "dpassay.experiments.demos.synthesis.synthetic_is_not_private:main",

@@ -92,21 +92,6 @@ class TestTopDown:
         assert 1.0 < results.tables.bound.epsilon < results.measurements.bound.epsilon
 
 
-class TestQueryRelease:
-    def test_a_strategy_beats_noise_per_answer_and_noise_falls_with_records(self):
-        results = play("query-release").measured
-        for which in (0, 1):
-            first, last = ({name: each[place][which] for name, each in results.items()} for place in (0, -1))
-            for kind in ("Laplace", "Gaussian"):
-                assert last[f"matrix, {kind}"] < last[kind] / (15.0 if kind == "Laplace" else 1.9)
-                assert first[kind] / last[kind] == pytest.approx(1000.0, rel=0.1)
-            assert first["MWEM"] < first["Gaussian"]
-
-    def test_the_rates_are_ordered(self):
-        for n, rates in play("query-release").known.items():
-            assert all(rates[norm, True] >= rates[norm, False] for norm in (2.0, math.inf)), n
-
-
 def test_mwem_learns_from_few_answers_what_noise_on_all_would_drown():
     few, some = (error_of_mwem.mwem_error(1.0, rounds) for rounds in (1, 8))
     assert some < 0.6 * few
