@@ -8,7 +8,6 @@ from tests.experiments.demo_runs import check_reading, demos_in, play
 
 from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict
-from dpassay.experiments.demos.answers import error_of_mwem
 
 
 @demos_in("answers")
@@ -90,9 +89,3 @@ class TestTopDown:
         assert results.forgotten.witness is not None
         assert "differs in an invariant" in results.refused
         assert 1.0 < results.tables.bound.epsilon < results.measurements.bound.epsilon
-
-
-def test_mwem_learns_from_few_answers_what_noise_on_all_would_drown():
-    few, some = (error_of_mwem.mwem_error(1.0, rounds) for rounds in (1, 8))
-    assert some < 0.6 * few
-    assert 2 * some < 240 / error_of_mwem.PEOPLE * math.log(960)  # the mean of the largest of 960 is beyond ln 960
