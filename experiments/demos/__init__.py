@@ -54,7 +54,6 @@ catalogue = Catalogue(
         "repeated-answers": "dpassay.experiments.demos.answers.repeated_answers:main",
         "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",
         "synthetic-is-not-private": "dpassay.experiments.demos.synthesis.synthetic_is_not_private:main",
-        "top-down": "dpassay.experiments.demos.answers.top_down:main",
         "votes-of-teachers": "dpassay.experiments.demos.votes_of_teachers:main",
         "which-marginals": "dpassay.experiments.demos.synthesis.which_marginals:main",
     },

@@ -3,6 +3,4 @@
 column_from_counts.py   Reconstruction of a secret column from many noisy counts, and its prevention by a privacy budget
 repeated_answers.py     Averaging of repeated answers: the mean of K noisy counts, the optimal attack, and the effect of
                         a budget
-top_down.py             TopDown on a synthetic nation: errors by level, bias of small counties, and the leak through
-                        invariants
 """

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 from tests.experiments.demo_runs import check_reading, demos_in, play
 
@@ -60,32 +59,3 @@ class TestColumnFromCounts:
         for epsilon, right in results.a_budget.items():
             assert right <= 1.0 / (1.0 + math.exp(-epsilon)) + 5.0 * math.sqrt(0.25 / 4000)
         assert results.a_budget[1.0] < 0.6
-
-
-class TestTopDown:
-    def test_each_processing_step_reduces_the_error_as_predicted(self):
-        result = play("top-down").errors
-        for level in ("nation", "state", "county"):
-            noise, linear, kept, whole = (
-                result.root_mean_square[step, level] for step in ("noise", "least-squares", "non-negative", "whole")
-            )
-            assert linear == pytest.approx(result.predicted[level], rel=0.06)
-            assert noise > 1.1 * linear
-            assert linear * 1.01 > kept
-            assert whole == pytest.approx(kept, rel=0.01)
-        assert result.root_mean_square["whole", "county"] < 0.9 * result.root_mean_square["least-squares", "county"]
-
-    def test_the_smallest_counties_gain_people_and_the_large_ones_pay(self):
-        result = play("top-down").errors
-        order = np.argsort(result.sizes)
-        assert (result.bias[1, order[:2]] > 5.0).all()
-        assert result.bias[1, order[-2:]].sum() < -10.0
-        assert np.abs(result.bias[0]).max() < 5.0
-
-    def test_only_the_pair_that_differs_in_an_invariant_is_told_apart(self):
-        results = play("top-down").audits
-        assert results.kept.verdict is Verdict.CONSISTENT
-        assert results.forgotten.verdict is Verdict.VIOLATION
-        assert results.forgotten.witness is not None
-        assert "differs in an invariant" in results.refused
-        assert 1.0 < results.tables.bound.epsilon < results.measurements.bound.epsilon
