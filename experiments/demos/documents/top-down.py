@@ -85,8 +85,8 @@ panels(
 
 # %% [markdown]
 # Left: least squares combine the levels, since all of them measure the same people. Their error is predicted without
-# data. At the counties, non-negative tables are more accurate still. Right: mean error of the number of people of a county over 100
-# releases, with bars of two standard errors.
+# data. At the counties, non-negative tables are more accurate still. Right: mean error of the number of people of a
+# county over 100 releases, with bars of two standard errors.
 
 # %%
 import pandas as pd
