@@ -55,7 +55,6 @@ catalogue = Catalogue(
         "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",
         "synthetic-is-not-private": "dpassay.experiments.demos.synthesis.synthetic_is_not_private:main",
         "votes-of-teachers": "dpassay.experiments.demos.votes_of_teachers:main",
-        "which-marginals": "dpassay.experiments.demos.synthesis.which_marginals:main",
     },
 )
 """Demos that are modules still, not documents: name -> main. To be removed with `demo.py` after the last one."""

@@ -9,5 +9,4 @@ five_marginals.py             Five noisy marginals of a census: privacy loss, er
 generators/                   Generators of synthetic data from noisy marginals, compared
 synthetic_is_not_private.py   Synthetic rows that copy people or leak one person, a similarity metric that misses the
                               leak, and a private table
-which_marginals.py            Privacy loss of one person in each noisy marginal of MST, and in its selection of pairs
 """
