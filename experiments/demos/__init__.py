@@ -46,7 +46,6 @@ catalogue = Catalogue(
         "deniable-records": "dpassay.experiments.demos.synthesis.deniable_records:main",
         "disclosure": "dpassay.experiments.demos.synthesis.disclosure:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
-        "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
         "five-marginals": "dpassay.experiments.demos.synthesis.five_marginals:main",
         "in-this-study": "dpassay.experiments.demos.people.in_this_study:main",
         "leave-one-out": "dpassay.experiments.demos.people.leave_one_out:main",

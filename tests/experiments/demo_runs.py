@@ -15,7 +15,7 @@ from dpassay.audit.power.power import Detectable
 from dpassay.experiments.demos import catalogue, get
 from dpassay.experiments.demos.terminal import WIDTH, terminal
 
-LONG = {"five-generators", "five-marginals"}
+LONG = {"five-marginals"}
 """Demos of 15 seconds and more, whose numbers have tests of their own."""
 FOR_THE_FIGURE = {"dp-sgd"}
 """Demos that compute curves for their figure alone; these have tests of their own."""

@@ -6,7 +6,6 @@ disclosure.py                 Singling out, linkability and attribute inference:
                               with a private one
 five_marginals.py             Five noisy marginals of a census: privacy loss, errors of the marginals and of synthetic
                               records, and an audit
-generators/                   Generators of synthetic data from noisy marginals, compared
 synthetic_is_not_private.py   Synthetic rows that copy people or leak one person, a similarity metric that misses the
                               leak, and a private table
 """

@@ -26,9 +26,9 @@ from ....mechanisms import GaussianDP
 from ....mechanisms.core.records import remove_record
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.synthetic_data import CodedTable, GraphicalModel, SelectMeasureGenerate
+from ...data.adult import ADULT, FIVE, census
 from ...report.plots.style import AMBER, BLUE, logarithmic, style_axes
 from ..demo import Demo
-from .generators.census import ADULT, FIVE, census
 
 SEED = 2019
 N_DRAWS = 10
