@@ -25,6 +25,7 @@ from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.tasks.build import load_data
 from dpassay.experiments.config.tasks.membership import study
 from dpassay.experiments.config.tasks.planning import plan_tasks
+from dpassay.experiments.report.results.sentences import headline
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import accounting as guarantees
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
@@ -90,7 +91,7 @@ def test_the_citation_has_the_version_of_the_package():
 
 def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     page = page_named("config").read_text()
-    example, cases, compared, data, canary, secret = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    example, cases, compared, verdicts, data, canary, secret = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     (tmp_path / "question.toml").write_text(example)
     done = run(tmp_path / "question.toml", settings={"audit.trials": 200}, out=tmp_path / "out")
     assert len(done.result.points) == 6
@@ -103,6 +104,8 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     (tmp_path / "compared.toml").write_text('[mechanism]\nname = "laplace"\n[audit]\ntrials = 200\n' + compared)
     table = run(tmp_path / "compared.toml", out=tmp_path / "table").result.to_frame()
     assert table[["published_DP-Sniper", "published_StatDP"]].to_numpy().tolist() == [[0.098, 0.099]]
+    (tmp_path / "verdicts.toml").write_text('[mechanism]\nname = "laplace"\n[audit]\ntrials = 20_000\n' + verdicts)
+    assert headline(run(tmp_path / "verdicts.toml", out=tmp_path / "expected").result) == "As expected"
     (tmp_path / "secret.toml").write_text(secret)
     (point,) = run(tmp_path / "secret.toml", out=tmp_path / "guessed").result.points
     assert 0.97 < point.result.bound.epsilon < 1.0
@@ -116,6 +119,7 @@ PAGES_OF_EXAMPLES = [
     "census",
     "ci",
     "composition",
+    "composition-theorems",
     "disclosure",
     "evidence",
     "extraction",
@@ -335,7 +339,9 @@ def test_links_of_pages_that_are_made_for_the_site_lead_somewhere(name):
 def test_every_page_is_linked_from_the_readme():
     readme = PAGES[0].read_text()
     paths = [
-        page.relative_to(DOCS.parent).as_posix() for page in PAGES[2:] if page.parent.name not in ("gallery", "site")
+        page.relative_to(DOCS.parent).as_posix()
+        for page in PAGES[2:]
+        if page.parent.name not in ("decisions", "gallery", "site")
     ]
     assert [path for path in paths if f"({path})" not in readme] == []
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from functools import cache, partial
 
+import numpy as np
 from stated import DOCS, Number
 
-from dpassay.experiments.data.adult import ADULT, census, made_up
+from dpassay.experiments.data.adult import ADULT, FIVE, census, made_up
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.demos import get
-from dpassay.experiments.demos.demo import Demo
-from dpassay.experiments.demos.synthesis import deniable_records as deniable_demo, five_marginals as five_demo
 from dpassay.mechanisms.core.errors import DataError
-from dpassay.mechanisms.synthetic_data import CodedTable
+from dpassay.mechanisms.synthetic_data import CodedTable, GraphicalModel
 
 GENERATORS = DOCS / "mechanisms" / "generators.md"
 GENERATOR_ROWS = {
@@ -29,8 +26,7 @@ GENERATOR_ROWS = {
 
 def deniable_records() -> list[float]:
     """Two rows of the demo of that name on Adult, in per cent: marginals, and omega 10."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        rows = deniable_demo.main().utility
+    rows = get("deniable-records").run().utility
     return [100.0 * value for name in ("marginals", "omega 10") for value in rows[name]]
 
 
@@ -57,9 +53,15 @@ def generator_row(name: str) -> list[float]:
 def five_marginals(name: str) -> list[float]:
     """Return the errors of measured and fitted marginals of Adult or the synthetic census, each in the page's order."""
     table = census()[1] if name == "adult" else CodedTable.of(ADULT, made_up())
-    with contextlib.redirect_stdout(io.StringIO()):
-        found = five_demo.worth(Demo(out=None), table).values()
-    rows = [[before, after] if before == before else [after] for before, after in found]
+    rng = np.random.default_rng(2019)
+    measured = FIVE.measure(table, GraphicalModel(), 10, rng)
+    fitted = GraphicalModel().fit(ADULT, measured, rng)
+    answers = {marginal.attributes: marginal.answers for marginal in measured}
+    rows = []
+    for names in (*FIVE.marginals, ("sex", "income>50K"), ("education-num", "occupation")):
+        kinds, exact = [answers[names]] if names in answers else [], table.marginal(names)
+        kinds.append(fitted.marginal(names))
+        rows.append([float(np.abs(counts - exact).sum(axis=-1).mean() / len(table)) for counts in kinds])
     return [error for row in rows for error in row]
 
 

@@ -106,7 +106,10 @@ def demo_pages() -> dict[str, str]:
     """Return a page for each demo: executed where it is a document, else its title and its command."""
     documents = {path.stem: path for path in (ROOT / "experiments" / "demos" / "documents").glob("*.py")}
     bodies = executed.bodies(dict.fromkeys(documents.values(), "demo"))
-    found = {f"demos/{path.stem}.md": f"{body}\n{notebook(path.stem)}\n" for path, body in bodies.items() if body}
+    missing = [path.name for path, body in bodies.items() if body is None]
+    if missing:
+        raise SystemExit(f"demos that fail: {', '.join(missing)}")
+    found = {f"demos/{path.stem}.md": f"{body}\n{notebook(path.stem)}\n" for path, body in bodies.items()}
     found = {path: linked(text) for path, text in found.items()}
     for name, line in demos().items():
         run_it = f"# {name}\n\n{line}\n\n```sh\ndpassay demo {name}\n```\n"

@@ -83,10 +83,10 @@ def draw_all(sweep: SweepResult, directory: Path, *, pdf: bool = False) -> list[
         pdf: whether to draw PDF files too, with embedded fonts, for papers.
 
     Returns:
-        The files: `bound-claim.*` and, of reconstructions, `success.*`, each with a narrow SVG; `breakdown.*` where parts
-        of claims are known; then
-        `audit-NN-tradeoff.*` and the other plots of the game for the audits selected by `shown`, where NN is the index
-        in the sweep, from 1. A figure that cannot be drawn is omitted with a `RuntimeWarning`; no number depends on it.
+        The files: `bound-claim.*` and, of reconstructions, `success.*`, each with a narrow SVG; `breakdown.*` where
+        parts of claims are known; then `audit-NN-tradeoff.*` and the other plots of the game for the audits selected
+        by `shown`, where NN is the index in the sweep, from 1. A figure that cannot be drawn is omitted with a
+        `RuntimeWarning`; no number depends on it.
     """
     directory.mkdir(parents=True, exist_ok=True)
     explained = Explanations(through=(OSError, DpassayError))
