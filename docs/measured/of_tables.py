@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from stated import DOCS, Number
 
+from dpassay.experiments.data.adult import ADULT, FIVE, census, made_up
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.demos import get
-from dpassay.experiments.demos.synthesis.generators.census import ADULT, FIVE, census, made_up
-from dpassay.experiments.demos.synthesis.generators.comparison import (
-    OnTheCube,
-    above_the_chord,
-    compared,
-    search_spaces,
-)
 from dpassay.mechanisms.core.errors import DataError
 from dpassay.mechanisms.synthetic_data import CodedTable, GraphicalModel
 
@@ -27,11 +21,6 @@ GENERATOR_ROWS = {
     "generator network": "| generator network | {0.002} | {1.000} | {0.013} |",
     "local consistency": "| local consistency | {0.000} | **{0.000}** | {0.000} |",
     "gradual update": "| gradual update | {0.000} | {1.000} | {0.000} |",
-}
-CHORDS = {
-    "relaxed table (softmax)": "| relaxed table (softmax) | 0.000 | 1.000 | 0.008 | {22} % |",
-    "relaxed table (clipped)": "| relaxed table (clipped) | 0.000 | **0.000** | | {3} % |",
-    "generator network": "| generator network | 0.002 | 1.000 | 0.013 | {24} % |",
 }
 
 
@@ -50,15 +39,15 @@ def has_adult() -> bool:
     return True
 
 
+@cache
+def on_cube() -> dict[str, tuple[float, float, float]]:
+    """Distance, loss and excess of each generator on eight cells."""
+    return get("five-generators").run().results
+
+
 def generator_row(name: str) -> list[float]:
-    """Distance and loss of a generator on eight cells, and its excess where it fits distributions only."""
-    found = OnTheCube.of(compared()[name])
-    return [found.distance, found.spurious, found.excess]
-
-
-def chord_percent(name: str) -> list[float]:
-    """How often, in percent, the loss lies above a chord in what this generator searches."""
-    return [100.0 * above_the_chord(search_spaces()[name])]
+    """Distance, loss and excess of a generator."""
+    return list(on_cube()[name])
 
 
 def five_marginals(name: str) -> list[float]:
@@ -118,16 +107,6 @@ NUMBERS = (
             2,
         )
         for name, row in GENERATOR_ROWS.items()
-    ),
-    *(
-        Number(
-            f"chord-{name.split()[-1].strip('()')}",
-            GENERATORS,
-            row,
-            partial(chord_percent, name),
-            0.6,
-        )
-        for name, row in CHORDS.items()
     ),
     *(ON_ADULT if has_adult() else ()),
 )

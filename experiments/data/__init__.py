@@ -1,5 +1,6 @@
 """Datasets by name, and the conversions that prepare them for learning.
 
+adult.py          Adult, a census table in codes, its five-marginal example, and a synthetic table of its size
 census.py         Synthetic people of census blocks: ages, sexes and races distributed as in a large country, by block
 datasets.py       Datasets by name: bundled with scikit-learn, synthetic, or from a data directory
 examples.py       Datasets for learning: a table split into features and target, fewer classes or records, scaled

@@ -3,14 +3,12 @@
 A demo is one document, `documents/NAME.py`, in the percent format of notebooks. From it come the text in the terminal,
 an HTML page and a notebook; the tests execute it. The format: `document.py`. How to write one: docs/reference/demos.md.
 
-answers/           Demos on answers to queries
 demo.py            Output of the demos: chapters, paragraphs and tables in a terminal, and figures in a folder
 demonstration.py   One demo, played: executed cell by cell, shown in a terminal, and written as a page and a notebook
 document.py        Demo documents: percent-format files of Markdown and code cells, parsed but not executed
 execution.py       Execution of the cells of a document in one namespace, with what they print and display
 notebook.py        Executed demo documents as notebooks, in the format nbformat 4.5
 page.py            Executed demo documents as self-contained HTML pages, in the style of all reports
-synthesis/         Demos on synthetic data
 terminal.py        Demo documents in a terminal: Markdown, code, and the outputs of the cells
 """
 
@@ -28,16 +26,7 @@ if TYPE_CHECKING:
 
 DOCUMENTS = Path(__file__).parent / "documents"
 
-catalogue = Catalogue(
-    "demo",
-    {
-        "error-of-mwem": "dpassay.experiments.demos.answers.error_of_mwem:main",
-        "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
-        "query-release": "dpassay.experiments.demos.answers.query_release:main",
-        "top-down": "dpassay.experiments.demos.answers.top_down:main",
-        "which-marginals": "dpassay.experiments.demos.synthesis.which_marginals:main",
-    },
-)
+catalogue = Catalogue("demo", {})
 """Demos that are modules still, not documents: name -> main. To be removed with `demo.py` after the last one."""
 
 

@@ -15,7 +15,7 @@ from dpassay.audit.power.power import Detectable
 from dpassay.experiments.demos import catalogue, get
 from dpassay.experiments.demos.terminal import WIDTH, terminal
 
-LONG = {"error-of-mwem", "five-generators"}
+LONG: set[str] = set()
 """Demos of 15 seconds and more, whose numbers have tests of their own."""
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpassay.experiments.demos.synthesis.generators.census import ADULT, FIVE, census
+from dpassay.experiments.data.adult import ADULT, FIVE, census
 from dpassay.mechanisms.synthetic_data import CodedTable, GraphicalModel
 
 SEED = 2019
