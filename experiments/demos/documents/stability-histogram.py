@@ -103,7 +103,7 @@ print(f"{added_result.verdict}")
 # ## See also
 #
 # - `dpassay demo add-or-replace`: the relation doubles ε, with the same noise.
-# - `dpassay run statistics`: statistics with data-dependent noise.
+# - `dpassay demo local-sensitivity`: noise that adapts to the data, without a threshold or δ.
 # - `docs/mechanisms/noise.md`: counts, histograms and their sensitivities.
 #
 # ## Run it
