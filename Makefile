@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ADAPTERS := .venv-adapters
 LOWEST := .venv-lowest
+SITE := .venv-site
 PYTEST := $(BIN)/python -m pytest -n auto
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode every worker and every process of a test compiles all it imports
 SOURCES := __init__.py mechanisms attacks audit experiments src tests benchmarks docs
 
-.PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-audit test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers wheel smoke clean help
+.PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-audit test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers site gallery wheel smoke clean help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -75,8 +76,21 @@ imports: $(STAMP)  ## import directions
 bench: $(STAMP)  ## speed and memory, as ratios against a baseline in the same run
 	$(BIN)/python -m benchmarks
 
-docs: $(STAMP)   ## the tables of docs/, from the catalogues
+docs: $(STAMP)   ## the tables in docs/ and the tables of contents, from the code
 	$(BIN)/python docs/build.py
+
+site: $(SITE)/.installed  ## docs/_build/html: all pages, executed demos and gallery, the reference; checked in a browser where there is one
+	$(SITE)/bin/python docs/site/build.py
+	$(SITE)/bin/python docs/site/browse.py docs/_build/html
+
+$(SITE)/.installed: pyproject.toml
+	@test -x $(SITE)/bin/python || $(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
+gallery: adapters  ## docs/gallery/libraries.json: audits of other libraries, with the versions that are installed
+	$(ADAPTERS)/bin/python -m pip install --quiet jax-privacy==2.0.0
+	$(ADAPTERS)/bin/python docs/site/libraries.py
 
 numbers: $(STAMP) ## the numbers that README and docs state, measured again; about three minutes
 	$(BIN)/python docs/measured
@@ -91,4 +105,4 @@ smoke: wheel     ## the wheel in a clean environment, used as a newcomer would
 	PYTHON=$(PYTHON) bash .ci/smoke dist/*.whl
 
 clean:           ## everything that can be made again
-	rm -rf $(VENV) $(ADAPTERS) $(LOWEST) build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(ADAPTERS) $(LOWEST) $(SITE) docs/_build build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

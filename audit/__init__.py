@@ -14,21 +14,28 @@ trials/        Running trials: plan, random streams, execution, store on disk, r
 """
 
 import sys as _sys
+from typing import TYPE_CHECKING
 
 from ..mechanisms.core.errors import PrivacyViolation as PrivacyViolation
+from ..mechanisms.core.lazy_names import lazy_names
 from .api import (
     CallableModule as _CallableModule,
     assert_private as assert_private,
     audit as audit,
     audit_scores as audit_scores,
 )
-from .bounds.base import Bound as Bound, LedgerEntry as LedgerEntry, LowerBound as LowerBound
-from .evidence.scores import BitScores as BitScores, PairScores as PairScores, Successes as Successes
-from .evidence.verdict import Verdict as Verdict
-from .games.coins import Coins as Coins
-from .recording import record as record
-from .results.audit_result import AuditResult as AuditResult
-from .results.witness.base import Witness as Witness
-from .search import SearchResult as SearchResult, search as search
+from .search import search as search  # now: the folder has the same name
+
+if TYPE_CHECKING:
+    from .bounds.base import Bound as Bound, LedgerEntry as LedgerEntry, LowerBound as LowerBound
+    from .evidence.scores import BitScores as BitScores, PairScores as PairScores, Successes as Successes
+    from .evidence.verdict import Verdict as Verdict
+    from .games.coins import Coins as Coins
+    from .recording import record as record
+    from .results.audit_result import AuditResult as AuditResult
+    from .results.witness.base import Witness as Witness
+    from .search import SearchResult as SearchResult
+else:
+    __getattr__, __dir__ = lazy_names(__name__)
 
 _sys.modules[__name__].__class__ = _CallableModule  # `from dpassay import audit; audit(mechanism)` works

@@ -1,7 +1,7 @@
 """Write what documents and tables of contents take from the code: `make docs`. A test keeps them current.
 
-All of catalogue.md and systems.md in reference/ is written; of hazards.md and learning.md the tables between
-"<!-- NAME -->" and "<!-- end -->"; of every `__init__.py` the lines that name the modules and folders in it.
+Of hazards.md and learning.md it writes the tables between "<!-- NAME -->" and "<!-- end -->"; of every `__init__.py`
+the lines that name the modules and folders in it. The pages of all names and of all systems are for the site only.
 """
 
 import ast
@@ -29,7 +29,7 @@ from dpassay.mechanisms.learning.dp_sgd.catalogue import models, noises, samplin
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-CATALOGUE, LEARNING, SYSTEMS = (HERE / "reference" / f"{name}.md" for name in ("catalogue", "learning", "systems"))
+LEARNING = HERE / "reference" / "learning.md"
 HAZARDS_PAGE = HERE / "explanation" / "hazards.md"
 ROOMS = ("mechanisms", "attacks", "audit", "experiments")
 ENTRY = re.compile(r"\w+(\.py|/) |\s{8,}\S")  # a line of a table of contents, or its continuation
@@ -45,7 +45,7 @@ Options = dict[str, tuple[str, str]]
 
 def catalogue_page() -> str:
     """Every name of every kind, with a line on each."""
-    parts = ["# Names\n\nWritten by `make docs`. `dpassay list KIND` shows the same.\n"]
+    parts = ["# Names\n\nAll names of a config and of the command line. `dpassay list KIND` shows the same.\n"]
     for kind, line in kinds().items():
         if kind == "systems":
             continue  # has a page of its own
@@ -57,8 +57,7 @@ def catalogue_page() -> str:
 def systems_page() -> str:
     """Every system of the literature, by family: what it promises, and what implements, shows and tests it."""
     parts = [
-        "# Systems\n\nWhat the literature describes, and where it is here. Written by `make docs` from "
-        "`experiments/systems/*.toml`; `dpassay list systems` shows it in short.\n"
+        "# Systems\n\nWhat the literature describes, and where it is here. `dpassay list systems` shows it in short.\n"
     ]
     head = ("", "system", "guarantee", "relation", "implemented by", "shown by", "tested by")
     systems, tests = load(), tomllib.loads(TESTS.read_text())
@@ -72,7 +71,7 @@ def systems_page() -> str:
 def _system_row(system: System, test_id: str) -> tuple[str, ...]:
     shown = system.shown_by
     page = shown.removeprefix("docs/")
-    link = os.path.relpath(HERE / page, SYSTEMS.parent)
+    link = os.path.relpath(HERE / page, HERE / "reference")
     implemented = ", ".join(f"`{path.partition(':')[2]}`" for path in system.implementation)
     file, _, test = test_id.partition("::")
     return (
@@ -218,9 +217,7 @@ TABLES = {
 
 
 if __name__ == "__main__":
-    CATALOGUE.write_text(catalogue_page())
     HAZARDS_PAGE.write_text(hazards_page())
     LEARNING.write_text(learning_page())
-    SYSTEMS.write_text(systems_page())
     for folder in folders():
         (folder / "__init__.py").write_text(contents(folder))

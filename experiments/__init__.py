@@ -12,18 +12,11 @@ runs/       Runs of experiments: from a configuration to a directory with result
 systems/    Systems of the literature, as data: what each guarantees, what implements it, and what shows it
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..mechanisms.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .runs.python_sweep import sweep as sweep
-
-__all__ = ["sweep"]
-
-
-def __getattr__(name: str) -> Any:
-    """Import `sweep` on first access: the command line starts without audits and figures."""
-    if name == "sweep":
-        from .runs.python_sweep import sweep
-
-        return sweep
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+else:
+    __getattr__, __dir__ = lazy_names(__name__)

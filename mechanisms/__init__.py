@@ -16,32 +16,39 @@ selection/        Selection: mechanisms that choose among finitely many candidat
 synthetic_data/   Synthetic data: select marginals, measure them with noise, generate a table that fits the answers
 """
 
-from .accounting import (
-    ApproximateDP as ApproximateDP,
-    ConcentratedDP as ConcentratedDP,
-    ExactDP as ExactDP,
-    GaussianDP as GaussianDP,
-    Guarantee as Guarantee,
-    LaplaceDP as LaplaceDP,
-    PrivacyLossDP as PrivacyLossDP,
-    PureDP as PureDP,
-    RenyiDP as RenyiDP,
-    compose as compose,
-    group as group,
-)
-from .adapters.functions.function import FunctionMechanism as FunctionMechanism
-from .combinators.repeated import Repeated as Repeated
-from .core.base import Mechanism as Mechanism, Neighbours as Neighbours, Outputs as Outputs
-from .core.relation import Relation as Relation
-from .learning.base import TrainingData as TrainingData
-from .learning.dp_sgd.mechanism import DPSGD as DPSGD
-from .local.randomized_response import (
-    KAryRandomizedResponse as KAryRandomizedResponse,
-    RandomizedResponse as RandomizedResponse,
-)
-from .noise.gaussian import Gaussian as Gaussian
-from .noise.geometric import Geometric as Geometric
-from .noise.laplace import Laplace as Laplace
-from .selection.exponential import Exponential as Exponential
-from .selection.sparse_vector.above_threshold import AboveThreshold as AboveThreshold
-from .selection.sparse_vector.numerical import NumericalSparseVector as NumericalSparseVector
+from typing import TYPE_CHECKING
+
+from .core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .accounting import (
+        ApproximateDP as ApproximateDP,
+        ConcentratedDP as ConcentratedDP,
+        ExactDP as ExactDP,
+        GaussianDP as GaussianDP,
+        Guarantee as Guarantee,
+        LaplaceDP as LaplaceDP,
+        PrivacyLossDP as PrivacyLossDP,
+        PureDP as PureDP,
+        RenyiDP as RenyiDP,
+        compose as compose,
+        group as group,
+    )
+    from .adapters.functions.function import FunctionMechanism as FunctionMechanism
+    from .combinators.repeated import Repeated as Repeated
+    from .core.base import Mechanism as Mechanism, Neighbours as Neighbours, Outputs as Outputs
+    from .core.relation import Relation as Relation
+    from .learning.base import TrainingData as TrainingData
+    from .learning.dp_sgd.mechanism import DPSGD as DPSGD
+    from .local.randomized_response import (
+        KAryRandomizedResponse as KAryRandomizedResponse,
+        RandomizedResponse as RandomizedResponse,
+    )
+    from .noise.gaussian import Gaussian as Gaussian
+    from .noise.geometric import Geometric as Geometric
+    from .noise.laplace import Laplace as Laplace
+    from .selection.exponential import Exponential as Exponential
+    from .selection.sparse_vector.above_threshold import AboveThreshold as AboveThreshold
+    from .selection.sparse_vector.numerical import NumericalSparseVector as NumericalSparseVector
+else:
+    __getattr__, __dir__ = lazy_names(__name__)

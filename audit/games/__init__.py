@@ -16,10 +16,17 @@ setup.py             The question of an audit: all arguments, checked and comple
 training.py          Shadow models, and the models of the game, trained by the trials engine
 """
 
-from .canaries import (
-    gradient_canary_game as gradient_canary_game,
-    membership_game as membership_game,
-    one_run as one_run,
-)
-from .reconstruction import reconstruction_game as reconstruction_game
-from .training import train_shadows as train_shadows
+from typing import TYPE_CHECKING
+
+from ...mechanisms.core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .canaries import (
+        gradient_canary_game as gradient_canary_game,
+        membership_game as membership_game,
+        one_run as one_run,
+    )
+    from .reconstruction import reconstruction_game as reconstruction_game
+    from .training import train_shadows as train_shadows
+else:
+    __getattr__, __dir__ = lazy_names(__name__)

@@ -9,7 +9,6 @@ the next process that starts workers removes them: each owner has a file there t
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import os
 import pickle
@@ -211,7 +210,7 @@ def named_errors(name: str, timeout: float | None) -> Iterator[None]:
             f"{name} cannot be sent to worker processes ({error}). Use n_jobs=1, or remove the parts that cannot "
             "be pickled."
         ) from error
-    except (asyncio.CancelledError, futures.CancelledError, TimeoutError, ConnectionError) as error:
+    except _no_answer() as error:
         if isinstance(error, DpassayError):
             raise
         raise lost(str(error)) from error
@@ -222,6 +221,13 @@ def named_errors(name: str, timeout: float | None) -> Iterator[None]:
             f"{name} has ended several workers of the cluster, one after the other, as os._exit or too little memory "
             "does. There is no result without its runs. Try a few trials on this machine to see where it happens."
         ) from error
+
+
+def _no_answer() -> tuple[type[BaseException], ...]:
+    """Return the errors of a cluster that does not answer; asyncio is imported only after an error."""
+    from asyncio import CancelledError
+
+    return CancelledError, futures.CancelledError, TimeoutError, ConnectionError
 
 
 def lost(reason: str) -> ClusterError:

@@ -10,6 +10,7 @@ of_votes.py       teachers who vote, and their students
 of_tables.py      synthetic tables
 of_queries.py     errors of answers to many queries
 of_learning.py    private fine-tuning
+of_samples.py     users that each trust model needs
 of_texts.py       texts of language models
 """
 
@@ -22,6 +23,7 @@ import of_bounds
 import of_learning
 import of_membership
 import of_queries
+import of_samples
 import of_tables
 import of_texts
 import of_votes
@@ -33,6 +35,7 @@ NUMBERS = (
     *of_votes.NUMBERS,
     *of_tables.NUMBERS,
     *of_queries.NUMBERS,
+    *of_samples.NUMBERS,
     *of_learning.NUMBERS,
     *of_texts.NUMBERS,
 )

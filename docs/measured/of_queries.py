@@ -113,7 +113,7 @@ BY_ATTRIBUTES = """
 | {10} | {960} | {0.017} | {0.004} |
 | {12} | {1,760} | {0.016} | {0.004} |
 """
-PAGE = DOCS / "multiplicative-weights.md"
+PAGE = DOCS / "mechanisms" / "multiplicative-weights.md"
 NUMBERS = (
     Number("dual-query-quarter", PAGE, WEAKEST, lambda: against_epsilon((0.25,)), 0.00051, 2),
     Number("dual-query-epsilon", PAGE, BY_EPSILON, lambda: against_epsilon((0.5, 1.0, 2.0, 5.0)), 0.00051, 9),

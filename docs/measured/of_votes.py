@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from stated import DOCS, Number
 
+from dpassay.audit import audit
+from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.learning.pate import ConfidentGNMax, LNMax
 from dpassay.mechanisms.learning.pate.aggregator import Aggregator
 
@@ -46,15 +48,15 @@ STUDENT_ROWS = {
 
 def row_of_votes(name: str, aggregator: Aggregator) -> list[float]:
     """Return a row of the table of teachers: answered, three epsilons, and shares that are right in per cent."""
-    from dpassay.experiments.demos.votes_of_teachers import row, votes_on
+    from dpassay.experiments.data.votes.teachers import row, votes_on
 
     return _row(row(votes_on(name, n_teachers=250, n_queries=aggregator.n_queries), aggregator))
 
 
 def mnist_in_two_rounds() -> list[float]:
     """Return the row of two rounds on MNIST."""
-    from dpassay.experiments.demos.rounds_of_votes import two_rounds
-    from dpassay.experiments.demos.votes_of_teachers import votes_on
+    from dpassay.experiments.data.votes.rounds import two_rounds
+    from dpassay.experiments.data.votes.teachers import votes_on
 
     votes = votes_on("mnist", n_teachers=250, n_queries=640)
     return _row(two_rounds(votes, 200.0, 150.0, 40.0, n_first=320, confidence=0.8))
@@ -62,15 +64,13 @@ def mnist_in_two_rounds() -> list[float]:
 
 def glyph_like_row(n_rounds: int) -> list[float]:
     """Return a row of the stand-in for Glyph."""
-    from dpassay.experiments.demos import glyph_like, rounds_of_votes
+    from dpassay.experiments.data.votes import glyph_like, rounds
 
     votes = glyph_like.votes(12_000)
     if n_rounds == 2:
-        return _row(rounds_of_votes.two_rounds(votes, *GLYPH_NOISE, n_first=4_000, confidence=0.8))
+        return _row(rounds.two_rounds(votes, *GLYPH_NOISE, n_first=4_000, confidence=0.8))
     return _row(
-        rounds_of_votes.one_round(
-            votes, ConfidentGNMax(*GLYPH_NOISE, n_teachers=5_000, n_classes=150, n_queries=12_000)
-        )
+        rounds.one_round(votes, ConfidentGNMax(*GLYPH_NOISE, n_teachers=5_000, n_classes=150, n_queries=12_000))
     )
 
 
@@ -82,15 +82,59 @@ def _row(found: Any) -> list[float]:
 
 def row_of_students(name: str, aggregator: Aggregator) -> list[float]:
     """A row of the table of students: means and standard deviations of five runs, in per cent."""
-    from dpassay.experiments.demos import students_of_votes, votes_of_teachers
+    from dpassay.experiments.data.votes import students, teachers
 
-    votes = votes_of_teachers.votes_on(name, n_teachers=250, n_queries=aggregator.n_queries)
-    found = 100.0 * students_of_votes.accuracies(votes, aggregator)
+    votes = teachers.votes_on(name, n_teachers=250, n_queries=aggregator.n_queries)
+    found = 100.0 * students.accuracies(votes, aggregator)
     return np.stack([found.mean(axis=1), found.std(axis=1, ddof=1)], axis=1).ravel().tolist()
+
+
+AUDITED: dict[str, tuple[Aggregator, str]] = {
+    "mnist-lnmax-few": (LNMax(0.05, n_queries=100), "| MNIST, LNMax | 100 | {4.31} | {1.09} |"),
+    "mnist-lnmax": (LNMax(0.05, n_queries=1000), "| MNIST, LNMax | 1,000 | {17.79} | {3.45} |"),
+    "mnist-confident": (
+        ConfidentGNMax(200.0, 150.0, 40.0, n_queries=640),
+        "| MNIST, Confident | 640 | {3.93} | {0.79} |",
+    ),
+    "adult-lnmax": (LNMax(0.05, n_classes=2, n_queries=500), "| Adult, LNMax | 500 | {11.41} | {2.61} |"),
+    "adult-confident": (
+        ConfidentGNMax(300.0, 200.0, 40.0, n_classes=2, n_queries=1500),
+        "| Adult, Confident | 1,500 | {6.40} | {0.98} |",
+    ),
+    "glyph-like": (
+        ConfidentGNMax(*GLYPH_NOISE, n_teachers=5_000, n_classes=2, n_queries=12_000),
+        "| Glyph-like, Confident | 12,000 | {7.42} | {2.13} |",
+    ),
+}
+"""Aggregators of the table, and rows with claim and audited epsilon; two of the 150 labels of Glyph have votes."""
+
+
+FAST = ("mnist-lnmax-few", "adult-lnmax")
+
+
+def audited(aggregator: Aggregator) -> list[float]:
+    """Return the claim at delta 1e-5 and the bound on tied votes that a teacher turns; 20,000 runs a side or 2,000."""
+    tied = np.zeros((aggregator.n_queries, aggregator.n_classes), dtype=np.int64)
+    tied[:, :2] = aggregator.n_teachers // 2
+    turned = tied.copy()
+    turned[:, :2] += (1, -1)
+    result = audit(
+        aggregator,
+        Neighbours(tied, turned, "replace_one"),
+        attack="likelihood-ratio",
+        trials=2_000 if aggregator.n_queries > 2_000 else 20_000,
+        delta=1e-5,
+        seed=0,
+    )
+    return [result.claim, result.bound.epsilon]
 
 
 PAGE = DOCS / "mechanisms" / "pate.md"
 NUMBERS = (
+    *(
+        Number(f"audited-{name}", PAGE, row, partial(audited, aggregator), 0.006, 2 if name in FAST else 7)
+        for name, (aggregator, row) in AUDITED.items()
+    ),
     Number("pate-mnist-rounds", PAGE, MNIST_ROUNDS, mnist_in_two_rounds, 0.06, 30),
     Number("pate-glyph-like", PAGE, GLYPH_ONE, partial(glyph_like_row, 1), 0.06, 150),
     Number("pate-glyph-like-rounds", PAGE, GLYPH_TWO, partial(glyph_like_row, 2), 0.06, 150),

@@ -70,7 +70,8 @@ def page(package: str, own: Iterable[str], others: Iterable[str], used: Mapping[
     """Return the page of a package: its names with their docstrings, and the pages that use them."""
     module = import_module(package)
     summary = (inspect.getdoc(module) or "").partition("\n")[0]
-    parts = [f"# {package}\n\n{summary}\n"]
+    own = list(own)
+    parts = [f"# {package}\n\n{summary}\n", ", ".join(f"{{py:obj}}`~{package}.{name}`" for name in own) + "\n"]
     for name in own:
         parts.append(f"```{{eval-rst}}\n{directive(module, name)}\n```\n")
         if name in used:

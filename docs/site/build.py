@@ -6,6 +6,7 @@ docs/*/*.md  ->  docs/_build/pages  (links to files outside docs become text; ga
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 import shutil
@@ -49,7 +50,7 @@ FIRST = {
     "reference": ("glossary", "config", "command-line", "catalogue", "systems"),
 }
 """Folder -> pages that are listed before the others."""
-LINK = re.compile(r"\[([^\]]*)\]\((\.\.?/[^)\s]*|[\w-]+\.\w+)(#[^)]*)?\)")
+LINK = re.compile(r"\[([^\]]*)\]\((\.\.?/[^)\s#]*|[\w-]+\.\w+)(#[^)]*)?\)")
 
 
 def main() -> int:
@@ -85,18 +86,53 @@ def gallery() -> dict[str, str]:
     missing = [path.name for path, body in bodies.items() if body is None]
     if missing:
         raise SystemExit(f"pages of the gallery that fail: {', '.join(missing)}")
-    return {f"gallery/{path.name}": body for path, body in bodies.items() if body}
+    pages = {f"gallery/{path.name}": body for path, body in bodies.items() if body}
+    table = "gallery/other-libraries.md"
+    return pages | {table: (DOCS / table).read_text().replace("<!-- libraries.json -->", libraries())}
+
+
+def libraries() -> str:
+    """Return the table of the audits of other libraries."""
+    rows = json.loads((DOCS / "gallery" / "libraries.json").read_text())
+    head = "| library | audited | verdict | bound | claim | at delta | runs a side | date |\n"
+    return f"{head}|{'---|' * 8}\n" + "".join(
+        f"| {row['library']} {row['version']} | {row['audited']} | {row['verdict']} | {row['bound']:.3g} "
+        f"| {row['claim']:.3g} | {row['delta']:g} | {row['trials']:,} | {row['date']} |\n"
+        for row in rows
+    )
 
 
 def demo_pages() -> dict[str, str]:
     """Return a page for each demo: executed where it is a document, else its title and its command."""
     documents = {path.stem: path for path in (ROOT / "experiments" / "demos" / "documents").glob("*.py")}
     bodies = executed.bodies(dict.fromkeys(documents.values(), "demo"))
-    found = {f"demos/{path.stem}.md": body for path, body in bodies.items() if body}
+    missing = [path.name for path, body in bodies.items() if body is None]
+    if missing:
+        raise SystemExit(f"demos that fail: {', '.join(missing)}")
+    found = {f"demos/{path.stem}.md": f"{body}\n{notebook(path.stem)}\n" for path, body in bodies.items()}
+    found = {path: linked(text) for path, text in found.items()}
     for name, line in demos().items():
         run_it = f"# {name}\n\n{line}\n\n```sh\ndpassay demo {name}\n```\n"
         found.setdefault(f"demos/{name}.md", run_it)
     return found
+
+
+def linked(text: str) -> str:
+    """Return the text of a demo with links to the pages that it names, such as `docs/mechanisms/noise.md`."""
+    titles = {path.stem: (path.parent.name, heading(path.read_text())) for path in written()}
+
+    def link(named: re.Match[str]) -> str:
+        folder, title = titles[named[1]]
+        return f"[{title}](../{folder}/{named[1]}.md)"
+
+    return re.sub(rf"`docs/(?:[\w-]+/)?({'|'.join(titles)})\.md`", link, text)
+
+
+def notebook(name: str) -> str:
+    """Copy the notebook of a demo beside its page, and return a link to it."""
+    (PAGES / "demos").mkdir(parents=True, exist_ok=True)
+    shutil.copy2(executed.CACHE / f"demo-{name}" / f"{name}.ipynb", PAGES / "demos" / f"{name}.ipynb")
+    return f"Download this page with its outputs: {{download}}`{name}.ipynb <{name}.ipynb>`."
 
 
 def section(folder: str, staged: dict[str, str]) -> str:
@@ -142,8 +178,9 @@ def cards() -> str:
 def api_index(staged: dict[str, str]) -> str:
     """Return the list of packages."""
     names = [Path(path).name.removesuffix(".md") for path in staged if path.startswith("reference/api/")]
+    names.sort()
     rows = "".join(f"| [{name}]({name}.md) | {opening(staged[f'reference/api/{name}.md'])} |\n" for name in names)
-    tree = "".join(f"{name}\n" for name in names)
+    tree = "".join(f"{name.removeprefix('dpassay.')} <{name}>\n" for name in names)
     return (
         "# Python\n\nPublic names, by package. The most used ones can also be imported from `dpassay` itself: "
         "`from dpassay import audit, Laplace`.\n\n| package | what it holds |\n|---|---|\n"

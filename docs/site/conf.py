@@ -12,6 +12,7 @@ html_title = "dpassay"
 html_static_path = ["../_build/static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
+smartquotes = False  # options begin with two hyphens
 html_copy_source = False
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
@@ -19,6 +20,7 @@ suppress_warnings = ["myst.header", "misc.highlighting_failure", "ref.python"]  
 
 default_role = "py:obj"  # a name in single backticks is a link where it is public, else code
 nitpick_ignore_regex = [("py:.*", ".*")]  # types of other libraries, and names that are not public
+toc_object_entries = False  # else each page copies thousands of entries; pages of the reference begin with their names
 autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = False  # an override without a docstring is described where it is inherited from
 autodoc_typehints_format = "short"

@@ -123,7 +123,7 @@ KINDS: dict[str, tuple[str | Callable[[], dict[str, str]], str]] = {
     "demos": (demos, "demonstrations with explanations: dpassay demo NAME"),
     "systems": (
         _systems,
-        "systems of the literature, with their guarantees and the evidence for them; see docs/reference/systems.md",
+        "systems of the literature, with their guarantees and the evidence for them; in full: make site",
     ),
 }
 """Kind -> catalogue, imported when it is listed, or function that returns the entries; and a description."""

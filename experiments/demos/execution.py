@@ -35,7 +35,9 @@ class ShownTable:
     @property
     def columns(self) -> list[tuple[str, list[str]]]:
         """Names and texts of the columns, the index first unless it only counts the rows."""
-        frame = self.frame if isinstance(self.frame.index, pd.RangeIndex) else self.frame.reset_index()
+        index = self.frame.index
+        counts_rows = isinstance(index, pd.RangeIndex) and index.name is None
+        frame = self.frame if counts_rows else self.frame.reset_index()
         return [(str(name), _texts(frame[name])) for name in frame.columns]
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,14 @@ from markupsafe import Markup, escape
 from ...audit.trials.folder import Folder, write_atomically
 from ...mechanisms.core.printable import fenced, html, markdown
 from .content import content
+from .plots.draw import NARROW
 from .plots.style import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules, described
 from .results.provenance import environment, read_times
 from .results.sweep import SweepResult
 
 TEMPLATES = Path(__file__).parent / "templates"
+SCRIPT = "page.js"
+"""The only script of a page, which its security policy allows by its hash: tips under the pointer, sorted tables."""
 CI_ROWS = 20
 """Number of rows of the table in the Markdown summary; violations come first."""
 CI_EVIDENCE = 3
@@ -70,7 +75,11 @@ def write(
     text = page(
         "report.html.j2",
         report=report,
-        overviews=[drawn[name] for name in ("bound-claim", "success", "breakdown") if name in drawn],
+        overviews=[
+            (drawn[name], drawn.get(f"{name}-{NARROW}"))
+            for name in ("bound-claim", "success", "breakdown")
+            if name in drawn
+        ],
         audits=list(
             zip(
                 report.audits,
@@ -101,7 +110,10 @@ def page(template: str, **shown: Any) -> str:
     """Return a page in the style of all reports, from a template that extends `page.html.j2` and its variables."""
     theme = {name: (colour.light, colour.dark) for name, colour in _THEME.items()} | {"page": PAGE}
     figure_rules = dark_rules(".dpassay-figure")
-    return _environment(html=True).get_template(template).render(theme=theme, figure_rules=figure_rules, **shown)
+    script = (TEMPLATES / SCRIPT).read_text(encoding="utf-8")
+    allowed = f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"
+    shared = {"theme": theme, "figure_rules": figure_rules, "script": Markup(script), "script_hash": Markup(allowed)}
+    return _environment(html=True).get_template(template).render(**shared, **shown)
 
 
 def markdown_page(template: str, **shown: Any) -> str:
@@ -196,5 +208,7 @@ def _figure(path: Path) -> Figure:
     label = Markup.escape(title)
     width = f' style="--width:{box[1]}"' if box and float(box[1]) > FITS_A_TELEPHONE else ""
     size = f'viewBox="0 0 {box[1]} {box[2]}"{width}' if box else ""
+    marks = re.search(r' data-marks="[^"]*"', opening)
+    size += marks[0] if marks else ""
     head = f'<svg {size} class="dpassay-figure" role="img" aria-label="{label}" xmlns:xlink="http://www.w3.org/1999/xlink">'
     return Figure(path.stem, Markup(head + body), title, caption)

@@ -2,7 +2,7 @@
 
 table.py   Tables of systems: loading, with an error for a missing or unknown field
 
-*.toml     the systems of a family, one table each; `dpassay list systems` and docs/reference/systems.md show them
+*.toml     the systems of a family, one table each; `dpassay list systems` and the site (`make site`) show them
 """
 
 from .table import FAMILIES as FAMILIES, System as System, load as load

@@ -15,10 +15,8 @@ from dpassay.audit.power.power import Detectable
 from dpassay.experiments.demos import catalogue, get
 from dpassay.experiments.demos.terminal import WIDTH, terminal
 
-LONG = {"error-of-mwem", "five-generators", "five-marginals"}
+LONG = {"error-of-mwem", "five-generators"}
 """Demos of 15 seconds and more, whose numbers have tests of their own."""
-FOR_THE_FIGURE = {"dp-sgd"}
-"""Demos that compute curves for their figure alone; these have tests of their own."""
 
 
 @functools.cache
@@ -108,5 +106,5 @@ def _played(name):
     ):
         patch.setattr("dpassay.audit.power.power.detectable_epsilon", lambda *_, **__: Detectable(1.0, "any"))
         patch.setattr("dpassay.experiments.demos.demo.save", lambda *_, **__: [])
-        result = catalogue.get(name)(Path(out) if name not in FOR_THE_FIGURE else None)
+        result = catalogue.get(name)(Path(out))
     return result, printed.getvalue()

@@ -30,6 +30,8 @@ from .tradeoff import Tradeoff
 if TYPE_CHECKING:
     from ..results.sweep import SweepPoint, SweepResult
 
+WIDE, DETAIL, NARROW = 7.6, 5.2, "narrow"
+"""Widths in inches of an overview and of a figure of one audit, and the suffix of overviews as wide as the latter."""
 HEADING = 90
 """Characters per line of the heading of all plots of an audit, which fit its width."""
 N_DETAILED = 6
@@ -81,9 +83,10 @@ def draw_all(sweep: SweepResult, directory: Path, *, pdf: bool = False) -> list[
         pdf: whether to draw PDF files too, with embedded fonts, for papers.
 
     Returns:
-        The files: `bound-claim.*`, `success.*` of reconstructions, `breakdown.*` where parts of claims are known, then
-        `audit-NN-tradeoff.*` and the other plots of the game for the audits selected by `shown`, where NN is the index
-        in the sweep, from 1. A figure that cannot be drawn is omitted with a `RuntimeWarning`; no number depends on it.
+        The files: `bound-claim.*` and, of reconstructions, `success.*`, each with a narrow SVG; `breakdown.*` where
+        parts of claims are known; then `audit-NN-tradeoff.*` and the other plots of the game for the audits selected
+        by `shown`, where NN is the index in the sweep, from 1. A figure that cannot be drawn is omitted with a
+        `RuntimeWarning`; no number depends on it.
     """
     directory.mkdir(parents=True, exist_ok=True)
     explained = Explanations(through=(OSError, DpassayError))
@@ -102,27 +105,35 @@ def draw_all(sweep: SweepResult, directory: Path, *, pdf: bool = False) -> list[
 
 
 def _overview(sweep: SweepResult, directory: Path, pdf: bool) -> list[Path]:
-    plot = overview(sweep)
-    return _draw(plot, directory / "bound-claim", width=7.6, height=plot.height, pdf=pdf)
+    return _draw_overview(overview(sweep), directory / "bound-claim", pdf)
 
 
 def _success(sweep: SweepResult, directory: Path, pdf: bool) -> list[Path]:
     if not SuccessSweep.fits(sweep):
         return []
-    success = SuccessSweep.from_sweep(sweep)
-    return _draw(success, directory / "success", width=7.6, height=success.height, pdf=pdf)
+    return _draw_overview(SuccessSweep.from_sweep(sweep), directory / "success", pdf)
+
+
+def _draw_overview(plot: BoundClaim | LadderPlot | SuccessSweep, stem: Path, pdf: bool) -> list[Path]:
+    """Draw a figure of the whole sweep, and again as a narrow SVG, for pages on a telephone."""
+    files = _draw(plot, stem, width=WIDE, height=plot.height, pdf=pdf)
+    figure = new_figure(DETAIL, plot.height)
+    plot.plot(figure.add_subplot())
+    narrow = stem.with_name(f"{stem.name}-{NARROW}")
+    title = f"{plot.title} (narrow)"
+    return [*files, *save(figure, narrow, title=title, description=plot.caption, svg_only=True)]
 
 
 def _breakdown(sweep: SweepResult, directory: Path, pdf: bool) -> list[Path]:
     if not BreakdownPlot.fits(sweep):
         return []
     plot = BreakdownPlot.from_sweep(sweep)
-    return _draw(plot, directory / "breakdown", width=7.6, height=plot.height, pdf=pdf)
+    return _draw(plot, directory / "breakdown", width=WIDE, height=plot.height, pdf=pdf)
 
 
 def _figure(point: SweepPoint, name: str, stem: Path, pdf: bool) -> list[Path]:
     audit = parameters_text(point.parameters)
-    return _draw(OF_AN_AUDIT[name](point.result), stem, width=5.2, height=4.3, of=audit, pdf=pdf)
+    return _draw(OF_AN_AUDIT[name](point.result), stem, width=DETAIL, height=4.3, of=audit, pdf=pdf)
 
 
 def figure_of(plot: Plot, width: float = 7.6, height: float | None = None) -> NotebookFigure:
@@ -176,11 +187,12 @@ def overview(sweep: SweepResult) -> BoundClaim | LadderPlot:
 def _draw(plot: Plot, stem: Path, *, width: float, height: float, of: str = "", pdf: bool = False) -> list[Path]:
     """Draw and save a figure; `of` names the audit where there are several."""
     figure = figure_of(plot, width, height)
+    marks = plot.marks() if isinstance(plot, Tradeoff | ScoreHistogram) else ()
     if of:
         style: dict[str, Any] = {"color": MUTED.light, "fontfamily": FONT, "fontsize": SMALL, "parse_math": False}
         figure.suptitle(cut(of, 80), x=0.012, ha="left", **style)
     title = f"{of}: {plot.title}" if of else plot.title
-    return save(figure, stem, title=title, description=plot.caption, pdf=pdf)
+    return save(figure, stem, title=title, description=plot.caption, marks=marks, pdf=pdf)
 
 
 __all__ = ["N_DETAILED", "Plot", "draw_all", "draw_result", "figure_of", "number", "overview", "plots_of", "shown"]

@@ -76,8 +76,9 @@ class GainOverBaselines:
 
 def draw_gain(gain: Gain) -> NotebookFigure:
     """Return a figure of the attack and its baselines."""
-    figure = new_figure(6.4, 3.2)
-    GainOverBaselines.from_result(gain).plot(figure.add_subplot())
+    plot = GainOverBaselines.from_result(gain)
+    figure = new_figure(6.4, 3.2, alt=f"{plot.title}. {plot.caption}")
+    plot.plot(figure.add_subplot())
     return figure
 
 

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 NAME_WIDTH, LONG = 34, 44
 """Characters per line of the name of a rung, and characters of a name where all are on one line."""
+NAME_POINTS, TITLE_POINTS = 5.0, 7.2
+"""Width in points of a character of a name, and of a title."""
+SHORT, ROOMY = 26, 7.0
+"""Characters per line of a name in figures narrower than `ROOMY` inches."""
 TALL, NAMED = 30, 200
 """Numbers of rungs above which they are drawn closer together, and above which only some are named."""
 REACH = 1.6
@@ -194,10 +198,26 @@ class LadderPlot:
             ax.plot([rung.claim] * 2, [place - 0.5, place + 0.5], color=CLAIM.light, linewidth=1.8)
             _draw_exact(ax, place, rung.exact_epsilon, limit)
         handles = self._handles()
-        style_axes(ax, title=self.title, x=f"epsilon{self.delta}", y="", handles=handles, columns=2)
         named = range(0, len(self.rungs), stride)
+        narrow = ax.figure.figure.get_figwidth() < ROOMY
         short = wrapped if len(self.rungs) <= TALL else partial(cut_inside, length=LONG)
+        if narrow:
+            short = (
+                partial(textwrap.fill, width=SHORT) if len(self.rungs) <= TALL else partial(cut_inside, length=SHORT)
+            )
         names = [short(self.rungs[i].name) for i in named]
+        longest = max(len(line) for name in names for line in name.splitlines())
+        room = 72.0 * ax.figure.figure.get_figwidth() - NAME_POINTS * longest  # the title begins beside the names
+        wrap = max(24, int(room / TITLE_POINTS))
+        style_axes(
+            ax,
+            title=self.title,
+            x=f"epsilon{self.delta}",
+            y="",
+            handles=handles,
+            columns=1 if narrow else 2,
+            title_width=wrap,
+        )
         ax.set_yticks(list(named), names, parse_math=False)
         ax.tick_params(axis="y", length=0)
         ax.grid(False, axis="y")

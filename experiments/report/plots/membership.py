@@ -37,7 +37,9 @@ BINS = 25
 SIGNIFICANCE = 0.05
 """Significance level of the statement that these records are exposed, over all records."""
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))
-"""Line styles: 24 combinations with the colours, and consecutive lines differ in both."""
+"""Line styles: 36 combinations with the colours, and consecutive lines differ in both."""
+NAME, DETAIL = 34, 5.2
+"""Characters of a name, two of which fit side by side above a figure; width in inches, which fits a telephone."""
 REGION, FORBIDDEN, CHANCE = "largest rate allowed by the claim", "forbidden by the claim", "expected by chance"
 
 
@@ -101,7 +103,7 @@ class MembershipRoc:
         return (
             "Each point of a curve is one threshold: the share of non-members classified as members, and the share of "
             f"members classified as members; both axes include 0. With {percent(self.confidence)} confidence{about}, "
-            f"the true curve of “{cut(self.curves[0].name, 44)}” lies above the lower edge of its band.{region} "
+            f"the true curve of “{cut(self.curves[0].name, NAME)}” lies above the lower edge of its band.{region} "
             "These are metrics, not bounds on epsilon."
         )
 
@@ -111,14 +113,14 @@ class MembershipRoc:
         floor = 0.5 / self.n_out
         handles = self._draw_region(ax, floor)
         for place, curve in reversed(list(enumerate(self.curves))):
-            colour, dashes = series_colour(place), DASHES[(place + place // len(SERIES)) % len(DASHES)]
+            colour, dashes = series_colour(place), DASHES[sum(divmod(place, len(SERIES))) % len(DASHES)]
             style: dict[str, Any] = {
                 "color": colour.light,
                 "linestyle": dashes,
                 "linewidth": 1.8 if place == 0 else 1.2,
             }
             lines = ax.step(
-                curve.fpr, curve.tpr, where="post", label=cut(curve.name, 44), zorder=3 - place / 100, **style
+                curve.fpr, curve.tpr, where="post", label=cut(curve.name, NAME), zorder=3 - place / 100, **style
             )
             handles = [*lines, *handles]
             if curve.low_tpr is not None:
@@ -127,7 +129,7 @@ class MembershipRoc:
         guess = np.append(0.0, np.geomspace(0.1 * floor, 1.0, 60))
         dots: dict[str, Any] = {"color": MUTED.light, "linewidth": 0.9, "linestyle": (0, (1, 2)), "zorder": 1}
         handles += ax.plot(guess, guess, label="guessing", **dots)
-        style_axes(ax, title=self.title, x="false positive rate", y="true positive rate", handles=handles, columns=3)
+        style_axes(ax, title=self.title, x="false positive rate", y="true positive rate", handles=handles, columns=2)
         logarithmic(ax.xaxis, floor, 1.15, zero=True)
         logarithmic(ax.yaxis, floor, 1.15, zero=True)
         return ax
@@ -186,8 +188,8 @@ class RecordVulnerability:
         """Explanation of the figure."""
         return (
             "For each record, the probability that a model with it scores higher than a model without it "
-            f"({cut(self.name, 44)}); “{CHANCE}” is the histogram if no record were exposed and all scores of a record "
-            "were independent. "
+            f"({cut(self.name, NAME)}); “{CHANCE}” is the histogram if no record were exposed and all scores of a "
+            "record were independent. "
             f"Exposed: Holm-adjusted p <= {SIGNIFICANCE:g} over all records."
             f"{' ' if self.too_few else ''}{self.too_few}"
         )
@@ -222,7 +224,7 @@ def draw_study(result: MembershipResult, directory: Path, *, pdf: bool = False) 
     files = []
     for name, plot in (("membership-roc", MembershipRoc.from_result(result)), ("membership-records", _records(result))):
         if plot is not None:
-            figure = new_figure(6.4, 5.2)
+            figure = new_figure(DETAIL, 4.8)
             plot.plot(figure.add_subplot())
             files += save(figure, directory / name, title=plot.title, description=plot.caption, pdf=pdf)
     return files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ....audit.evidence.scores import Tally
 from ....audit.results.audit_result import AuditResult
 from ....mechanisms.core.arrays import Floats
 from ..results.formatting import cut, number, share
-from .style import MUTED, SIDE0, SIDE1, axes_or_new, logarithmic, style_axes
+from .style import MUTED, SIDE0, SIDE1, Mark, axes_or_new, logarithmic, style_axes
 
 BEGINS = "threshold of the bound"
 OUT: Any = "-"
@@ -103,6 +104,30 @@ class ScoreHistogram:
             + (f" The bound counts the {words.unit} with scores from “{BEGINS}”." if self._has_threshold else "")
             + (f" Exceptional outputs: {events}." if events else "")
         )
+
+    def marks(self) -> tuple[Mark, ...]:
+        """Return the points that a page explains under the pointer: one per bin and per finite atom."""
+        middles = 0.5 * (self.edges[1:] + self.edges[:-1])
+        bins = [f"score {number(a)} to {number(b)}" for a, b in pairwise(self.edges.tolist())]
+        atoms = [f"score = {number(float(atom), 4)}" for atom in self.atoms]
+        rows = [
+            *zip(middles, bins, self.out, self.in_, strict=True),
+            *zip(self.atoms, atoms, self.atoms_out, self.atoms_in, strict=True),
+        ]
+        return tuple(self._mark(float(x), text, float(a), float(b)) for x, text, a, b in rows if np.isfinite(x))
+
+    def _mark(self, x: float, text: str, out: float, in_: float) -> Mark:
+        words = self.game.words
+        parts = [
+            text,
+            f"{words.legend[1]}: about {in_ * self.n_in:,.0f} of {self.n_in:,} {words.unit}; "
+            f"{words.legend[0]}: about {out * self.n_out:,.0f} of {self.n_out:,}",
+        ]
+        if out > 0.0 and in_ > 0.0:
+            parts.append(f"privacy loss {number(float(np.log(in_ / out)))} (estimate)")
+        if self.threshold is not None:
+            parts.append(f"the bound counts scores from {number(self.threshold, 4)}")
+        return Mark(x, max(out, in_), ". ".join(parts))
 
     @property
     def _has_threshold(self) -> bool:

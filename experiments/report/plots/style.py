@@ -21,6 +21,7 @@ save(figure, ...)        SVG, PNG and, on request, PDF of a figure
 from __future__ import annotations
 
 import io
+import json
 import math
 import re
 import textwrap
@@ -41,7 +42,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
-from matplotlib.ticker import Formatter, NullLocator
+from matplotlib.ticker import Formatter, NullLocator, ScalarFormatter
 from matplotlib.transforms import blended_transform_factory
 
 from ....audit.trials.folder import write_atomically
@@ -154,12 +155,20 @@ def axes_or_new(ax: Axes | None) -> Axes:
 
 
 def style_axes(
-    ax: Axes, *, title: str, x: str, y: str, handles: Sequence[Artist] | None = None, columns: int = 2
+    ax: Axes,
+    *,
+    title: str,
+    x: str,
+    y: str,
+    handles: Sequence[Artist] | None = None,
+    columns: int = 2,
+    title_width: int | None = None,
 ) -> None:
     """Set the title, the legend, the names of the axes and the style of spines and grid.
 
     The legend is between title and axes, where it covers no curve: `handles` in that many `columns`, by default all
-    artists with a label. Without handles there is no legend.
+    artists with a label. Without handles there is no legend. The title has `title_width` characters per line, by
+    default as many as fit the axes.
     """
     entries = list(ax.get_legend_handles_labels()[0] if handles is None else handles)
     rows = math.ceil(len(entries) / columns)
@@ -167,7 +176,7 @@ def style_axes(
         legend(ax, entries, columns)
     inches = ax.get_position().width * _figure(ax).get_figwidth()
     tied = re.sub(r"(?<=\d) %", "\u00a0%", title)  # no line begins with a percent sign
-    wrapped = "\n".join(textwrap.wrap(tied, max(24, int(inches * 12.0))))
+    wrapped = "\n".join(textwrap.wrap(tied, title_width or max(24, int(inches * 12.0))))
     style: dict[str, Any] = {"fontfamily": FONT, "parse_math": False}
     ax.set_title(wrapped, loc="left", color=INK.light, fontsize=TITLE, fontweight="bold", pad=8.0 + ROW * rows, **style)
     for put, name in ((ax.set_xlabel, x), (ax.set_ylabel, y)):
@@ -179,7 +188,7 @@ def style_axes(
         spine.set_visible(name in ("left", "bottom"))
         spine.set_color(RULE.light)
     for axis in (ax.xaxis, ax.yaxis):
-        if axis.get_scale() == "linear":
+        if isinstance(axis.get_major_formatter(), ScalarFormatter):  # a linear axis without names
             axis.set_major_formatter(OneNotation())
     ax.tick_params(which="both", color=RULE.light, labelcolor=MUTED.light, labelsize=SMALL, length=3)
     for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
@@ -320,14 +329,38 @@ _STYLED: dict[Any, Any] = {
 }
 
 
-def save(figure: Figure, stem: Path, *, title: str, description: str, pdf: bool = False) -> list[Path]:
+@dataclass(frozen=True)
+class Mark:
+    """Point of a figure that a page explains under the pointer: its place in data coordinates, and a text."""
+
+    x: float
+    y: float
+    text: str
+
+
+def save(
+    figure: Figure,
+    stem: Path,
+    *,
+    title: str,
+    description: str,
+    marks: Sequence[Mark] = (),
+    svg_only: bool = False,
+    pdf: bool = False,
+) -> list[Path]:
     """Write `stem`.svg, `stem`.png and, with `pdf`, `stem`.pdf, without control characters in texts; return the paths.
 
-    `title` and `description` become the text alternative of the SVG, for screen readers.
+    `title` and `description` become the text alternative of the SVG, for screen readers. `marks` of the only axes
+    become its attribute `data-marks`, in the units of the SVG.
     """
     _clean(figure)
     svg, png = stem.with_name(f"{stem.name}.svg"), stem.with_name(f"{stem.name}.png")
-    write_atomically(svg, svg_text(figure, title=title, description=description).encode())
+    text = svg_text(figure, title=title, description=description)
+    if marks:  # placed by the layout, which the drawing has made
+        text = text.replace(" class=", f' data-marks="{escape(_placed(figure, marks))}" class=', 1)
+    write_atomically(svg, text.encode())
+    if svg_only:
+        return [svg]
     figure.set_layout_engine("none")  # the layout is final
     write_atomically(png, _png(figure))
     if not pdf:
@@ -335,6 +368,23 @@ def save(figure: Figure, stem: Path, *, title: str, description: str, pdf: bool 
     vector = stem.with_name(f"{stem.name}.pdf")
     write_atomically(vector, _pdf(figure, title))
     return [svg, png, vector]
+
+
+def _placed(figure: Figure, marks: Sequence[Mark]) -> str:
+    """Return x, y and text of the marks inside the axes as JSON; x and y in points from the upper left corner."""
+    (ax,) = figure.axes
+    height, points = 72.0 * figure.get_figheight(), 72.0 / figure.dpi
+    places = ax.transData.transform([(mark.x, mark.y) for mark in marks])
+    inside = ax.get_window_extent().padded(2.0)
+    return json.dumps(
+        [
+            [round(float(x) * points, 1), round(height - float(y) * points, 1), html(mark.text)]
+            for (x, y), mark in zip(places, marks, strict=True)
+            if inside.contains(x, y)
+        ],
+        separators=(",", ":"),
+        ensure_ascii=False,
+    )
 
 
 def _pdf(figure: Figure, title: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,8 @@ from ....audit.evidence.scores import Tally
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.text import percent
 from ....mechanisms.core.arrays import Floats
-from ..results.formatting import share
-from .style import BOUND, CLAIM, MUTED, VIOLATION, axes_or_new, logarithmic, style_axes
+from ..results.formatting import number, share
+from .style import BOUND, CLAIM, MUTED, VIOLATION, Mark, axes_or_new, logarithmic, style_axes
 
 ALLOWED, FORBIDDEN, OBSERVED = "claim: smallest errors allowed", "forbidden by the claim", "attack, observed"
 FAINT = 0.13
@@ -23,6 +24,8 @@ RING: dict[str, Any] = {
     "marker": "o", "markersize": 7, "markerfacecolor": "none", "markeredgewidth": 1.6, "linestyle": "none",
     "clip_on": False, "zorder": 4,
 }  # fmt: skip
+MARKED = 60
+"""Largest number of thresholds that a page explains under the pointer."""
 SQUEEZED = 0.15
 """The axes are logarithmic if the claim allows both error rates to be smaller than this."""
 
@@ -42,6 +45,7 @@ class Tradeoff:
         confidence: confidence of the upper curve, simultaneous over all thresholds.
         n: number of evaluation trials on the smaller side; rates below 1 / n cannot be observed.
         name: the claim, such as "PureDP(epsilon=1.0)".
+        events: text for the event of each of some thresholds: the counts, and the lower bound that the band gives.
     """
 
     fpr: Floats
@@ -55,6 +59,7 @@ class Tradeoff:
     confidence: float
     n: int
     name: str
+    events: tuple[Mark, ...] = ()
 
     @classmethod
     def from_result(cls, result: AuditResult) -> Tradeoff:
@@ -62,11 +67,13 @@ class Tradeoff:
         tally, curve = result.tally, result.claim_curve
         claim_fpr, claim_fnr = np.array(curve.fpr), np.array(curve.fnr)
         hits, bound = result.bound.hits, result.bound
-        grid, upper_fnr, gap = np.empty(0), np.empty(0), None
+        grid, upper_fnr, gap, epsilons = np.empty(0), np.empty(0), None, {}
         if result.game.independent_scores:
             upper = band(tally, confidence=result.confidence)
             grid = np.unique(np.concatenate([_grid(tally), upper.fpr_upper, claim_fpr]))
             upper_fnr = np.asarray(upper.tradeoff_upper(grid))
+            lower = np.asarray(upper.limits.epsilon_lower(result.delta))
+            epsilons = dict(zip(upper.thresholds.tolist(), lower.tolist(), strict=True))
             gap = _deepest(claim_fpr, np.asarray(upper.tradeoff_upper(claim_fpr)), claim_fnr)
         claim_fpr, claim_fnr = with_corners(claim_fpr, claim_fnr)
         return cls(
@@ -83,7 +90,12 @@ class Tradeoff:
             confidence=result.confidence,
             n=min(tally.n_out, tally.n_in),
             name=result.claim_name,
+            events=_events(result, epsilons),
         )
+
+    def marks(self) -> tuple[Mark, ...]:
+        """Return the points that a page explains under the pointer."""
+        return self.events
 
     @property
     def of_bits(self) -> bool:
@@ -166,6 +178,31 @@ class Tradeoff:
             ax.plot(guess, 1.0 - guess, color=MUTED.light, linewidth=0.9, linestyle=(0, (1, 2)), zorder=1)
             ax.set(xlim=(-0.012, 1.012), ylim=(-0.012, 1.012))
         return ax
+
+
+def _events(result: AuditResult, epsilons: Mapping[float, float]) -> tuple[Mark, ...]:
+    """Return the events of at most `MARKED` thresholds, evenly spread along the observed curve, and that of the bound.
+
+    Args:
+        epsilons: threshold -> lower bound on epsilon, at all thresholds simultaneously; empty without a band.
+    """
+    tally, words = result.tally, result.game.words
+    fpr, tpr = tally.hits_out / tally.n_out, tally.hits_in / tally.n_in
+    length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(fpr), np.diff(tpr)))])
+    places = set(np.searchsorted(length, np.linspace(0.0, length[-1], MARKED)).tolist())
+    places |= set(np.flatnonzero(tally.thresholds == result.bound.threshold).tolist())
+    marks = []
+    for place in sorted(places):
+        threshold = float(tally.thresholds[place])
+        counts = f"{words.legend[1]}: {tally.hits_in[place]:,} of {tally.n_in:,} {words.unit}"
+        counts += f"; {words.legend[0]}: {tally.hits_out[place]:,} of {tally.n_out:,}"
+        parts = [f"score ≥ {number(threshold, 4)}", counts]
+        if threshold in epsilons:
+            parts.append(f"epsilon ≥ {number(max(0.0, epsilons[threshold]), 3)} (band over all thresholds)")
+        if threshold == result.bound.threshold:
+            parts.append(f"event of the bound: epsilon ≥ {number(result.bound.epsilon, 4)}")
+        marks.append(Mark(float(fpr[place]), 1.0 - float(tpr[place]), ". ".join(parts)))
+    return tuple(marks)
 
 
 def _deepest(fpr: Floats, upper: Floats, claim: Floats) -> tuple[float, float, float] | None:

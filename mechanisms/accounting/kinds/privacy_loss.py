@@ -13,6 +13,7 @@ import numpy as np
 from ...core.errors import AccountingError, ParameterError
 from ...core.relation import Relation
 from ...core.validation import positive
+from ..numerics.gaussian_losses import gaussian_losses
 from ..numerics.losses import LossProfile
 from .profile import LossGuarantee
 from .renyi import check_steps, poisson_relation
@@ -236,13 +237,13 @@ def _composed(noise: str, scale: float, sampling_probability: float, interval: f
 
     if steps > 1:
         return _composed(noise, scale, sampling_probability, interval, 1).self_compose(steps)
-    make = plds.from_gaussian_mechanism if noise == "gaussian" else plds.from_laplace_mechanism
-    dots = noise == "gaussian" or scale * _LARGEST > 1.0  # e^loss of bounded losses must be a float to connect dots
-    return make(
+    if noise == "gaussian":
+        return gaussian_losses(scale, sampling_probability, interval)
+    return plds.from_laplace_mechanism(
         scale,
         sampling_prob=sampling_probability,
         value_discretization_interval=interval,
-        use_connect_dots=dots,
+        use_connect_dots=scale * _LARGEST > 1.0,  # e^loss must be a float to connect dots
     )
 
 

@@ -1,8 +1,10 @@
 """Numerics that the kinds of guarantees share.
 
-binomial.py   Probabilities of the binomial distribution, accurate for many trials and far in the tails
-cells.py      Cells of the normal law, and laws on the edges of cells that are larger in convex order
-losses.py     Exact privacy profile of a privacy loss with finitely many values, with its inverse in closed form
-renyi.py      Renyi divergences: conversion to (epsilon, delta), one order at a time, and Gaussian noise on a Poisson
-              sample
+binomial.py          Probabilities of the binomial distribution, accurate for many trials and far in the tails
+cells.py             Cells of the normal law, and laws on the edges of cells that are larger in convex order
+gaussian_losses.py   Privacy losses of one Gaussian step on a Poisson sample: the arrays of dp-accounting without a loop
+                     over losses
+losses.py            Exact privacy profile of a privacy loss with finitely many values, with its inverse in closed form
+renyi.py             Renyi divergences: conversion to (epsilon, delta), one order at a time, and Gaussian noise on a
+                     Poisson sample
 """

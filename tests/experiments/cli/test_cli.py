@@ -239,7 +239,7 @@ def test_help_shows_every_word_of_it_brackets_too(name, monkeypatch):
     shown = " ".join(CliRunner().invoke(app, [name, "--help"]).stdout.split())
     (command,) = [result for key, result in typer.main.get_command(app).commands.items() if key == name]
     written = [parameter.help for parameter in command.params if getattr(parameter, "help", None)]
-    assert len(written) >= 1
+    assert written or name == "list"  # which has only an argument, without a help text in older versions of typer
     assert [text for text in [command.help, *written] if " ".join(text.replace("`", "").split()) not in shown] == []
 
 
@@ -299,7 +299,7 @@ def test_a_run_shows_its_table_and_where_the_report_lies(call):
     assert lines[2].split()[-1] == "consistent"
     assert "report:  here/report.html" in done.stdout
     assert "Holm over 2" in done.stdout
-    assert [line.split()[0] for line in done.stderr.splitlines()] == ["[1/2]", "[2/2]"]
+    assert [line.split()[0] for line in done.stderr.splitlines() if line] == ["[1/2]", "[2/2]"]
 
 
 def test_a_quiet_run_says_only_the_result(call):

@@ -132,7 +132,7 @@ def test_the_page_says_of_every_bug_what_shows_it():
     for bug, how in seen.items():
         audited = re.findall(r"`([^`]+)`", (re.findall(r"audit: ([^;]*)", how) or [""])[0])
         assert tuple(audited) == ROWS.get(bug, ())
-        linked = re.findall(r"accountant: \[.*?\]\(\.\./tests/mechanisms/broken/(.*?)\)", how)
+        linked = re.findall(r"accountant: \[.*?\]\(\.\./\.\./tests/mechanisms/broken/(.*?)\)", how)
         assert linked == ([PINS[bug].split("::")[0]] if bug in PINS else [])
 
 

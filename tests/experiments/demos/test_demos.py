@@ -1,17 +1,9 @@
-"""The demos: the layout of their output, and every number that they teach."""
+"""Demos that are modules: their summaries, and the layout of their output."""
 
-import math
-
-import numpy as np
 import pytest
-from tests.experiments.demo_runs import check_reading, demos_in, play
 
-from dpassay.audit import Verdict
-from dpassay.experiments.demos import catalogue, glyph_like
+from dpassay.experiments.demos import catalogue
 from dpassay.experiments.demos.demo import Demo
-from dpassay.experiments.demos.rounds_of_votes import one_round, two_rounds
-from dpassay.mechanisms.accounting import ConcentratedDP, GaussianDP
-from dpassay.mechanisms.learning.pate import ConfidentGNMax
 
 
 @pytest.mark.parametrize("name", list(catalogue))
@@ -20,113 +12,6 @@ def test_every_demo_of_the_catalogue_has_a_main_with_a_summary(name):
     assert catalogue.summary(name).endswith(".")
 
 
-@demos_in("")
-def test_a_demo_reads_well_in_a_pipe(name):
-    check_reading(name)
-
-
 def test_brackets_in_a_demo_are_text_and_not_markup(capsys):
     Demo().say("a list [1, 2] and a [bold] word")
     assert "a list [1, 2] and a [bold] word" in capsys.readouterr().out
-
-
-@pytest.fixture(scope="module")
-def trained():
-    return play("dp-sgd")
-
-
-class TestDPSGD:
-    def test_the_private_classifier_learns(self, trained):
-        assert 0.75 < trained.private < trained.plain
-
-    def test_accuracy_does_not_show_the_bug(self, trained):
-        assert trained.broken_accuracy > trained.private - 0.02
-
-    def test_the_moments_accountant_says_1_26(self, trained):
-        result = trained.accountants
-        assert result["moments accountant"] == pytest.approx(1.2586, abs=5e-5)  # Abadi et al. (2016): 1.26
-        assert list(result.values()) == sorted(result.values(), reverse=True)
-        assert result["strong composition"] > 10 * result["moments accountant"]
-
-    def test_attackers_who_see_and_choose_more_find_more_and_none_too_much(self, trained):
-        ordinary, mislabelled, crafted, gradient = (result.bound.epsilon for result in trained.attackers)
-        assert ordinary < mislabelled < min(crafted, gradient)
-        assert ordinary < 2.0
-        assert crafted > 5.0
-        assert gradient > 6.0
-        assert {result.verdict for result in trained.attackers} == {Verdict.CONSISTENT}
-        assert all("GaussianDP" in result.bound.assumptions[0] for result in trained.attackers)
-
-    def test_clipping_the_mean_is_caught_and_its_cure_is_not(self, trained):
-        assert trained.wrong.verdict is Verdict.VIOLATION
-        assert trained.right.verdict is Verdict.CONSISTENT
-
-
-class TestVotesOfTeachers:
-    def test_a_tie_costs_what_all_votes_may_and_a_clear_vote_much_less(self):
-        results = list(play("votes-of-teachers").one_answer.values())
-        assert results[0][0] == pytest.approx(results[0][1], rel=1e-3)
-        assert results[-1][0] < 0.1 * results[-1][1]
-        assert all(these <= every * (1 + 1e-3) for these, every in results)
-
-    def test_checked_answers_are_more_often_right_and_students_learn(self):
-        _lnmax, gnmax, confident = play("votes-of-teachers").pipeline
-        assert confident.answered < gnmax.answered == 300
-        assert confident.right > gnmax.right > 0.8
-        assert confident.on_these_votes < confident.for_all_votes
-        assert min(gnmax.student, confident.student) > 0.8
-
-    def test_epsilon_tells_the_pair_and_the_student_no_more_than_the_claim(self):
-        result = play("votes-of-teachers")
-        first, second, deviation = result.secret_epsilon
-        assert abs(first - second) > 0.05
-        assert deviation > abs(first - second)
-        claim, labels, student = result.loss_of_the_student
-        assert 0.3 < student < claim
-        assert labels < claim
-
-
-@pytest.fixture
-def votes(monkeypatch):
-    """Of 60 teachers, with nine classes."""
-    for name, value in (("N_TEACHERS", 60), ("N_CLASSES", 9), ("N_RECORDS", 40), ("WRONG_LABELS", 0.1)):
-        monkeypatch.setattr(glyph_like, name, value)
-    return glyph_like.votes(300, n_judged=400, seed=1)
-
-
-def test_teachers_of_the_stand_in_are_right_more_often_together_than_alone(votes):
-    assert votes.counts.shape == (300, 9)
-    assert (votes.counts.sum(axis=1) == 60).all()
-    alone = (votes.counts[np.arange(300), votes.truth] / 60).mean()
-    together = (votes.counts.argmax(axis=1) == votes.truth).mean()
-    assert 0.5 < alone < together - 0.05
-    assert votes.baseline == pytest.approx(0.9 + 0.1 / 9, abs=0.05)  # nine in ten labels are right
-
-
-def test_probabilities_are_those_of_the_nearest_means():
-    rng = np.random.default_rng(2)
-    centres = 3.0 * np.eye(glyph_like.N_CLASSES, glyph_like.N_FEATURES, dtype=np.float32)
-    labels = rng.integers(4, size=400)
-    records = centres[labels] + rng.standard_normal((400, glyph_like.N_FEATURES), dtype=np.float32)
-    said = glyph_like.probabilities(centres[:4], records, labels)
-    np.testing.assert_allclose(said.sum(axis=1), 1.0)
-    assert (said.argmax(axis=1) == np.arange(4)).all()
-    assert (said[:, 4:] == 0.0).all()  # classes of no record
-
-
-def test_rounds_add_up_what_they_cost(votes):
-    row = two_rounds(votes, 35.0, 10.0, 4.0, n_first=150, confidence=0.8)
-    rho = 300 / (2 * 10.0**2) + row.answered / 4.0**2
-    assert row.for_all_votes == pytest.approx(ConcentratedDP(rho).textbook_epsilon(1e-5))
-    assert row.claim == pytest.approx(GaussianDP(math.sqrt(2 * rho)).epsilon(1e-5))
-    assert row.on_these_votes < row.claim < row.for_all_votes
-    assert (row.asked, row.data) == (300, "glyph-like")
-
-
-def test_a_second_round_needs_fewer_answers_for_as_good_a_student(votes):
-    """The student is confirmed where the teachers do not contradict it, which costs the check alone."""
-    aggregator = ConfidentGNMax(35.0, 10.0, 4.0, n_teachers=60, n_classes=9, n_queries=300)
-    one, two = one_round(votes, aggregator), two_rounds(votes, 35.0, 10.0, 4.0, n_first=150, confidence=0.8)
-    assert two.answered < 0.75 * one.answered
-    assert two.student > one.student - 0.05
-    assert two.claim < one.claim

@@ -4,12 +4,14 @@ import json
 
 import joblib
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
 from tests.experiments.demo_runs import check_notebook
 
 from dpassay.experiments.demos import document, get, names
 from dpassay.experiments.demos.demonstration import Demonstration
 from dpassay.experiments.demos.document import Document
+from dpassay.experiments.demos.execution import ShownTable
 from dpassay.experiments.demos.terminal import terminal
 from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
 
@@ -69,6 +71,13 @@ def test_cells_have_kinds_lines_and_tags():
 def test_a_line_that_is_not_in_the_format_is_named(tmp_path, text, line):
     with pytest.raises(ParameterError, match=rf"small\.py, line {line}: "):
         _ = Document(tmp_path / "small.py", text).cells
+
+
+def test_a_named_index_is_a_column_and_row_numbers_are_not():
+    frame = pd.DataFrame({"share": [0.5, 0.25]})
+    assert [name for name, _ in ShownTable(frame).columns] == ["share"]
+    frame.index = pd.RangeIndex(50, 150, 50, name="answers")
+    assert ShownTable(frame).columns[0] == ("answers", ["50", "100"])
 
 
 def test_run_gives_the_names_and_is_silent(demo, capsys):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import hashlib
 import json
 import math
 import re
@@ -26,6 +28,7 @@ from tests.experiments.made_results import (
 )
 
 from dpassay.audit.bounds.base import LedgerEntry
+from dpassay.audit.bounds.pair.simultaneous import band
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.cli.terminal import _verdict_lines, results_table
@@ -33,6 +36,8 @@ from dpassay.experiments.config.sweep import folder_name
 from dpassay.experiments.report.content import content
 from dpassay.experiments.report.pages import write
 from dpassay.experiments.report.plots import draw_all
+from dpassay.experiments.report.plots.tradeoff import MARKED
+from dpassay.experiments.report.results.formatting import number
 from dpassay.experiments.report.results.sentences import answer, headline, reading, share_text, verdict_headline
 from dpassay.experiments.report.results.sweep import SweepResult
 from dpassay.experiments.runs.writing import AGAIN
@@ -75,7 +80,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if not self.open or self.open[-1] != "style":
+        if not self.open or self.open[-1] not in ("style", "script"):
             self.text += data
 
     def all(self, tag: str) -> list[dict[str, str | None]]:
@@ -114,9 +119,9 @@ def leaning(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # the page
 
 
-def test_the_page_needs_no_other_file_and_runs_no_script(violation: tuple[str, str]) -> None:
+def test_the_page_needs_no_other_file(violation: tuple[str, str]) -> None:
     page = Page(violation[0])
-    assert not page.all("script")
+    assert page.all("script") == [{}]
     assert not page.all("link")
     assert not page.all("img")
     links = [
@@ -128,6 +133,41 @@ def test_the_page_needs_no_other_file_and_runs_no_script(violation: tuple[str, s
     assert all(link is not None and link.startswith("#") for link in links)
     assert "@import" not in violation[0]
     assert not re.search(r"url\((?!#)", violation[0])
+
+
+def test_the_only_script_of_a_page_is_that_of_its_security_policy(violation: tuple[str, str]) -> None:
+    """Text of a stranger that would become a script has another hash, and is not run."""
+    (script,) = re.findall(r"<script>(.*?)</script>", violation[0], re.DOTALL)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', violation[0])
+    assert policy is not None
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    allowed = dict(part.split(" ", 1) for part in policy[1].split("; "))
+    assert allowed["default-src"] == "'none'"
+    assert allowed["script-src"] == f"'sha256-{digest}'"
+    assert not re.search(r"fetch|XMLHttpRequest|import\b|innerHTML|eval|https?:", script)
+
+
+def test_points_of_a_figure_name_threshold_counts_and_bound(tmp_path: Path) -> None:
+    result = laplace_result(1.0)
+    html, _ = report(sweep_of([{}], [result]), tmp_path)
+    tips = {}
+    for svg in Page(html).all("svg"):
+        if svg.get("data-marks"):
+            width, height = map(float, str(svg["viewbox"]).split()[2:])
+            marks = json.loads(str(svg["data-marks"]))
+            assert all(0 <= x <= width and 0 <= y <= height for x, y, _ in marks)
+            tips[str(svg["aria-label"])] = [text for _, _, text in marks]
+    assert len(tips) == 2  # the trade-off curve and the scores
+    curve = next(texts for texts in tips.values() if "event of the bound" in " ".join(texts))
+    assert 20 <= len(curve) <= MARKED + 1
+    false, true = result.bound.hits or (0, 0)
+    (chosen,) = [text for text in curve if "event of the bound" in text]
+    assert f"{true:,} of 20,000 runs" in chosen
+    assert f"{false:,} of 20,000" in chosen
+    assert chosen.endswith(f"epsilon ≥ {number(result.bound.epsilon, 4)}")
+    of_band = band(result.tally, confidence=result.confidence).epsilon_lower(result.delta)
+    shown = [float(re.search(r"epsilon ≥ ([\d.e-]+) \(band", text)[1]) for text in curve]  # type: ignore[index]
+    assert 0.5 * of_band < max(shown) <= of_band + 5e-3
 
 
 def test_the_page_is_well_formed_with_one_title_and_no_id_twice(violation: tuple[str, str]) -> None:
@@ -151,7 +191,7 @@ def test_markers_inside_the_figures_are_defined_in_the_page(violation: tuple[str
 def test_every_figure_has_a_name_and_each_caption_stands_once(violation: tuple[str, str]) -> None:
     page = Page(violation[0])
     svgs = page.all("svg")
-    assert len(svgs) == 10
+    assert len(svgs) == 11  # the overview also for narrow screens
     assert all(svg["role"] == "img" and svg["aria-label"] for svg in svgs)
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", violation[0], re.DOTALL)
     assert len(captions) >= 4
@@ -203,7 +243,7 @@ def test_text_of_users_is_shown_and_not_obeyed(tmp_path: Path) -> None:
     sweep = sweep_of([{"m.name": EVIL}, {"m.name": "b"}], [result, result], title=EVIL, description=EVIL, name=EVIL)
     html, markdown = report(sweep, tmp_path, Config(f"title = {json.dumps(EVIL)}"))
     page = Page(html)
-    assert not page.all("script")
+    assert page.all("script") == [{}]  # its own
     assert page.text.count("<script>alert('1')</script>") >= 8
     outside = re.sub(r"```.*?```", "", markdown, flags=re.DOTALL)
     assert "<script>" not in outside
@@ -589,6 +629,19 @@ def test_narrow_screens_get_cards_that_name_every_cell(leaning: Path) -> None:
     assert {"claim", "verdict", "lower bound, if in the family"} <= {cell["data-label"] for cell in cells}
 
 
+def browsed(probe: str, folder: Path) -> str:
+    """Return what the script of a page beside report.html writes, between "found" and "end"."""
+    (folder / "probe.html").write_text(probe)
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--dump-dom"]
+    flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    flags += ["--allow-file-access-from-files", "--virtual-time-budget=2000", f"--user-data-dir={folder / 'profile'}"]
+    address = (folder / "probe.html").as_uri()
+    done = subprocess.run(["chromium", *flags, address], capture_output=True, text=True, timeout=300, check=False)
+    found = re.search(r"<p id=\"o\">found (.*?) end</p>", done.stdout)
+    assert found is not None, done.stderr[-2000:]
+    return found[1]
+
+
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here; the test of the style sheet holds")
 def test_only_figures_scroll_sideways_at_390_pixels(leaning: Path, tmp_path: Path) -> None:
     """Laid out by a browser: neither the page nor a table is wider than the screen; type of 7 pixels or more."""
@@ -597,24 +650,43 @@ def test_only_figures_scroll_sideways_at_390_pixels(leaning: Path, tmp_path: Pat
         "<iframe src='report.html' style='width:390px;height:900px;border:0'></iframe><p id=o></p><script>"
         "onload=()=>{const d=document.querySelector('iframe').contentDocument;document.title=[d.documentElement,"
         "...d.querySelectorAll('.wide')].map(e=>e.scrollWidth-e.clientWidth).join(' ')+' / '+"
-        "[...d.querySelectorAll('.dpassay-figure')].map(e=>e.clientWidth/e.viewBox.baseVal.width).join(' ');"
-        "document.getElementById('o').textContent='found '+document.title}</script>"
+        "[...d.querySelectorAll('.dpassay-figure')].filter(e=>e.clientWidth)"
+        ".map(e=>e.clientWidth/e.viewBox.baseVal.width).join(' ');"
+        "const t=[...d.querySelectorAll('.overview .narrow')].filter(e=>e.scrollWidth>e.clientWidth).length;"
+        "document.getElementById('o').textContent='found '+document.title+' clipped: '+t+' end'}</script>"
     )
-    (tmp_path / "probe.html").write_text(probe)
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--dump-dom"]
-    flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    flags += ["--allow-file-access-from-files", "--virtual-time-budget=2000", f"--user-data-dir={tmp_path / 'profile'}"]
-    address = (tmp_path / "probe.html").as_uri()
-    done = subprocess.run(["chromium", *flags, address], capture_output=True, text=True, timeout=300, check=False)
-    results = re.search(r"found ([-\d ]+) / ([\d. ]+)<", done.stdout)
-    assert results is not None
+    found = browsed(probe, tmp_path)
+    results = re.fullmatch(r"([-\d ]+) / ([\d. ]+) clipped: 0", found)
+    assert results is not None, found
     over = [int(number) for number in results[1].split()]
     assert len(over) >= 2
     assert max(over) <= 0
     scales = [float(number) for number in results[2].split()]
     assert len(scales) >= 3
     assert 8 * min(scales) > 7  # the smallest type is 8 units
-    assert 8 * max(scales) > 9
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here")
+def test_a_browser_shows_tips_and_sorts_tables(tmp_path: Path) -> None:
+    """Each figure with marks shows one under the pointer; numbers are sorted as numbers, missing ones last."""
+    claims = (10.0, 0.5, 2.0)
+    results = [dataclasses.replace(laplace_result(), claim=claim, exact_epsilon=None) for claim in claims]
+    cases = [{"name": f"the long name of case {i} / broken", "verdict": "violation"} for i in range(3)]
+    report(sweep_of([{"case": case} for case in cases], results), tmp_path)
+    probe = (
+        "<iframe src='report.html' style='width:1200px;height:900px'></iframe><p id=o></p><script>onload=()=>{"
+        "const w=document.querySelector('iframe').contentWindow,d=w.document,o=[];"
+        "for(const s of d.querySelectorAll('svg[data-marks]')){const r=s.getBoundingClientRect();"
+        "const [x,y]=JSON.parse(s.dataset.marks)[9],k=r.width/s.viewBox.baseVal.width;"
+        "s.dispatchEvent(new w.PointerEvent('pointermove',{clientX:r.left+x*k,clientY:r.top+y*k}));"
+        "o.push(s.parentElement.querySelector('.tip').textContent===JSON.parse(s.dataset.marks)[9][2])}"
+        "const t=d.querySelector('table.audits'),h=[...t.tHead.rows[0].cells],"
+        "i=h.findIndex(c=>c.textContent==='claim');"
+        "for(let n=0;n<2;n++){h[i].click();o.push([...t.tBodies[0].rows].map(r=>r.cells[i].textContent).join(' '))}"
+        "o.push(t.parentElement.scrollWidth-t.parentElement.clientWidth);"
+        "document.getElementById('o').textContent='found '+o.join(', ')+' end'}</script>"
+    )
+    assert browsed(probe, tmp_path) == ", ".join(["true"] * 6 + ["0.5 2 10", "10 2 0.5", "0"])  # no column is cut
 
 
 def test_no_line_of_a_page_can_begin_with_a_per_cent_sign(tmp_path: Path) -> None:
@@ -628,4 +700,4 @@ def test_titles_of_all_figures_of_a_report_differ(tmp_path: Path) -> None:
     results = [laplace_result(1.0)] * 2
     html, _ = report(sweep_of([{"seed": i} for i in range(2)], results), tmp_path)
     labels = [svg["aria-label"] for svg in Page(html).all("svg")]
-    assert len(labels) == len(set(labels)) == 7
+    assert len(labels) == len(set(labels)) == 8

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import random
 import re
 import shutil
@@ -15,6 +17,7 @@ from typer.testing import CliRunner
 
 from dpassay.audit.power.power import Detectable
 from dpassay.experiments.cli.commands import app
+from dpassay.experiments.report.pages import SCRIPT, TEMPLATES
 from dpassay.experiments.runs.again import report
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.core.errors import DpassayError
@@ -94,7 +97,8 @@ def test_names_are_escaped_in_the_terminal_and_in_every_file(tmp_path, monkeypat
     assert [row[0] for row in rows[1:]] == ["'=cmd|' /C calc'!A0", "[red]\\x1b[31m\\n\\n# b $\\frac$ <b onload=x>"]
     assert all(float(row[rows[0].index("epsilon_lower")]) >= 0 for row in rows[1:])
     page = Path("out/report.html").read_text("utf-8")
-    assert "<script" not in page
+    own = (TEMPLATES / SCRIPT).read_text("utf-8")
+    assert page.count("<script") == page.count(f"<script>{own}</script>") == 1
     assert "<b onload" not in page
     summary = Path("out/report.md").read_text("utf-8")
     assert "<script" not in summary
@@ -102,10 +106,14 @@ def test_names_are_escaped_in_the_terminal_and_in_every_file(tmp_path, monkeypat
     assert "\\|&lt;script&gt;" in summary.partition("\n")[0]
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
     assert policy is not None
-    assert policy[1] == "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    allowed = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
+    assert policy[1] == (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'; base-uri 'none'; "
+        "form-action 'none'"
+    )
     assert page.index("Content-Security-Policy") < page.index("<style>")
     assert not re.search(r"url\((?!#)", page)
-    assert not Active.parts(page)
+    assert not Active.parts(page.replace(f"<script>{own}</script>", ""))
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,8 @@ def test_it_runs_reports_and_resumes_like_the_other_games(tmp_path, without_pixe
     assert (tmp_path / "two" / "results.json").read_bytes() == numbers
     drawn = {f"{name}.{kind}" for name in ("bound-claim", "audit-01-success") for kind in ("svg", "png")}
     evidence = {"card.md", "card.json", "registry.yaml", "results.tex"}
-    assert {path.name for path in first.files} == {*drawn, *evidence, "report.html", "report.md"}
+    pages = {"report.html", "report.md"}
+    assert {path.name for path in first.files} == {*drawn, "bound-claim-narrow.svg", *evidence, *pages}
     page = (tmp_path / "one" / "report.html").read_text()
     assert "20,000 rounds, each with a fresh secret, a fresh run and one guess" in page
     assert "0 of 1 audits" not in page

@@ -529,8 +529,9 @@ def _drawn_sweep() -> Any:
 
 
 def test_each_plot_is_written_as_svg_and_png(drawn: list[Path]) -> None:
-    stems = ["bound-claim"] + [f"audit-0{i}-{kind}" for i in (1, 2) for kind in ("tradeoff", "profile", "scores")]
-    assert [path.name for path in drawn] == [f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")]
+    stems = [f"audit-0{i}-{kind}" for i in (1, 2) for kind in ("tradeoff", "profile", "scores")]
+    overview = ["bound-claim.svg", "bound-claim.png", "bound-claim-narrow.svg"]
+    assert [path.name for path in drawn] == overview + [f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")]
     assert all(path.is_file() for path in drawn)
 
 
@@ -548,8 +549,8 @@ def test_the_same_numbers_give_the_same_bytes(
 ) -> None:
     monkeypatch.setattr("dpassay.experiments.report.plots.draw.shown", lambda points: [0])
     again = draw_all(_drawn_sweep(), tmp_path / "again")
-    assert [p.name for p in again] == [p.name for p in drawn[:8]]
-    assert [p.read_bytes() for p in again] == [p.read_bytes() for p in drawn[:8]]
+    assert [p.name for p in again] == [p.name for p in drawn[:9]]
+    assert [p.read_bytes() for p in again] == [p.read_bytes() for p in drawn[:9]]
 
 
 def test_svgs_are_small_well_formed_and_described(drawn: list[Path]) -> None:
