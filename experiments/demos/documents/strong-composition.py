@@ -119,7 +119,7 @@ print(f"lower bound {less_noise.bound.epsilon:.3f}, {less_noise.verdict}; moment
 #
 # - `dpassay demo dp-sgd`: strong composition and three other accountants of DP-SGD on digits.
 # - `dpassay run composition`: k-fold randomised response by three composition theorems.
-# - `docs/results/composition.md`: the same, with published values.
+# - `docs/results/composition-theorems.md`: the same, with published values.
 #
 # ## Run it
 #
