@@ -86,8 +86,8 @@ class Attack(Options):
         if min(len(pilot0), len(pilot1)) < self.minimum_pilot:
             needed = plural(self.minimum_pilot, "ordinary pilot output")
             raise AttackError(
-                f"{type(self).__name__} needs at least {needed} per side to learn from, but got {len(pilot0)} and "
-                f"{len(pilot1)}. {advice}"
+                f"{type(self).__name__} needs at least {needed} per side to learn from, a part of the trials, "
+                f"but got {len(pilot0)} and {len(pilot1)}. {advice}"
             )
 
     @abstractmethod

@@ -25,6 +25,7 @@ from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.tasks.build import load_data
 from dpassay.experiments.config.tasks.membership import study
 from dpassay.experiments.config.tasks.planning import plan_tasks
+from dpassay.experiments.demos import names as demos
 from dpassay.experiments.report.results.sentences import headline
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import accounting as guarantees
@@ -120,6 +121,7 @@ PAGES_OF_EXAMPLES = [
     "ci",
     "composition",
     "composition-theorems",
+    "computer-lab",
     "disclosure",
     "evidence",
     "extraction",
@@ -169,6 +171,14 @@ def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page, without
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(block, {})
         assert printed.getvalue().splitlines() == re.findall(r"^#> (.*)$", block, flags=re.MULTILINE)
+
+
+def test_every_demo_has_an_hour_of_the_course():
+    hours = re.findall(
+        r"^\* \*\*Demos\*\*: (.*?)^\* \*\*Before", page_named("course").read_text(), flags=re.DOTALL | re.MULTILINE
+    )
+    assert len(hours) == 12
+    assert set(demos()) <= set(re.findall(r"`([\w-]+)`", " ".join(hours)))
 
 
 def test_names_on_the_page_of_limits_are_those_of_the_package():

@@ -199,7 +199,8 @@ def _as_mechanism(
     claim = check_function(thing, claim)
     if neighbours is None:
         raise ParameterError(
-            f"neighbours must be given for a function such as {display_name(thing)}: its worst case is unknown.",
+            f"neighbours must be given for a function such as {display_name(thing)}: its worst case is unknown. For "
+            "example neighbours=Neighbours([1, 0], [1, 0, 1], 'add_remove').",
             argument="neighbours",
         )
     return FunctionMechanism(thing, claim=claim, neighbours=neighbours)

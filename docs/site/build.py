@@ -37,7 +37,16 @@ SECTIONS = {
 }
 """Folder -> title and line of its card, in the order of the front page."""
 FIRST = {
-    "tutorials": ("first-audit", "your-function", "your-trainer", "your-scores", "your-synthetic-table", "your-build"),
+    "tutorials": (
+        "first-audit",
+        "your-function",
+        "your-trainer",
+        "your-scores",
+        "your-synthetic-table",
+        "your-build",
+        "computer-lab",
+        "course",
+    ),
     "explanation": (
         "what-a-bound-is",
         "independence",

@@ -199,7 +199,8 @@ def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any
         if not claimed.records:
             raise
         advice = "If the datasets are not lists of records, add --no-records."
-        raise NeighboursError(f"{error} {advice}", argument=error.arguments, advice=advice) from error
+        said = str(error).removesuffix(error.advice).rstrip()
+        raise NeighboursError(f"{said} {advice}", argument=error.arguments, advice=advice) from error
 
 
 def markdown_summary(result: AuditResult) -> str:
@@ -248,6 +249,14 @@ def _wrapped(
     )
 
 
+def _names_a_file(argument: str) -> bool:
+    """Return whether an argument is the path of a file; False also for what no path can be."""
+    try:
+        return Path(argument).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def _dataset(option: str, argument: str, as_json: bool) -> Dataset:
     """Return a dataset from JSON, or from a file of JSON."""
     text = _file(option, argument.removeprefix("@")) if argument.startswith("@") else argument
@@ -255,8 +264,10 @@ def _dataset(option: str, argument: str, as_json: bool) -> Dataset:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
+        advice = f" For the file write '@{excerpt}'." if _names_a_file(argument) else ""
         raise ParameterError(
-            f"{option} must be JSON, such as '[1, 0, 1]', or @FILE for a file of JSON, but is {excerpt!r} ({error}).",
+            f"{option} must be JSON, such as '[1, 0, 1]', or @FILE for a file of JSON, but is {excerpt!r} ({error})."
+            f"{advice}",
             argument=option,
         ) from error
     if as_json or not isinstance(value, list):

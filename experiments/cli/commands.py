@@ -249,10 +249,12 @@ def coins_command(
     epsilon: Annotated[
         float | None,
         typer.Option(
-            metavar="E", help="Claimed epsilon: print what this number of canaries could show. No coin changes."
+            metavar="E",
+            parser=option.real,
+            help="Claimed epsilon: print what this number of canaries could show. No coin changes.",
         ),
     ] = None,
-    delta: Annotated[float, typer.Option(metavar="D", help="Claimed delta, with --epsilon.")] = 0.0,
+    delta: Annotated[float, typer.Option(metavar="D", parser=option.real, help="Claimed delta, with --epsilon.")] = 0.0,
 ) -> int:
     """Toss a fair coin for each canary, before training: which are in the run, and which are not."""
     from ...audit.games.coins import Coins
@@ -281,9 +283,10 @@ def judge_command(
             "--coins, id and score (higher = in) or loss (lower = in).",
         ),
     ],
-    epsilon: Annotated[float, typer.Option(metavar="E", help="Claimed epsilon.")],
+    epsilon: Annotated[float, typer.Option(metavar="E", parser=option.real, help="Claimed epsilon.")],
     delta: Annotated[
-        float, typer.Option(metavar="D", help="Claimed delta; the bound on epsilon is at this delta.")
+        float,
+        typer.Option(metavar="D", parser=option.real, help="Claimed delta; the bound on epsilon is at this delta."),
     ] = 0.0,
     prior_success: Annotated[
         float | None,
@@ -301,6 +304,7 @@ def judge_command(
         float | None,
         typer.Option(
             metavar="C",
+            parser=option.real,
             help="Confidence of the bound. Default: 0.95 for bits, otherwise 0.999999, as in `dpassay check`.",
         ),
     ] = None,
@@ -348,7 +352,9 @@ def membership_command(
     fair: Annotated[
         bool, typer.Option("--fair", help="Each record was in each model by an independent fair coin.")
     ] = False,
-    confidence: Annotated[float, typer.Option(metavar="C", help="Confidence of each interval.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(metavar="C", parser=option.real, help="Confidence of each interval.")
+    ] = 0.95,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory for numbers, figures and report. Default: none.")
     ] = None,
@@ -388,8 +394,12 @@ def text_command(
         Path | None, typer.Option(metavar="FILE", help="Coins of the texts of one run, from `dpassay coins`.")
     ] = None,
     looks: option.Looks = 1,
-    epsilon: Annotated[float | None, typer.Option(metavar="E", help="Claimed epsilon, with --coins.")] = None,
-    delta: Annotated[float | None, typer.Option(metavar="D", help="Claimed delta, with --coins. Default: 0.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(metavar="E", parser=option.real, help="Claimed epsilon, with --coins.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(metavar="D", parser=option.real, help="Claimed delta, with --coins. Default: 0.")
+    ] = None,
     signal: Annotated[
         str | None,
         typer.Option(
@@ -402,7 +412,7 @@ def text_command(
         str | None, typer.Option(metavar="R", help="With --coins: add_remove (default) or replace_one.")
     ] = None,
     confidence: Annotated[
-        float, typer.Option(metavar="C", help="Confidence of the bound and of each interval.")
+        float, typer.Option(metavar="C", parser=option.real, help="Confidence of the bound and of each interval.")
     ] = 0.95,
     share: Annotated[float, typer.Option(metavar="K", help="Share of the tokens of min-k and min-k++.")] = 0.2,
     queries: Annotated[
@@ -460,7 +470,9 @@ def risk_command(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column of codes, to read as text and not as numbers; repeatable."),
     ] = None,
-    confidence: Annotated[float, typer.Option(metavar="C", help="1 - C is the error of all findings together.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(metavar="C", parser=option.real, help="1 - C is the error of all findings together.")
+    ] = 0.95,
     seed: Annotated[int, typer.Option(metavar="S", help="Seed of the random choices of the attacks.")] = 0,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory for numbers and report. Default: none.")

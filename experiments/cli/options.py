@@ -22,6 +22,14 @@ def whole(text_or_number: str | int) -> int:
     return int(text.replace("_", "")) if text.replace("_", "").lstrip("+-").isdigit() else int(number)
 
 
+def real(text_or_number: str | float) -> float:
+    """Return a number, with a message that names what was given."""
+    try:
+        return float(text_or_number)
+    except ValueError:
+        raise typer.BadParameter(f"{text_or_number!r} is not a number. Write it as 0.5 or 1e-5.") from None
+
+
 Record = Annotated[
     bool,
     typer.Option(
@@ -51,9 +59,11 @@ Plain = Annotated[
     ),
 ]
 Epsilon = Annotated[
-    float | None, typer.Option(metavar="E", help="Claimed epsilon. Default: the claim of the mechanism.")
+    float | None, typer.Option(metavar="E", parser=real, help="Claimed epsilon. Default: the claim of the mechanism.")
 ]
-Delta = Annotated[float | None, typer.Option(metavar="D", help="Claimed delta; the bound on epsilon is at this delta.")]
+Delta = Annotated[
+    float | None, typer.Option(metavar="D", parser=real, help="Claimed delta; the bound on epsilon is at this delta.")
+]
 D0 = Annotated[str | None, typer.Option(metavar="JSON", help="Dataset without the record (side 0), or @FILE.")]
 D1 = Annotated[str | None, typer.Option(metavar="JSON", help="Dataset with the record (side 1), or @FILE.")]
 Relation = Annotated[
@@ -95,7 +105,10 @@ BoundNames = Annotated[
     ),
 ]
 Confidence = Annotated[
-    float, typer.Option(metavar="C", help="Confidence of the bound; a false alarm has probability at most 1 - C.")
+    float,
+    typer.Option(
+        metavar="C", parser=real, help="Confidence of the bound; a false alarm has probability at most 1 - C."
+    ),
 ]
 Seed = Annotated[int, typer.Option(metavar="S", help="Seed of all randomness.")]
 Timeout = Annotated[

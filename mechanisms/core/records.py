@@ -357,11 +357,12 @@ def _surplus(keys0: Keys, keys1: Keys) -> tuple[int, int]:
 def _check_add_remove(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
     only0, only1 = _surplus(keys0, keys1)
     if sorted((only0, only1)) != [0, 1]:
+        other = " If one record is replaced, the relation is 'replace_one'." if (only0, only1) == (1, 1) else ""
         raise NeighboursError(
             "under 'add_remove' one dataset must be the other plus one record, but d0 has "
             f"{plural(len(keys0), 'record')}, d1 has {len(keys1)}, and {only0} of d0 are not in d1, {only1} of d1 not "
             "in d0. "
-            "Build the pair with dpassay.mechanisms.core.records.remove_record.",
+            f"Build the pair with dpassay.mechanisms.core.records.remove_record.{other}",
             argument="relation",
         )
 
@@ -369,10 +370,12 @@ def _check_add_remove(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
 def _check_replace_one(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
     in_place = _differing(keys0, keys1)
     if len(keys0) != len(keys1) or (len(in_place) != 1 and _surplus(keys0, keys1) != (1, 1)):
+        added = sorted(_surplus(keys0, keys1)) == [0, 1]
+        other = " If one record is added or removed, the relation is 'add_remove'." if added else ""
         raise NeighboursError(
             f"under 'replace_one' both datasets must hold equally many records and differ in exactly one, but d0 has "
             f"{plural(len(keys0), 'record')}, d1 has {len(keys1)}, and {_surplus(keys0, keys1)[0]} of d0 are not in "
-            "d1. Build the pair with dpassay.mechanisms.core.records.replace_record.",
+            f"d1. Build the pair with dpassay.mechanisms.core.records.replace_record.{other}",
             argument="relation",
         )
 

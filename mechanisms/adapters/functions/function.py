@@ -173,10 +173,14 @@ class FunctionMechanism(Mechanism):
             try:
                 check_records(neighbours)
             except ParameterError as error:
-                raise type(error)(
-                    f"{error} Given were d0 = {cut(repr(neighbours.d0))} and d1 = {cut(repr(neighbours.d1))}. If the "
-                    "datasets are not collections of records, wrap the function in "
+                advice = (
+                    "If the datasets are not collections of records, wrap the function in "
                     "FunctionMechanism(..., records=False)."
+                )
+                raise type(error)(
+                    f"{error} Given were d0 = {cut(repr(neighbours.d0))} and d1 = {cut(repr(neighbours.d1))}. {advice}",
+                    argument=error.arguments,
+                    advice=advice,
                 ) from error
         return self
 

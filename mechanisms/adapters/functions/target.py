@@ -38,7 +38,8 @@ def load_target(text: str) -> Any:
     """
     location, colon, name = text.rpartition(":")
     if not colon or not location or not name:
-        raise ParameterError(f"target must be {FORMS}, but is {text!r}.", argument="target")
+        advice = f" Add the name of the function, as in '{text}:release'." if text.endswith(".py") else ""
+        raise ParameterError(f"target must be {FORMS}, but is {text!r}.{advice}", argument="target")
     with Guard(location):
         module = _from_file(Path(location)) if location.endswith(".py") else _from_name(location)
     target: Any = module
@@ -130,10 +131,17 @@ def style_of(function: Callable[..., Any]) -> str:
         if len(required) == 1:
             return "own-randomness"
     raise ParameterError(
-        f"cannot determine how to call {shown(function)} from its parameters. Write it as release(dataset, rng) for "
-        "one run, or release(dataset, size, rng) for many; or set FunctionMechanism(..., style=...) to one of "
-        f"{', '.join(STYLES)}. On the command line, wrap it in such a function of (dataset, rng)."
+        f"cannot determine how to call {_signature(function, parameters)} from its parameters. Write it as "
+        "release(dataset, rng) for one run, or release(dataset, size, rng) for many; or set FunctionMechanism(..., "
+        f"style=...) to one of {', '.join(STYLES)}. On the command line, wrap it in such a function of (dataset, rng)."
     )
+
+
+def _signature(function: Callable[..., Any], parameters: list[inspect.Parameter]) -> str:
+    """Return a function with its parameters, such as "release(a, b, c, d)"; another object by its `repr`."""
+    if not inspect.isfunction(function):
+        return shown(function)
+    return f"{function.__name__}({', '.join(p.name for p in parameters)})"
 
 
 GENERATORS = ("rng", "generator", "random_state", "seed")

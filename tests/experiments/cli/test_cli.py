@@ -167,6 +167,7 @@ def test_datasets_that_are_no_records_are_taken_as_they_are(call):
     refused = call(*arguments)
     assert refused.exit_code == 2
     assert "--no-records" in refused.stderr
+    assert "FunctionMechanism" not in refused.stderr
     assert call(*arguments, "--no-records").exit_code == 0
 
 
@@ -184,7 +185,10 @@ def test_datasets_that_are_no_records_are_taken_as_they_are(call):
         (("check", "counting.py:release", "--epsilon", 1, "--delta", 1.5, *PAIR), "delta must lie in [0, 1), but is 1.5."),
         (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--relation", "swap"), "unknown relation 'swap'."),
         (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--relation", "replace_one"), "both datasets must hold equally many records"),
-        (("check", "counting.py:release", "--epsilon", 1, "--d0", "[1]", "--d1", "[2]"), "one dataset must be the other plus one record"),
+        (("check", "counting.py:release", "--epsilon", 1, "--d0", "[1]", "--d1", "[2]"), "If one record is replaced, the relation is 'replace_one'."),
+        (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--relation", "replace_one"), "the relation is 'add_remove'."),
+        (("check", "counting.py:release", "--epsilon", 1, "--d0", "counting.py", "--d1", "[]"), "For the file write '@counting.py'."),
+        (("check", "counting.py", "--epsilon", 1, *PAIR), "Add the name of the function, as in 'counting.py:release'."),
         (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--trials", 0), "trials must be"),
         (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--trials", 5), "trials must be"),
         (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--confidence", 1), "confidence must lie strictly between 0 and 1, but is 1.0."),
@@ -231,6 +235,13 @@ def test_a_check_takes_bounds_and_datasets_from_files(call):
         assert refused.exit_code == 2
         assert refused.stderr.startswith(f"dpassay: --d0 {message}")
         assert len(refused.stderr) < 600
+
+
+@pytest.mark.parametrize("option", ["--epsilon", "--delta", "--confidence"])
+def test_an_option_that_is_no_number_is_shown(call, option):
+    refused = call("check", "counting.py:release", option, "95%")
+    assert refused.exit_code == 2
+    assert f"Invalid value for '{option}': '95%' is not a number." in refused.stderr
 
 
 @pytest.mark.parametrize("name", ["run", "check", "list", "report", "calibrate", "demo"])
