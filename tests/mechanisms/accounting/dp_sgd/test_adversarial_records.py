@@ -5,11 +5,10 @@ are exact: the hockey-stick divergence of the cells is a lower bound on the true
 comparison needs a tolerance. In the second step the adversary takes, for each cell of the first, its best choice.
 """
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
