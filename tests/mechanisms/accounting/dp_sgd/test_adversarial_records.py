@@ -8,13 +8,19 @@ comparison needs a tolerance. In the second step the adversary takes, for each c
 from collections import Counter
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, permutations, product
 
 import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpassay.mechanisms.accounting import random_allocation, sampled_group_gaussian, truncated_poisson
+from dpassay.mechanisms.accounting import (
+    PrivacyLossDP,
+    fixed_size_losses,
+    random_allocation,
+    sampled_group_gaussian,
+    truncated_poisson,
+)
 from dpassay.mechanisms.accounting.dp_sgd.correlated_noise import amplified_banded
 from dpassay.mechanisms.learning.dp_sgd import AdaptiveClippingDPSGD, PoissonSampling, TruncatedPoisson
 from dpassay.mechanisms.learning.models import LogisticRegression
@@ -264,3 +270,37 @@ def test_adaptive_claim_holds_for_lengths_on_either_side_of_the_norm(scheme, cou
     for steps, n_cells, kept in ((1, 50, choices), (2, 16, choices[::7])):
         lower = shown(kept, noises, n_cells=n_cells, steps=steps)
         check(learner(noise, steps).guarantee(), lower, learner(1.5 * noise, steps).guarantee())
+
+
+# --- samples of fixed size --------------------------------------------------------------------------------------------
+
+
+def fixed(n, size):
+    """A uniform subset of that size."""
+    subsets = list(combinations(range(n), size))
+    return dict.fromkeys(subsets, 1.0 / len(subsets))
+
+
+def replacements(n, size):
+    """The first record is replaced; all values lie within one sensitivity."""
+    values = [(-0.5,), (0.0,), (0.5,)]
+    batches = fixed(n, size)
+    for others in combinations_with_replacement(values, n - 1):
+        for before, after in permutations(values, 2):
+            yield Choice(sums(batches, [before, *others]), sums(batches, [after, *others]))
+
+
+@pytest.mark.parametrize("noise", [0.4, 1.0, 3.0])
+@pytest.mark.parametrize(("n", "size"), [(3, 1), *(pytest.param(5, size, marks=pytest.mark.slow) for size in (1, 3))])
+def test_losses_of_fixed_size_hold_for_all_records_and_steps_that_take_turns(n, size, noise):
+    choices = list(replacements(n, size))
+    for steps in (1, 2):
+        claim, weaker = (fixed_size_losses(s, sampling_probability=size / n, steps=steps) for s in (noise, 1.5 * noise))
+        check(claim, shown(choices, [noise], n_cells=80, steps=steps), weaker)
+
+
+def test_losses_of_poisson_samples_do_not_hold_for_samples_of_fixed_size():
+    """Steps that take turns: the record of p moves in one, that of r in the other (Lebeda et al. 2024)."""
+    lower = shown(list(replacements(3, 1)), [1.0], n_cells=300)
+    assert np.any(lower > both_sides(PrivacyLossDP.gaussian(1.0, sampling_probability=1 / 3, steps=2)))
+    assert np.all(lower <= both_sides(fixed_size_losses(1.0, sampling_probability=1 / 3, steps=2)))
