@@ -3,7 +3,6 @@
 A demo is one document, `documents/NAME.py`, in the percent format of notebooks. From it come the text in the terminal,
 an HTML page and a notebook; the tests execute it. The format: `document.py`. How to write one: docs/reference/demos.md.
 
-demo.py            Output of the demos: chapters, paragraphs and tables in a terminal, and figures in a folder
 demonstration.py   One demo, played: executed cell by cell, shown in a terminal, and written as a page and a notebook
 document.py        Demo documents: percent-format files of Markdown and code cells, parsed but not executed
 execution.py       Execution of the cells of a document in one namespace, with what they print and display
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...mechanisms.core.errors import UnknownNameError
-from ...mechanisms.core.registry import Catalogue
 from .document import Document
 
 if TYPE_CHECKING:
@@ -26,13 +24,10 @@ if TYPE_CHECKING:
 
 DOCUMENTS = Path(__file__).parent / "documents"
 
-catalogue = Catalogue("demo", {})
-"""Demos that are modules still, not documents: name -> main. To be removed with `demo.py` after the last one."""
-
 
 def names() -> list[str]:
     """Return the names of all demos: those of the files in `documents`."""
-    return sorted({path.stem for path in DOCUMENTS.glob("*.py")} | set(catalogue))
+    return sorted(path.stem for path in DOCUMENTS.glob("*.py"))
 
 
 def document(name: str) -> Document:
