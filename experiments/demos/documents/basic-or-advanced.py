@@ -127,7 +127,7 @@ print(f"lower bound {found.bound.epsilon:.2f}, {found.verdict}")
 #
 # - `dpassay demo tight-basic-composition`: why the sum of the epsilons is optimal, and hardly ever seen.
 # - `dpassay run composition`: k-fold randomised response against four theorems, audited.
-# - `docs/results/composition.md`: the theorems and the exact value for k up to 1,000.
+# - `docs/results/composition-theorems.md`: the theorems and the exact value for k up to 1,000.
 #
 # ## Run it
 #
