@@ -1,12 +1,17 @@
-"""Fits of a batch of runs together against one fit per run, for each generator, and five marginals of a census."""
+"""Times of the generators: batches of runs, five marginals of a census, and larger problems against smaller ones."""
 
 from __future__ import annotations
+
+import math
+import time
+from itertools import combinations, pairwise
 
 import numpy as np
 from benchmarks.measure import interleaved, ratio, report
 from threadpoolctl import threadpool_limits
 
-from dpassay.experiments.demos.synthesis.generators.census import census, explained, generators
+from dpassay.experiments.demos import get
+from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries import Domain
 from dpassay.mechanisms.synthetic_data import (
     DirectGenerator,
@@ -48,6 +53,48 @@ def fit(generator: Generator, measured: list[NoisyMarginal]) -> None:
     fitted.marginal(("a", "b"))
 
 
+def chain(n_attributes: int, n_values: int) -> tuple[Domain, list[tuple[str, ...]]]:
+    """Return the pairs of consecutive attributes, which form a tree."""
+    domain = Domain.of({f"x{i}": n_values for i in range(n_attributes)})
+    return domain, list(pairwise(domain.names))
+
+
+LADDERS = {
+    "65,536 cells / 256": (chain(8, 2), chain(16, 2), 5.0),
+    "clique of five attributes / two": (
+        chain(11, 8),
+        (chain(11, 8)[0], list(combinations([f"x{i}" for i in range(5)], 2))),
+        6.0,
+    ),
+    "marginals of 4,096 cells / 64": (chain(3, 8), chain(3, 64), 8.0),
+}
+"""Name -> smaller problem, larger problem, and target of the ratio; none for the direct method."""
+QUICK: dict[str, Generator] = {
+    "direct": DirectGenerator(),
+    "graphical model": GraphicalModel(),
+    "relaxed table (softmax)": RelaxedTable(n_rows=100, steps=50),
+    "generator network": GeneratorNetwork(n_samples=100, hidden=(64,), steps=50),
+    "local consistency": LocalConsistency(),
+    "gradual update": GradualUpdate(n_rows=2_000),
+}
+"""Generators with few steps; the time is proportional to the number of steps."""
+
+
+def seconds(generator: Generator, domain: Domain, marginals: list[tuple[str, ...]]) -> float:
+    """Return the CPU time of one fit to noisy uniform data with one thread, NaN for a domain that is refused."""
+    rng, measured = np.random.default_rng(2021), []
+    for names in marginals:
+        n = domain.project(names).n_cells
+        measured.append(NoisyMarginal(names, 10_000.0 / n + 5.0 * rng.normal(size=(1, n)), 5.0))
+    with threadpool_limits(1):
+        start = time.process_time()
+        try:
+            generator.fit(domain, measured, rng).marginal(marginals[0])
+        except ParameterError:
+            return math.nan
+        return time.process_time() - start
+
+
 def main() -> None:
     together = noisy(RUNS)
     separate = [[marginal.of_runs(np.array([run])) for marginal in together] for run in range(RUNS)]
@@ -59,9 +106,17 @@ def main() -> None:
                 repeats=3,
             )
             report(f"{name}: {RUNS} runs together / one after another", ratio(batch, loop), target)
-    data, table = census()
-    for name, fit_ in explained(table, generators()).items():
-        report(f"{name}: five marginals of {data}", fit_.seconds, 30.0 if name == "graphical model" else 60.0, unit="s")
+    found = get("five-generators").run()
+    for name, taken in found.seconds.items():
+        report(f"{name}: five marginals of {found.data}", taken, 30.0 if name == "graphical model" else 60.0, unit="s")
+    for name, generator in QUICK.items():
+        seconds(generator, *chain(3, 2))  # warm-up
+        for what, (smaller, larger, target) in LADDERS.items():
+            slower = seconds(generator, *larger) / seconds(generator, *smaller)
+            if name == "direct":
+                print(f"direct: {what:<56} {'too large' if math.isnan(slower) else f'{slower:.3f} x'}  no target")
+            else:
+                report(f"{name}: {what}", slower, target)
 
 
 if __name__ == "__main__":

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-from functools import partial
+from functools import cache, partial
 
+import numpy as np
 from stated import DOCS, Number
 
+from dpassay.experiments.data.adult import ADULT, FIVE, census, made_up
 from dpassay.experiments.data.datasets import load
-from dpassay.experiments.demos.demo import Demo
-from dpassay.experiments.demos.synthesis import deniable_records as deniable_demo, five_marginals as five_demo
-from dpassay.experiments.demos.synthesis.generators.census import ADULT, census, made_up
-from dpassay.experiments.demos.synthesis.generators.comparison import (
-    OnTheCube,
-    above_the_chord,
-    compared,
-    search_spaces,
-)
+from dpassay.experiments.demos import get
 from dpassay.mechanisms.core.errors import DataError
-from dpassay.mechanisms.synthetic_data import CodedTable
+from dpassay.mechanisms.synthetic_data import CodedTable, GraphicalModel
 
 GENERATORS = DOCS / "mechanisms" / "generators.md"
 GENERATOR_ROWS = {
@@ -30,17 +22,11 @@ GENERATOR_ROWS = {
     "local consistency": "| local consistency | {0.000} | **{0.000}** | {0.000} |",
     "gradual update": "| gradual update | {0.000} | {1.000} | {0.000} |",
 }
-CHORDS = {
-    "relaxed table (softmax)": "| relaxed table (softmax) | 0.000 | 1.000 | 0.008 | {22} % |",
-    "relaxed table (clipped)": "| relaxed table (clipped) | 0.000 | **0.000** | | {3} % |",
-    "generator network": "| generator network | 0.002 | 1.000 | 0.013 | {24} % |",
-}
 
 
 def deniable_records() -> list[float]:
     """Two rows of the demo of that name on Adult, in per cent: marginals, and omega 10."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        rows = deniable_demo.main().utility
+    rows = get("deniable-records").run().utility
     return [100.0 * value for name in ("marginals", "omega 10") for value in rows[name]]
 
 
@@ -53,23 +39,29 @@ def has_adult() -> bool:
     return True
 
 
+@cache
+def on_cube() -> dict[str, tuple[float, float, float]]:
+    """Distance, loss and excess of each generator on eight cells."""
+    return get("five-generators").run().results
+
+
 def generator_row(name: str) -> list[float]:
-    """Distance and loss of a generator on eight cells, and its excess where it fits distributions only."""
-    found = OnTheCube.of(compared()[name])
-    return [found.distance, found.spurious, found.excess]
-
-
-def chord_percent(name: str) -> list[float]:
-    """How often, in percent, the loss lies above a chord in what this generator searches."""
-    return [100.0 * above_the_chord(search_spaces()[name])]
+    """Distance, loss and excess of a generator."""
+    return list(on_cube()[name])
 
 
 def five_marginals(name: str) -> list[float]:
     """Return the errors of measured and fitted marginals of Adult or the synthetic census, each in the page's order."""
     table = census()[1] if name == "adult" else CodedTable.of(ADULT, made_up())
-    with contextlib.redirect_stdout(io.StringIO()):
-        found = five_demo.worth(Demo(out=None), table).values()
-    rows = [[before, after] if before == before else [after] for before, after in found]
+    rng = np.random.default_rng(2019)
+    measured = FIVE.measure(table, GraphicalModel(), 10, rng)
+    fitted = GraphicalModel().fit(ADULT, measured, rng)
+    answers = {marginal.attributes: marginal.answers for marginal in measured}
+    rows = []
+    for names in (*FIVE.marginals, ("sex", "income>50K"), ("education-num", "occupation")):
+        kinds, exact = [answers[names]] if names in answers else [], table.marginal(names)
+        kinds.append(fitted.marginal(names))
+        rows.append([float(np.abs(counts - exact).sum(axis=-1).mean() / len(table)) for counts in kinds])
     return [error for row in rows for error in row]
 
 
@@ -115,16 +107,6 @@ NUMBERS = (
             2,
         )
         for name, row in GENERATOR_ROWS.items()
-    ),
-    *(
-        Number(
-            f"chord-{name.split()[-1].strip('()')}",
-            GENERATORS,
-            row,
-            partial(chord_percent, name),
-            0.6,
-        )
-        for name, row in CHORDS.items()
     ),
     *(ON_ADULT if has_adult() else ()),
 )

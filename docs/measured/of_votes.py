@@ -48,15 +48,15 @@ STUDENT_ROWS = {
 
 def row_of_votes(name: str, aggregator: Aggregator) -> list[float]:
     """Return a row of the table of teachers: answered, three epsilons, and shares that are right in per cent."""
-    from dpassay.experiments.demos.votes_of_teachers import row, votes_on
+    from dpassay.experiments.data.votes.teachers import row, votes_on
 
     return _row(row(votes_on(name, n_teachers=250, n_queries=aggregator.n_queries), aggregator))
 
 
 def mnist_in_two_rounds() -> list[float]:
     """Return the row of two rounds on MNIST."""
-    from dpassay.experiments.demos.rounds_of_votes import two_rounds
-    from dpassay.experiments.demos.votes_of_teachers import votes_on
+    from dpassay.experiments.data.votes.rounds import two_rounds
+    from dpassay.experiments.data.votes.teachers import votes_on
 
     votes = votes_on("mnist", n_teachers=250, n_queries=640)
     return _row(two_rounds(votes, 200.0, 150.0, 40.0, n_first=320, confidence=0.8))
@@ -64,15 +64,13 @@ def mnist_in_two_rounds() -> list[float]:
 
 def glyph_like_row(n_rounds: int) -> list[float]:
     """Return a row of the stand-in for Glyph."""
-    from dpassay.experiments.demos import glyph_like, rounds_of_votes
+    from dpassay.experiments.data.votes import glyph_like, rounds
 
     votes = glyph_like.votes(12_000)
     if n_rounds == 2:
-        return _row(rounds_of_votes.two_rounds(votes, *GLYPH_NOISE, n_first=4_000, confidence=0.8))
+        return _row(rounds.two_rounds(votes, *GLYPH_NOISE, n_first=4_000, confidence=0.8))
     return _row(
-        rounds_of_votes.one_round(
-            votes, ConfidentGNMax(*GLYPH_NOISE, n_teachers=5_000, n_classes=150, n_queries=12_000)
-        )
+        rounds.one_round(votes, ConfidentGNMax(*GLYPH_NOISE, n_teachers=5_000, n_classes=150, n_queries=12_000))
     )
 
 
@@ -84,10 +82,10 @@ def _row(found: Any) -> list[float]:
 
 def row_of_students(name: str, aggregator: Aggregator) -> list[float]:
     """A row of the table of students: means and standard deviations of five runs, in per cent."""
-    from dpassay.experiments.demos import students_of_votes, votes_of_teachers
+    from dpassay.experiments.data.votes import students, teachers
 
-    votes = votes_of_teachers.votes_on(name, n_teachers=250, n_queries=aggregator.n_queries)
-    found = 100.0 * students_of_votes.accuracies(votes, aggregator)
+    votes = teachers.votes_on(name, n_teachers=250, n_queries=aggregator.n_queries)
+    found = 100.0 * students.accuracies(votes, aggregator)
     return np.stack([found.mean(axis=1), found.std(axis=1, ddof=1)], axis=1).ravel().tolist()
 
 

@@ -17,7 +17,6 @@ from pathlib import Path
 import api
 import executed
 
-from dpassay.experiments.cli.listing import demos
 from dpassay.experiments.report.plots.style import dark_rules
 
 SITE = Path(__file__).parent
@@ -112,15 +111,14 @@ def libraries() -> str:
 
 
 def demo_pages() -> dict[str, str]:
-    """Return a page for each demo: executed where it is a document, else its title and its command."""
+    """Return an executed page for each demo."""
     documents = {path.stem: path for path in (ROOT / "experiments" / "demos" / "documents").glob("*.py")}
     bodies = executed.bodies(dict.fromkeys(documents.values(), "demo"))
-    found = {f"demos/{path.stem}.md": f"{body}\n{notebook(path.stem)}\n" for path, body in bodies.items() if body}
-    found = {path: linked(text) for path, text in found.items()}
-    for name, line in demos().items():
-        run_it = f"# {name}\n\n{line}\n\n```sh\ndpassay demo {name}\n```\n"
-        found.setdefault(f"demos/{name}.md", run_it)
-    return found
+    missing = [path.name for path, body in bodies.items() if body is None]
+    if missing:
+        raise SystemExit(f"demos that fail: {', '.join(missing)}")
+    found = {f"demos/{path.stem}.md": f"{body}\n{notebook(path.stem)}\n" for path, body in bodies.items()}
+    return {path: linked(text) for path, text in found.items()}
 
 
 def linked(text: str) -> str:

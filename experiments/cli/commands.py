@@ -663,11 +663,7 @@ def demo_command(
     seed: Annotated[int | None, typer.Option(metavar="S", help="Seed. Default: that of the demo.")] = None,
 ) -> int:
     """Play a demo in the terminal."""
-    from ..demos import catalogue, get
-
-    if name in catalogue:  # until every demo is a document
-        catalogue.get(name)(out)
-        return 0
+    from ..demos import get
     from ..demos.terminal import terminal
 
     get(name).play(terminal(), seed=seed, out=out, code=code, answers=answers)

@@ -27,9 +27,9 @@ def kinds() -> dict[str, str]:
 
 def demos() -> dict[str, str]:
     """Return name -> title and running time of each demo."""
-    from ..demos import catalogue, document, names
+    from ..demos import document, names
 
-    return {name: catalogue.summary(name) if name in catalogue else document(name).summary for name in names()}
+    return {name: document(name).summary for name in names()}
 
 
 def _experiments() -> dict[str, str]:

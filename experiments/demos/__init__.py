@@ -3,25 +3,12 @@
 A demo is one document, `documents/NAME.py`, in the percent format of notebooks. From it come the text in the terminal,
 an HTML page and a notebook; the tests execute it. The format: `document.py`. How to write one: docs/reference/demos.md.
 
-answers/               Demos on answers to queries
-demo.py                Output of the demos: chapters, paragraphs and tables in a terminal, and figures in a folder
-demonstration.py       One demo, played: executed cell by cell, shown in a terminal, and written as a page and a
-                       notebook
-document.py            Demo documents: percent-format files of Markdown and code cells, parsed but not executed
-dp_sgd.py              A private classifier: epsilons of four accountants, lower bounds of four attacks, and a bug in
-                       the clipping
-execution.py           Execution of the cells of a document in one namespace, with what they print and display
-glyph_like.py          Synthetic substitute for the Glyph data of PATE: 150 classes, 5,000 teachers, and partly wrong
-                       labels
-notebook.py            Executed demo documents as notebooks, in the format nbformat 4.5
-page.py                Executed demo documents as self-contained HTML pages, in the style of all reports
-rounds_of_votes.py     Two rounds of PATE: Confident-GNMax labels data for a first student, and Interactive-GNMax
-                       corrects or confirms it
-students_of_votes.py   Accuracy of PATE students that learn from the answered points only, or from all public points
-synthesis/             Demos on synthetic data
-terminal.py            Demo documents in a terminal: Markdown, code, and the outputs of the cells
-votes_of_teachers.py   PATE: privacy loss of an answer, accuracy of a student, and a data-dependent epsilon that is
-                       itself sensitive
+demonstration.py   One demo, played: executed cell by cell, shown in a terminal, and written as a page and a notebook
+document.py        Demo documents: percent-format files of Markdown and code cells, parsed but not executed
+execution.py       Execution of the cells of a document in one namespace, with what they print and display
+notebook.py        Executed demo documents as notebooks, in the format nbformat 4.5
+page.py            Executed demo documents as self-contained HTML pages, in the style of all reports
+terminal.py        Demo documents in a terminal: Markdown, code, and the outputs of the cells
 """
 
 from __future__ import annotations
@@ -30,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...mechanisms.core.errors import UnknownNameError
-from ...mechanisms.core.registry import Catalogue
 from .document import Document
 
 if TYPE_CHECKING:
@@ -38,28 +24,10 @@ if TYPE_CHECKING:
 
 DOCUMENTS = Path(__file__).parent / "documents"
 
-catalogue = Catalogue(
-    "demo",
-    {
-        "deniable-records": "dpassay.experiments.demos.synthesis.deniable_records:main",
-        "disclosure": "dpassay.experiments.demos.synthesis.disclosure:main",
-        "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
-        "error-of-mwem": "dpassay.experiments.demos.answers.error_of_mwem:main",
-        "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
-        "five-marginals": "dpassay.experiments.demos.synthesis.five_marginals:main",
-        "query-release": "dpassay.experiments.demos.answers.query_release:main",
-        "synthetic-is-not-private": "dpassay.experiments.demos.synthesis.synthetic_is_not_private:main",
-        "top-down": "dpassay.experiments.demos.answers.top_down:main",
-        "votes-of-teachers": "dpassay.experiments.demos.votes_of_teachers:main",
-        "which-marginals": "dpassay.experiments.demos.synthesis.which_marginals:main",
-    },
-)
-"""Demos that are modules still, not documents: name -> main. To be removed with `demo.py` after the last one."""
-
 
 def names() -> list[str]:
     """Return the names of all demos: those of the files in `documents`."""
-    return sorted({path.stem for path in DOCUMENTS.glob("*.py")} | set(catalogue))
+    return sorted(path.stem for path in DOCUMENTS.glob("*.py"))
 
 
 def document(name: str) -> Document:

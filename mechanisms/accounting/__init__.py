@@ -42,7 +42,7 @@ from .dp_sgd.deterministic_batches import (
     deterministic_batches as deterministic_batches,
     shuffled_epsilon_at_least as shuffled_epsilon_at_least,
 )
-from .dp_sgd.fixed_size import fixed_size_gaussian as fixed_size_gaussian
+from .dp_sgd.fixed_size import fixed_size_gaussian as fixed_size_gaussian, fixed_size_losses as fixed_size_losses
 from .dp_sgd.noisy_sgd import epsilon_curves as epsilon_curves, strong_composition as strong_composition
 from .dp_sgd.random_allocation import random_allocation as random_allocation
 from .dp_sgd.sampled_group import sampled_group_gaussian as sampled_group_gaussian

@@ -7,9 +7,10 @@ composition.py       Intentionally broken composition and amplification: a condi
 counts.py            Intentionally broken counts: histograms, subset counts and n-gram counts
 deniability.py       Intentionally broken plausible deniability: taken for differential privacy, or learned without
                      noise
-dp_sgd.py            Intentionally broken DP-SGD: base class, noise and accounting
+dp_sgd.py            Intentionally broken DP-SGD: base classes and accounting
 dp_sgd_batches.py    Intentionally broken batches in DP-SGD: normalised, logged, skipped or weighted
 dp_sgd_clipping.py   Intentionally broken clipping and divisors in DP-SGD
+dp_sgd_noise.py      Intentionally broken DP-SGD: the noise, independent or correlated, and its accounting
 dp_sgd_sampling.py   Intentionally broken DP-SGD: samplers whose claim is that of another sampler
 federated.py         Intentionally broken federated averaging: the divisor, clipping or noise scale of another quantity
 fine_tuning.py       Intentionally broken representation: treated as public, but fitted to the private records

@@ -28,7 +28,8 @@ from ..learning.models import LogisticRegression, MultiLayerPerceptron
 from ..learning.models.base import Model
 from ..learning.models.passes import accumulate, backward, forward, squared_norms
 from .base import Broken
-from .dp_sgd import LARGE, PERCEPTRON, REGRESSION, BrokenDPSGD, PartWithoutNoise, Unclipped
+from .dp_sgd import LARGE, PERCEPTRON, REGRESSION, BrokenDPSGD, Unclipped
+from .dp_sgd_noise import PartWithoutNoise
 
 # --- averages are clipped, not the gradient of each example -----------------------------------------------------------
 

@@ -4,8 +4,8 @@ correlated_noise.py        Gaussian noise that is correlated between steps: the 
                            training
 deterministic_batches.py   Gaussian noise on batches of the records in a fixed or a shuffled order, without a claim of
                            amplification
-fixed_size.py              Gaussian noise on a random sample of fixed size, drawn without replacement: a specific Renyi
-                           bound
+fixed_size.py              Gaussian noise on a random sample of fixed size, drawn without replacement: a Renyi bound,
+                           and privacy losses
 noisy_sgd.py               Noisy SGD by strong composition: the accounting before the moments accountant, for comparison
 random_allocation.py       Gaussian noise where a record takes part in k of t steps, chosen at random: random
                            allocation, and balls in bins

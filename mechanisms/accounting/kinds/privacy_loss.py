@@ -143,7 +143,7 @@ class PrivacyLossDP(LossGuarantee):
         """
         check_steps(sampling_probability, steps, noise_multiplier=noise_multiplier)
         relation = poisson_relation(relation, sampling_probability)
-        reach = _gaussian_reach(1.0 / noise_multiplier, sampling_probability, steps)
+        reach = gaussian_reach(1.0 / noise_multiplier, sampling_probability, steps)
         interval = fitting_interval(reach) if interval is None else checked_interval(interval, reach)
         pld = _composed("gaussian", float(noise_multiplier), float(sampling_probability), interval, steps)
         title = _title("gaussian", noise_multiplier=noise_multiplier, sampling_probability=sampling_probability)
@@ -222,7 +222,7 @@ def composed_reach(largest: float, count: float) -> float:
     return 2.0 * min(count * largest, 0.5 * count * largest**2 + 10.0 * math.sqrt(count) * largest)
 
 
-def _gaussian_reach(mu: float, q: float, steps: int) -> float:
+def gaussian_reach(mu: float, q: float, steps: int) -> float:
     """Return the range of composed Gaussian losses on samples: moments by convexity in q, or by chi^2 if smaller."""
     single = mu * mu + 20.0 * mu
     chi_square = q * q * math.expm1(min(mu * mu, 700.0))

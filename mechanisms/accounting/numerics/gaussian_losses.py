@@ -46,6 +46,28 @@ def gaussian_losses(noise_multiplier: float, sampling_probability: float, interv
     return plds.PrivacyLossDistribution(removed, added)
 
 
+def symmetric_gaussian_losses(noise_multiplier: float, sampling_probability: float, interval: float) -> Any:
+    """Return the pessimistic `PrivacyLossDistribution` of one step with the curve of removing a record both ways.
+
+    The curve is delta(epsilon) of a removed record at epsilon >= 0, and that of the same pair with its sides swapped at
+    -epsilon: 1 - e^-epsilon + e^-epsilon delta(epsilon). The arguments are those of `gaussian_losses`.
+    """
+    from dp_accounting.pld import pld_pmf, privacy_loss_distribution as plds
+    from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType, GaussianPrivacyLoss
+
+    step = GaussianPrivacyLoss(
+        noise_multiplier, sampling_prob=sampling_probability, adjacency_type=AdjacencyType.REMOVE
+    )
+    last = math.ceil(step.connect_dots_bounds().epsilon_upper / interval)
+    epsilons = np.arange(last + 1) * interval
+    deltas = _deltas(step, noise_multiplier, epsilons, 1.0)
+    mirrored = (np.exp(-epsilons) * deltas - np.expm1(-epsilons))[:0:-1]
+    curve = np.concatenate([mirrored, deltas])
+    return plds.PrivacyLossDistribution(
+        pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(interval, -last, last, curve)
+    )
+
+
 def _deltas(step: Any, noise_multiplier: float, epsilons: Floats, sign: float) -> Floats:
     """Return delta at each epsilon: sign = 1 for a removed record, -1 for an added one."""
     q = step.sampling_prob

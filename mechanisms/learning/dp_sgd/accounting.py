@@ -8,7 +8,8 @@
     cyclic-poisson      privacy-loss, renyi, moments                zero_out
     truncated-poisson   privacy-loss (not the bound for Poisson)    add_remove
     random-allocation   privacy-loss                                add_remove, zero_out
-    fixed-size          renyi (not the bound for Poisson)           zero_out, replace_one
+    fixed-size          renyi (not the bound for Poisson)           zero_out
+    fixed-size          privacy-loss, renyi                         replace_one
     shuffled            gaussian: no amplification                  zero_out, replace_one
     cyclic              gaussian: no amplification                  zero_out, replace_one
     full-batch          gaussian                                    all three
@@ -80,7 +81,7 @@ def steps_guarantee(
     """
     check_steps(sampling_probability, steps, noise_multiplier=noise_multiplier)
     scheme, relation = scheme_named(sampling), Relation.of(relation)
-    chosen = chosen_accounting(sampling, accounting)
+    chosen = chosen_accounting(sampling, accounting, relation)
     rates = {
         "sampling_probability": sampling_probability,
         "batches_per_epoch": batches_per_epoch,
@@ -104,15 +105,15 @@ def scheme_named(sampling: str) -> type[Sampling]:
     return samplings.get(sampling)
 
 
-def chosen_accounting(sampling: str, accounting: str | None) -> str:
+def chosen_accounting(sampling: str, accounting: str | None, relation: Relation) -> str:
     """Return `accounting`, or the first for `sampling` if it is None; raise `ParameterError` if it is not supported."""
-    known = scheme_named(sampling).accountants
+    known = scheme_named(sampling).accountants_under(relation)
     if accounting is None:
         return known[0]
     if accounting not in known:
         raise ParameterError(
-            f"accounting is {accounting!r}, but {sampling!r} batches are accounted for by {' or '.join(known)}. The "
-            "guarantee of one sampling scheme does not hold for another.",
+            f"accounting is {accounting!r}, but under {relation.value!r} {sampling!r} batches are accounted for by "
+            f"{' or '.join(known)}. The guarantee of one sampling scheme does not hold for another.",
             argument="accounting",
         )
     return accounting
@@ -202,8 +203,9 @@ def calibrate_noise(
         )
 
     start = 1.0
-    exact = chosen_accounting(sampling, accounting) == "privacy-loss"
-    if exact and "renyi" in scheme_named(sampling).accountants:
+    relation = Relation.of(relation)
+    exact = chosen_accounting(sampling, accounting, relation) == "privacy-loss"
+    if exact and "renyi" in scheme_named(sampling).accountants_under(relation):
         try:
             start = 0.95 * least_noise_multiplier(
                 lambda noise: guarantee_of(noise, "renyi"), epsilon=epsilon, delta=delta, tolerance=0.01

@@ -18,23 +18,7 @@ from dpassay.mechanisms.accounting import ExactDP, GaussianDP
 from dpassay.mechanisms.accounting.conversion.calibration import least_noise_multiplier
 from dpassay.mechanisms.accounting.dp_sgd.deterministic_batches import shuffled_epsilon_at_least
 from dpassay.mechanisms.broken.accounting import midpoint_noise_multiplier, noise_counting_micro_steps
-from dpassay.mechanisms.broken.dp_sgd import (
-    BandedOverlapIgnored,
-    BiasWithoutNoise,
-    BrokenDPSGD,
-    MicroStepsCounted,
-    NoiseAfterAdam,
-    NoiseAfterMomentum,
-    NoiseDividedTwice,
-    NoiseOfFixedSeed,
-    NoiseOfSumOnMean,
-    NoiseReusedInLayers,
-    NoiseReusedInSteps,
-    ReplacedCountedAsAdded,
-    ToeplitzUsedOnce,
-    TreeDepthIgnored,
-    biases,
-)
+from dpassay.mechanisms.broken.dp_sgd import BrokenDPSGD, MicroStepsCounted, ReplacedCountedAsAdded
 from dpassay.mechanisms.broken.dp_sgd_batches import (
     BatchNormalised,
     ClippedCountReleased,
@@ -55,6 +39,20 @@ from dpassay.mechanisms.broken.dp_sgd_clipping import (
     RawMeanMixedIn,
     RealisedBatchSize,
     radius_laws,
+)
+from dpassay.mechanisms.broken.dp_sgd_noise import (
+    BandedOverlapIgnored,
+    BiasWithoutNoise,
+    NoiseAfterAdam,
+    NoiseAfterMomentum,
+    NoiseDividedTwice,
+    NoiseOfFixedSeed,
+    NoiseOfSumOnMean,
+    NoiseReusedInLayers,
+    NoiseReusedInSteps,
+    ToeplitzUsedOnce,
+    TreeDepthIgnored,
+    biases,
 )
 from dpassay.mechanisms.broken.dp_sgd_sampling import (
     AllocationReused,
@@ -188,7 +186,7 @@ def test_shuffled_batches_show_more_than_two():
 def test_one_is_caught_from_the_command_line(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
-        "from dpassay.mechanisms.broken.dp_sgd import NoiseReusedInSteps\nmechanism = NoiseReusedInSteps()\n"
+        "from dpassay.mechanisms.broken.dp_sgd_noise import NoiseReusedInSteps\nmechanism = NoiseReusedInSteps()\n"
     )
     result = check(f"{path}:mechanism", None, Claimed(delta=DELTA), seed=0, n_jobs=1, trials=100, confidence=SURE)
     assert result.verdict.value == "violation"

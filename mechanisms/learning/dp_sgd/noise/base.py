@@ -82,7 +82,7 @@ class StepNoise(Options):
             noise_multiplier,
             steps=steps,
             relation=relation,
-            accounting=sampling.accountants[0],
+            accounting=sampling.accountants_under(relation)[0],
             **sampling.own_rates(),
         )
 

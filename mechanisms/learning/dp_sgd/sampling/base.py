@@ -53,7 +53,7 @@ class Sampling(Options):
 
     Attributes:
         relation: default relation of a trainer with this scheme.
-        accountants: names of the accountants that cover the scheme, the default first.
+        accountants: names of the accountants that cover the scheme under its default relation, the default first.
         rates: names of the numbers that the guarantee depends on, in addition to noise and steps.
         option_names: field -> name of the option in a configuration, for fields whose names differ.
         ordered: whether the position of a record in the data determines its batch.
@@ -113,6 +113,11 @@ class Sampling(Options):
     # --- the guarantee ------------------------------------------------------------------------------------------------
 
     @classmethod
+    def accountants_under(cls, relation: Relation) -> tuple[str, ...]:
+        """Return the names of the accountants that cover the scheme under `relation`, the default first."""
+        return cls.accountants
+
+    @classmethod
     def account(
         cls, noise_multiplier: float, *, steps: int, relation: Relation, accounting: str, **rates: float
     ) -> Guarantee:
@@ -122,7 +127,7 @@ class Sampling(Options):
             noise_multiplier: standard deviation of the noise / sensitivity under `relation`, > 0.
             steps: >= 1.
             relation: the neighbouring relation.
-            accounting: one of `accountants`.
+            accounting: one of `accountants_under(relation)`.
             rates: numbers for the names in `rates`.
 
         Raises:
@@ -164,10 +169,9 @@ class Sampling(Options):
         return {}
 
     def guarantee(self, noise_multiplier: float, *, steps: int, relation: Relation) -> Guarantee:
-        """Return the guarantee of this instance by the first of the `accountants`."""
-        return self.account(
-            noise_multiplier, steps=steps, relation=relation, accounting=self.accountants[0], **self.own_rates()
-        )
+        """Return the guarantee of this instance by the first of the accountants under `relation`."""
+        accounting = self.accountants_under(relation)[0]
+        return self.account(noise_multiplier, steps=steps, relation=relation, accounting=accounting, **self.own_rates())
 
     # --- the likelihood of the observations ---------------------------------------------------------------------------
 

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....accounting import RenyiDP
 from ....accounting.dp_sgd.correlated_noise import MinSeparation
-from ....accounting.dp_sgd.fixed_size import fixed_size_gaussian
+from ....accounting.dp_sgd.fixed_size import fixed_size_gaussian, fixed_size_losses
 from ....core.constraints import PositiveInt
 from ....core.errors import AccountingError, ParameterError, plural
+from ....core.guarantee import Guarantee
 from ....core.relation import Relation
 from ...base import Floats
 from .base import BatchDraw, Mask, Rows, Sampling, gaussian_exponent
@@ -136,6 +136,10 @@ class FixedSizeSampling(BatchSampling):
     accountants: ClassVar[tuple[str, ...]] = ("renyi",)
     rates: ClassVar[tuple[str, ...]] = ("sampling_probability",)
 
+    @classmethod
+    def accountants_under(cls, relation: Relation) -> tuple[str, ...]:
+        return ("privacy-loss", "renyi") if relation is Relation.REPLACE_ONE else cls.accountants
+
     def draws(
         self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
     ) -> Iterator[BatchDraw]:
@@ -149,9 +153,10 @@ class FixedSizeSampling(BatchSampling):
     @classmethod
     def account(
         cls, noise_multiplier: float, *, steps: int, relation: Relation, accounting: str, **rates: float
-    ) -> RenyiDP:
-        """Return the Renyi bound for samples of fixed size, which is not the bound for Poisson sampling."""
-        return fixed_size_gaussian(noise_multiplier, steps=steps, relation=relation, **rates)
+    ) -> Guarantee:
+        """Return a bound for samples of fixed size, which is not the bound for Poisson sampling."""
+        bound = fixed_size_losses if accounting == "privacy-loss" else fixed_size_gaussian
+        return bound(noise_multiplier, steps=steps, relation=relation, **rates)
 
     @classmethod
     def participation(cls, *, relation: Relation, **rates: float) -> MinSeparation:

@@ -73,7 +73,7 @@ def test_what_a_document_refers_to_exists(name):
     assert f"`dpassay demo {name}`" in text
     assert set(re.findall(r"`dpassay demo ([\w-]+)`", text)) <= set(names())
     assert set(re.findall(r"`dpassay run ([\w-]+)`", text)) <= set(shipped())
-    assert all((ROOT / page).exists() for page in re.findall(r"`(docs/[\w-]+\.md)`", text))
+    assert all((ROOT / page).exists() for page in re.findall(r"`(docs/[\w/-]+\.md)`", text))
 
 
 @every_document

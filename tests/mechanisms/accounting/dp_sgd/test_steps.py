@@ -19,6 +19,7 @@ from dpassay.mechanisms.accounting import (
     deterministic_batches,
     epsilon_curves,
     fixed_size_gaussian,
+    fixed_size_losses,
     least_noise_multiplier,
     shuffled_epsilon_at_least,
     strong_composition,
@@ -154,6 +155,37 @@ def test_fixed_size_bound_grows_with_sampling_and_falls_with_noise():
     by_noise = [fixed_size_gaussian(z, sampling_probability=0.1).epsilon(1e-5) for z in (0.3, 1.0, 3.0, 10.0)]
     assert np.all(np.diff(by_rate) > 0)
     assert np.all(np.diff(by_noise) < 0)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "q", "steps"),
+    [(2.0, 0.01, 100), (1.0, 0.1, 100), (0.5, 0.01, 10), (10.0, 0.01, 10_000), (61.0, 1e-3, 10**6)],
+)
+def test_fixed_size_losses_are_between_poisson_sampling_and_the_renyi_bound(sigma, q, steps):
+    """Above Poisson samples of the same rate; with much noise both have the central limit."""
+    losses, renyi = (
+        bound(sigma, sampling_probability=q, steps=steps).epsilon(1e-5)
+        for bound in (fixed_size_losses, fixed_size_gaussian)
+    )
+    limit = GaussianDP(q * math.sqrt(steps) / sigma).epsilon(1e-5)
+    assert limit < losses < renyi
+    if steps < 10**6:  # the grid of Poisson losses is too coarse there
+        poisson = PrivacyLossDP.gaussian(sigma, sampling_probability=q, steps=steps).epsilon(1e-5)
+        assert poisson < losses < 1.12 * poisson
+    else:
+        assert losses < 1.02 * limit
+
+
+def test_fixed_size_losses_of_all_records_are_those_of_the_gaussian():
+    for sigma, steps in ((0.5, 1), (2.0, 3)):
+        losses = fixed_size_losses(sigma, sampling_probability=1.0, steps=steps)
+        gaussian = GaussianDP(math.sqrt(steps) / sigma).epsilon(np.array([1e-8, 1e-3, 0.1]))
+        assert_allclose(losses.epsilon(np.array([1e-8, 1e-3, 0.1])), gaussian, rtol=1e-4)
+
+
+def test_fixed_size_losses_are_refused_under_zero_out():
+    with pytest.raises(AccountingError, match="zero_out"):
+        fixed_size_losses(1.0, sampling_probability=0.1, relation="zero_out")
 
 
 def test_fixed_size_has_no_bound_under_add_remove():
@@ -293,8 +325,10 @@ def test_each_way_of_drawing_batches_has_its_own_theorem():
     assert_allclose(epsilon("full-batch", relation="replace_one"), GaussianDP(20.0).epsilon(1e-5))
     cyclic = epsilon("cyclic", batches_per_epoch=30, relation="zero_out")
     assert_allclose(cyclic, GaussianDP(2.0).epsilon(1e-5))  # three epochs and a broken one
-    halved = fixed_size_gaussian(0.5, sampling_probability=0.1, steps=100).epsilon(1e-5)
-    assert_allclose(epsilon("fixed-size", sampling_probability=0.1, relation="replace_one"), halved)
+    fixed = {"sampling_probability": 0.1, "relation": "replace_one"}
+    for accounting, bound in ((None, fixed_size_losses), ("renyi", fixed_size_gaussian)):
+        halved = bound(0.5, sampling_probability=0.1, steps=100).epsilon(1e-5)
+        assert_allclose(epsilon("fixed-size", accounting=accounting, **fixed), halved)
     poisson = [
         epsilon("poisson", sampling_probability=0.01, accounting=name) for name in scheme_named("poisson").accountants
     ]
@@ -311,6 +345,11 @@ def test_each_way_of_drawing_batches_has_its_own_theorem():
         ({"sampling": "poisson", "batches_per_epoch": 5}, ParameterError, "belongs to"),
         ({"sampling": "poisson", "sampling_probability": 0.1, "relation": "replace_one"}, AccountingError, "replace"),
         ({"sampling": "fixed-size", "sampling_probability": 0.1}, AccountingError, "add_remove"),
+        (
+            {"sampling": "fixed-size", "relation": "zero_out", "accounting": "privacy-loss"},
+            ParameterError,
+            "under 'zero_out' 'fixed-size' batches are accounted for by renyi",
+        ),
         ({"sampling": "random"}, ParameterError, "Known: cyclic"),
     ],
 )

@@ -9,21 +9,7 @@ from scipy import stats
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import CUT, EPSILONS, FINE, RELATIONS, ROUNDING, Case, case
 
-from dpassay.mechanisms.broken.dp_sgd import (
-    BandedOverlapIgnored,
-    BiasWithoutNoise,
-    MicroStepsCounted,
-    NoiseAfterAdam,
-    NoiseAfterMomentum,
-    NoiseDividedTwice,
-    NoiseOfFixedSeed,
-    NoiseOfSumOnMean,
-    NoiseReusedInLayers,
-    NoiseReusedInSteps,
-    ReplacedCountedAsAdded,
-    ToeplitzUsedOnce,
-    TreeDepthIgnored,
-)
+from dpassay.mechanisms.broken.dp_sgd import MicroStepsCounted, ReplacedCountedAsAdded
 from dpassay.mechanisms.broken.dp_sgd_batches import (
     BatchNormalised,
     ClippedCountReleased,
@@ -43,6 +29,19 @@ from dpassay.mechanisms.broken.dp_sgd_clipping import (
     PerLayerFullClip,
     RawMeanMixedIn,
     RealisedBatchSize,
+)
+from dpassay.mechanisms.broken.dp_sgd_noise import (
+    BandedOverlapIgnored,
+    BiasWithoutNoise,
+    NoiseAfterAdam,
+    NoiseAfterMomentum,
+    NoiseDividedTwice,
+    NoiseOfFixedSeed,
+    NoiseOfSumOnMean,
+    NoiseReusedInLayers,
+    NoiseReusedInSteps,
+    ToeplitzUsedOnce,
+    TreeDepthIgnored,
 )
 from dpassay.mechanisms.broken.dp_sgd_sampling import (
     AllocationReused,

@@ -11,7 +11,7 @@ from dpassay.audit import audit
 from dpassay.experiments.config.sections import Named
 from dpassay.experiments.config.tasks.build import build_mechanism
 from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP
-from dpassay.mechanisms.accounting.dp_sgd.fixed_size import fixed_size_gaussian
+from dpassay.mechanisms.accounting.dp_sgd.fixed_size import fixed_size_gaussian, fixed_size_losses
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.core.records import remove_record, replace_record, zero_record
@@ -69,9 +69,9 @@ def test_claims_are_those_of_the_sampling():
             assert claim.relation is Relation.ZERO_OUT
         claim = mechanism_for(sampling=sampling, relation="replace_one").guarantee()
         assert claim.mu == pytest.approx(2 * math.sqrt(2) / 1.5)
-    for relation, noise in (("zero_out", 1.5), ("replace_one", 0.75)):
+    for relation, noise, bound in (("zero_out", 1.5, fixed_size_gaussian), ("replace_one", 0.75, fixed_size_losses)):
         claim = mechanism_for(sampling=FIXED, relation=relation).guarantee()
-        expected = fixed_size_gaussian(noise, sampling_probability=3 / 9, steps=6, relation=relation)
+        expected = bound(noise, sampling_probability=3 / 9, steps=6, relation=relation)
         assert claim.epsilon(1e-5) == expected.epsilon(1e-5)
 
 
