@@ -190,7 +190,10 @@ def read_evidence(file: Path, *, prior_success: float | None = None) -> Evidence
         success = _flags(table, "success", file)
         return Successes(int(success.sum()), len(success), prior_success)
     if "score" not in table or ("side" in table) == ("bit" in table):
-        raise ParameterError(f"{file} must have the columns {COLUMNS}, but has {_listed(table)}.")
+        advice = " For losses or scores of canaries give the file of `dpassay coins` too: --coins FILE."
+        raise ParameterError(
+            f"{file} must have the columns {COLUMNS}, but has {_listed(table)}.{advice if 'id' in table else ''}"
+        )
     if "side" in table:
         scores, side = _numbers(table, "score", file), _flags(table, "side", file)
         return PairScores(out=scores[~side], in_=scores[side])

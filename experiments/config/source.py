@@ -67,7 +67,8 @@ class Source:
             return tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
             message, line = _syntax(str(error), self.text)
-            raise ConfigError(f"{self.label}:{line}: not valid TOML: {message}.") from error
+            hint = " Text stands in quotes, as in name = 'laplace'." if message == "Invalid value" else ""
+            raise ConfigError(f"{self.label}:{line}: not valid TOML: {message}.{hint}") from error
         except (ValueError, RecursionError) as error:  # too many digits or nested brackets
             raise ConfigError(f"{self.label}:{_extreme_line(self.text)}: {UNREADABLE}.") from error
 

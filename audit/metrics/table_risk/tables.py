@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....mechanisms.core.arrays import Bools, Floats, Ints
-from ....mechanisms.core.errors import ParameterError, listed
+from ....mechanisms.core.errors import ParameterError, listed, unknown_name_message
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,7 +164,11 @@ def _common_columns(frames: dict[str, pd.DataFrame], ignore: Sequence[str]) -> l
     columns = [name for name in frames["real"].columns if name not in ignore]
     unknown = [name for name in ignore if name not in frames["real"]]
     if unknown:
-        raise ParameterError(argument="ignore", value=tuple(unknown), allowed="name columns of the tables")
+        raise ParameterError(
+            f"ignore: {unknown_name_message('column', unknown[0], frames['real'].columns)}",
+            argument="ignore",
+            value=tuple(unknown),
+        )
     for name, frame in frames.items():
         lacking, added = set(columns) - set(frame.columns), set(frame.columns) - set(columns) - set(ignore)
         if lacking or added:

@@ -125,8 +125,8 @@ def _additive(difference: Floats, function: Callable[..., Any]) -> SameSeed:
         f"{l1:.6g}" if len(difference) == 1 else f"{l1:.6g} (sum of absolute values; {l2:.6g} in the Euclidean norm)"
     )
     note = (
-        f"with the same seed, the outputs of the two sides differ by {distance} in every run: noise is added to parts "
-        "at this distance, which the sensitivity must cover."
+        f"with the same seed, the outputs of the two sides differ by {distance} in every run: the exact values are "
+        "at this distance, and their noise must be calibrated to at least this sensitivity."
     )
     return SameSeed((note,), _too_small(function, l1, l2))
 

@@ -78,6 +78,7 @@ def test_successes_need_what_a_guess_is_worth_without_the_output(tmp_path):
     ("name", "text", "message"),
     [
         ("a.txt", "score,side\n1,0\n", r"must be a .csv, .npz, .parquet file, but ends in '.txt'"),
+        ("a.csv", "id,loss\n1,0\n", "but has id, loss. For losses or scores of canaries .* --coins FILE"),
         ("a.csv", "value,side\n1,0\n", "must have the columns `score, side`.* but has value, side"),
         ("a.csv", "score,side,bit\n1,0,0\n", "must have the columns"),
         ("a.csv", "score,side\n1,2\n", "side must be 0 or 1 in every row .* but is 2 in row 1"),

@@ -92,7 +92,7 @@ def test_unquoted_sweep_keys_mean_the_same_as_quoted_ones(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("title = \n", "mine.toml:1: not valid TOML: Invalid value"),
+        ("title = \n", "mine.toml:1: not valid TOML: Invalid value. Text stands in quotes"),
         ("title = 'a'\n\n[mechanism\nname = 1\n", "mine.toml:3: not valid TOML"),
         ("title = 'a'\ntitle = 'b'\n", "mine.toml:2: not valid TOML: Cannot overwrite a value"),
         ("title = 'a'\n[mechanism]\nx = [1,\n2", "mine.toml:4: not valid TOML"),
