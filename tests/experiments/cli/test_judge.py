@@ -134,9 +134,17 @@ def rows(kind):
 @pytest.mark.parametrize(
     ("kind", "figures", "said"),
     [
-        ("side", {"bound-claim", "audit-01-tradeoff", "audit-01-profile", "audit-01-scores"}, "two datasets"),
-        ("bit", {"bound-claim", "audit-01-tradeoff", "audit-01-scores"}, "a coin was tossed for each of many canaries"),
-        ("success", {"bound-claim", "audit-01-success"}, "a new secret was drawn"),
+        (
+            "side",
+            {"bound-claim", "bound-claim-narrow", "audit-01-tradeoff", "audit-01-profile", "audit-01-scores"},
+            "two datasets",
+        ),
+        (
+            "bit",
+            {"bound-claim", "bound-claim-narrow", "audit-01-tradeoff", "audit-01-scores"},
+            "a coin was tossed for each of many canaries",
+        ),
+        ("success", {"bound-claim", "bound-claim-narrow", "audit-01-success"}, "a new secret was drawn"),
     ],
 )
 def test_out_holds_numbers_figures_and_a_report_for_every_kind_of_evidence(kind, figures, said, tmp_path):

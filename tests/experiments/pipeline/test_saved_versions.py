@@ -61,12 +61,12 @@ def test_other_results_of_earlier_versions_are_read(saved, name, kind):
 
 def test_runs_of_earlier_versions_are_reported_again(saved, one_picture, without_pixels):
     """The configuration still has the fingerprint of the numbers, whatever keys were added since."""
-    before = (saved / "run" / "results.json").read_bytes()
+    before = SweepResult.from_json((saved / "run" / "results.json").read_text())
     done = CliRunner().invoke(app, ["report", str(saved / "run")])
     assert done.exit_code == 0, done.output
     assert "CONSISTENT" in done.stdout
     assert (saved / "run" / "report.html").stat().st_size > 1000
-    assert (saved / "run" / "results.json").read_bytes() == before
+    assert SweepResult.from_json((saved / "run" / "results.json").read_text()) == before
 
 
 def test_trials_of_earlier_versions_are_read(saved):

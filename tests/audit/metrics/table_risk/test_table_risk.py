@@ -272,7 +272,9 @@ def test_unusable_tables_are_refused_with_the_reason():
     assert "adds x" in refused("holdout", real, synthetic, holdout.assign(x=1))
     assert "is empty" in refused("real", real[:0], synthetic, holdout)
     assert "DataFrame" in refused("real", real.to_numpy(), synthetic, holdout)
-    assert "ignore: unknown column 'nothing'. Known: age" in refused("ignore", real, synthetic, holdout, ignore=["nothing"])
+    assert "ignore: unknown column 'nothing'. Known: age" in refused(
+        "ignore", real, synthetic, holdout, ignore=["nothing"]
+    )
     assert "name compared columns" in refused("categories", real, synthetic, holdout, categories=["nothing"])
     assert "be one of" in refused("secrets", real, synthetic, holdout, secrets=["nothing"])
 
