@@ -46,6 +46,8 @@ TAIL = 9.0
 """Range of the normal numbers on the grid: 1e-19 of probability lies beyond."""
 NEGLIGIBLE = 1e-18
 """Probability at either end of the grid that is moved to an infinite loss in each step."""
+LARGEST_RATIO = 29.0
+"""Largest sensitivity / standard deviation of the noise whose likelihood ratios are floats."""
 FINENESS = 64
 """Grid points per standard deviation of log S, which falls with the root of the number of terms."""
 MOST_POINTS = 20_000
@@ -70,7 +72,8 @@ def random_allocation(
         relation: add_remove or zero_out.
 
     Returns:
-        The composition over epochs of the pair above: for k = 1 tight up to the grid, for k > 1 an upper bound.
+        The composition over epochs of the pair above: for k = 1 tight up to the grid, for k > 1 an upper bound. That of
+        known steps, an upper bound as well, for a noise multiplier below 1 / 29.
 
     Raises:
         ParameterError: a value out of range.
@@ -95,6 +98,8 @@ def random_allocation(
             "record. Use 'add_remove' or 'zero_out'.",
             argument="relation",
         )
+    if 1.0 / noise_multiplier > LARGEST_RATIO:
+        return PrivacyLossDP.gaussian(noise_multiplier, steps=participations * epochs, relation=relation)
     shorter, n_longer = divmod(batches_per_epoch, participations)
     groups = {shorter: (participations - n_longer) * epochs, shorter + 1: n_longer * epochs}
     pairs = [_one_of(noise_multiplier, t).under(relation) for t, count in groups.items() for _ in range(count)]

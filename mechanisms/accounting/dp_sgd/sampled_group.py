@@ -29,11 +29,13 @@ from ..conversion.convert import to_privacy_loss
 from ..kinds.exact import ExactDP
 from ..kinds.privacy_loss import PrivacyLossDP
 from ..kinds.renyi import check_steps
-from ..numerics.binomial import binomial_pmf
+from ..numerics.binomial import binomial_pmf, binomial_sf
 from ..numerics.cells import normal_cells, spread_to_edges
 
 TAIL = 9.0
 """Range of the normal numbers on the grid: 1e-19 of probability lies beyond."""
+LARGEST_SHIFT = 29.0
+"""Largest shift in standard deviations whose likelihood ratios are floats; larger ones count as infinite losses."""
 FINENESS = 200
 """Grid points per standard deviation of the noise."""
 
@@ -56,7 +58,8 @@ def sampled_group_gaussian(
         relation: add_remove or zero_out, of every record of the group.
 
     Returns:
-        The composition of the pair above, tight up to its grid.
+        The composition of the pair above, tight up to its grid; sums of more than 29 noise_multiplier sampled records
+        count as infinite losses. If most sums are as large, the claim is that without sampling, an upper bound as well.
 
     Raises:
         ParameterError: a value out of range.
@@ -82,6 +85,8 @@ def sampled_group_gaussian(
             "the replacement records. Use 'add_remove' or 'zero_out'.",
             argument="relation",
         )
+    if binomial_sf(min(size, int(LARGEST_SHIFT * noise_multiplier)), size, sampling_probability) > 0.5:
+        return PrivacyLossDP.gaussian(noise_multiplier / size, steps=steps, relation=relation)
     pairs = [_step(noise_multiplier, sampling_probability, size).under(relation)] * steps
     composed = to_privacy_loss(pairs[0], fixed_sides=True)
     if steps > 1:
@@ -100,8 +105,11 @@ def _step(noise_multiplier: float, sampling_probability: float, size: int) -> Ex
 
     The likelihood ratio grows with the output. It is spread in each cell to the edges of the cell, with the same mean.
     """
-    shifts = np.arange(size + 1) / noise_multiplier
     chances = binomial_pmf(np.arange(size + 1), size, sampling_probability)
+    shifts = np.arange(size + 1) / noise_multiplier
+    close = shifts <= LARGEST_SHIFT
+    far = float(chances[~close].sum())
+    shifts, chances = shifts[close], chances[close]
     edges = np.arange(-TAIL, TAIL + shifts[-1], 1.0 / FINENESS)
     cells = np.append(-np.inf, edges)
     q = normal_cells(cells)
@@ -111,5 +119,5 @@ def _step(noise_multiplier: float, sampling_probability: float, size: int) -> Ex
     beyond = float(ndtr(-edges[-1]))
     masses[-1] += beyond
     infinite = max(0.0, float(chances @ ndtr(shifts - edges[-1])) - beyond * float(ratios[-1]))
-    p1 = np.append(masses * ratios, infinite)
+    p1 = np.append(masses * ratios, infinite + far)
     return ExactDP(np.append(masses, 0.0), p1 / p1.sum(), exact=False)

@@ -20,14 +20,16 @@ def spread_to_edges(values: Floats, masses: Floats, means: Floats) -> Floats:
     No mean of a convex function decreases.
 
     Args:
-        values: `(n + 1,)` increasing values of the variable at the edges.
+        values: `(n + 1,)` values of the variable at the edges, increasing, or equal up to rounding.
         masses: `(n,)` probability of each cell.
         means: `(n,)` mean of the variable on each cell, times its probability.
 
     Returns:
         `(n + 1,)` probability of each edge.
     """
-    upper = np.clip((means - masses * values[:-1]) / np.diff(values), 0.0, masses)
+    widths = np.diff(values)
+    share = np.divide(means - masses * values[:-1], widths, out=np.zeros(len(masses)), where=widths > 0.0)
+    upper = np.clip(share, 0.0, masses)
     result = np.append(masses - upper, 0.0)
     result[1:] += upper
     return result

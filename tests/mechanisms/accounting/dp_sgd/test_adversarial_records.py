@@ -301,6 +301,6 @@ def test_losses_of_fixed_size_hold_for_all_records_and_steps_that_take_turns(n, 
 
 def test_losses_of_poisson_samples_do_not_hold_for_samples_of_fixed_size():
     """Steps that take turns: the record of p moves in one, that of r in the other (Lebeda et al. 2024)."""
-    lower = shown(list(replacements(3, 1)), [1.0], n_cells=300)
+    lower = shown(list(replacements(3, 1)), [1.0], n_cells=100)
     assert np.any(lower > both_sides(PrivacyLossDP.gaussian(1.0, sampling_probability=1 / 3, steps=2)))
     assert np.all(lower <= both_sides(fixed_size_losses(1.0, sampling_probability=1 / 3, steps=2)))

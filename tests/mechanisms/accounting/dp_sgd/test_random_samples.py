@@ -105,6 +105,14 @@ def test_more_batches_and_fewer_participations_are_more_private():
     assert np.all(np.diff(several) > 0.0)
 
 
+def test_weak_noise_has_the_claim_of_known_steps():
+    """Likelihood ratios of the allocation are no floats there."""
+    claim = random_allocation(0.02, batches_per_epoch=4, participations=2, epochs=3)
+    np.testing.assert_allclose(claim.epsilon(DELTAS), GaussianDP(math.sqrt(6.0) / 0.02).epsilon(DELTAS), rtol=1e-4)
+    near, below = (random_allocation(noise, batches_per_epoch=1) for noise in (1.001 / 29.0, 0.999 / 29.0))
+    assert np.all(near.epsilon(DELTAS) < 1.01 * below.epsilon(DELTAS))
+
+
 def test_allocation_refuses_what_is_unknown():
     with pytest.raises(AccountingError, match="replace_one"):
         random_allocation(1.0, batches_per_epoch=3, relation="replace_one")

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.mechanisms.learning.dp_sgd.empirical import empirical_curves
 
 from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP, sampled_group_gaussian
@@ -67,6 +68,35 @@ def test_one_record_and_full_batches_are_special_cases():
     np.testing.assert_allclose(one, poisson, rtol=1e-4)
     whole = sampled_group_gaussian(4.0, sampling_probability=1.0, size=3, steps=2).epsilon(DELTAS)
     np.testing.assert_allclose(whole, GaussianDP(3.0 * math.sqrt(2.0) / 4.0).epsilon(DELTAS), rtol=1e-4)
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.1, 0.3])
+def test_weak_noise_shows_all_sums_with_a_sampled_record(noise):
+    """Far below the group the likelihood ratio is the chance of an empty sample, to the last digit."""
+    claim = sampled_group_gaussian(noise, sampling_probability=0.3, size=2).delta(EPSILONS)
+    edges = np.append(np.linspace(-9.0 * noise, 2.0 + 9.0 * noise, 20_001), np.inf)
+    q, p1, p2 = (np.diff(stats.norm.cdf(edges, j, noise)) for j in range(3))
+    p = 0.49 * q + 0.42 * p1 + 0.09 * p2
+    shown = np.maximum(0.0, p - np.exp(EPSILONS)[:, None] * q).sum(axis=1)
+    assert np.all(claim >= shown - 1e-12)  # the accuracy of losses on a grid
+    np.testing.assert_allclose(claim, shown, rtol=1e-3)
+
+
+def test_sums_of_many_records_count_as_infinite_losses():
+    """A shift beyond 29 standard deviations; below, the claim agrees with that of a group that cannot be as large."""
+    large = sampled_group_gaussian(1.0, sampling_probability=0.5, size=40)
+    beyond = stats.binom.sf(29, 40, 0.5)
+    assert large.delta(2000.0) == pytest.approx(beyond, rel=1e-6)
+    assert np.all(large.delta(EPSILONS) <= 1.0)
+    assert np.isfinite(large.epsilon(1.01 * beyond))
+    assert np.all(
+        large.delta(EPSILONS) >= sampled_group_gaussian(1.0, sampling_probability=0.5, size=29).delta(EPSILONS)
+    )
+    rare = sampled_group_gaussian(1.0, sampling_probability=0.001, size=60).epsilon(1e-5)
+    smaller, larger = (sampled_group_gaussian(1.0, sampling_probability=0.001, size=k).epsilon(1e-5) for k in (29, 100))
+    assert smaller < rare < larger < 20.0
+    known = sampled_group_gaussian(1.0, sampling_probability=1.0, size=40).epsilon(1e-5)
+    assert known == pytest.approx(GaussianDP(40.0).epsilon(1e-5), rel=1e-4)
 
 
 def test_groups_under_replace_one_are_refused():
