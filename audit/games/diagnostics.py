@@ -25,9 +25,11 @@ from ..results.witness.impossible import impossible_outputs
 from ..results.witness.no_randomness import (
     EXPLAIN,
     EXPLAIN_POOL,
+    EXPLAIN_SHARED,
     Replayed,
     doubt,
     doubt_of_a_pool,
+    doubt_of_shared_noise,
     no_randomness,
     replay,
 )
@@ -73,11 +75,16 @@ class Diagnostics:
         level = self.question.guard_significance
         return self._replayed.dependence(self.n_runs, level) or self.independence.dependence(level)
 
-    def doubted(self, refuted_by_copies: Callable[[Outputs, Outputs], bool]) -> Dependence | None:
+    def doubted(
+        self,
+        refuted_by_copies: Callable[[Outputs, Outputs], bool],
+        more_runs: Callable[[], tuple[Outputs, Outputs]],
+    ) -> Dependence | None:
         """Return a reason to doubt a violation (the trials could be a few remembered runs); None if there is none.
 
         Args:
             refuted_by_copies: returns True if fresh runs, as outputs of both sides, refute the claim by themselves.
+            more_runs: returns outputs of further runs in this process, of both sides.
         """
         mechanism = self.question.mechanism
         if self.independence is None or not isinstance(mechanism, FunctionMechanism):
@@ -86,6 +93,10 @@ class Diagnostics:
             suspicion, explanation = doubt(_first_runs(mechanism), self._replayed), EXPLAIN
         elif self.independence.repeats():
             suspicion, explanation = doubt_of_a_pool(_first_runs(mechanism), lambda: self._copies), EXPLAIN_POOL
+        elif _first_runs(mechanism).changed:
+            suspicion, explanation = None, EXPLAIN_SHARED
+            with suppress(ReleaseError):  # a function may raise in these runs only
+                suspicion = doubt_of_shared_noise(_first_runs(mechanism), self._copies, more_runs())
         else:
             return None
         if suspicion is None or (suspicion.copies_count and refuted_by_copies(*self._copies.outputs())):

@@ -44,7 +44,7 @@ from ..trials.reduction import SECOND, Changed, EvaluationScores, InTurn, KeptSc
 from ..trials.repeated_outputs import ReplayGuard
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
-from ..trials.work import EvaluationWork, PilotWork
+from ..trials.work import EvaluationWork, PilotWork, run
 from .breakdown import with_breakdown
 from .conclude import AuditContext, conclude
 from .diagnostics import Diagnostics, deciding_event, event_rule
@@ -300,12 +300,19 @@ class PairRun:
         result = conclude(question.statement, question.bounds, track.bounds, scores, context)
         if result.refuted_by not in ("bound", "curve"):
             return with_breakdown(result, question, scores)
-        dependence = observed.doubted(partial(self._refuted_by_copies, track))
+        dependence = observed.doubted(partial(self._refuted_by_copies, track), self._more_runs)
         if dependence is None:
             return result
         return conclude(
             question.statement, question.bounds, track.bounds, scores, replace(context, dependence=dependence)
         )
+
+    def _more_runs(self) -> tuple[Outputs, Outputs]:
+        """Return further runs of each side in this process."""
+        question, n_runs = self.question, min(RULE_RUNS, self.plan.evaluation)
+        chunks = [Chunk(Stage.PROBE, side, 2, 0, n_runs) for side in (0, 1)]
+        out, in_ = (run(question.mechanism, question.neighbours, self.seed, chunk, self.timeout)[0] for chunk in chunks)
+        return out, in_
 
     def _refuted_by_copies(self, track: Track, out: Outputs, in_: Outputs) -> bool:
         """Return True if fresh runs alone refute the claim, by the same bounds at the same confidence."""

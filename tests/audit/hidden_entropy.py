@@ -314,8 +314,20 @@ def around_a_pool(epsilon):
     return lambda dataset, rng: answer(dataset, next(pool), epsilon)
 
 
+def with_little_fresh_noise(epsilon):
+    """All runs of a process share the noise of the first one; the rest is a twentieth of it."""
+    drawn = []
+
+    def release(dataset, rng):
+        drawn[:] = drawn or [np.random.default_rng().random()]
+        return answer(dataset, drawn[0], epsilon) + rng.laplace(scale=0.05 / epsilon)
+
+    return release
+
+
 DRAWN_ONCE = (
     at_construction,
+    with_little_fresh_noise,
     AtConstruction,
     CoinAtConstruction,
     in_a_default,

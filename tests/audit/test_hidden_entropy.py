@@ -20,6 +20,7 @@ ONE_OF_EACH_MEMORY = (
     hidden.by_the_hash_of_a_text,
     hidden.in_a_file,
     hidden.of_a_pool,
+    hidden.with_little_fresh_noise,
 )
 CERTAIN = 1 - 1e-6
 """Confidence of audits whose noise no seed fixes: a false violation is as rare as in every other random test."""

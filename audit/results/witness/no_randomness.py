@@ -33,6 +33,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....attacks.distinguishing.events import mark
 from ....mechanisms.adapters.functions.first_runs import FirstRuns, state_before
@@ -45,10 +46,15 @@ from ...trials.repeated_outputs import Unvarying, only_output
 from .base import CERTAIN, Kind, Witness
 from .impossible import in_words
 
+SHARED_LEVEL = 1e-6
+"""Probability at which independent runs are wrongly doubted because fresh runs seem to differ."""
+QUANTILES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
+"""Quantiles of all outputs at which fresh runs are compared with runs in one process."""
 ORDERS = {1: (0, 1), 2: (1, 0)}
 """Order of the sides in each fresh interpreter, by seed: detects state that one run leaves to the next."""
 REPEATED = "every run in one process gave the same output, but a run in a fresh process gives another"
 EXPLAIN_POOL = "outputs repeat, as if their noise were drawn from a fixed pool"
+EXPLAIN_SHARED = "runs in fresh processes have another distribution than runs in one process"
 EXPLAIN = "every run gave the same output, which may be a stored earlier result"
 
 
@@ -204,6 +210,39 @@ def doubt_of_a_pool(first: FirstRuns, copies: Callable[[], Replayed]) -> Doubt |
     return (
         Doubt(f"it stores {_listed(differs)}, which each process draws again", copies_count=True) if differs else None
     )
+
+
+def doubt_of_shared_noise(first: FirstRuns, replayed: Replayed, runs: tuple[Outputs, Outputs]) -> Doubt | None:
+    """Return a reason why all trials may share noise that was drawn once; None if there is none.
+
+    Null: the runs of a side in this process and the fresh runs are independent and identically distributed. Given all
+    values, the number of fresh ones above a quantile of all is then hypergeometric. Each number of the output is tested
+    at each of `QUANTILES`, with Bonferroni's correction over numbers, quantiles and sides, at level `SHARED_LEVEL`.
+    """
+    from scipy.stats import hypergeom
+
+    if not replayed.fresh:
+        return None
+    p_values = []
+    for known, copies in zip(runs, replayed.outputs(), strict=True):
+        inside, fresh = _numbers(known), _numbers(copies)
+        if not len(inside) or not len(fresh) or inside.shape[1] != fresh.shape[1]:
+            continue
+        pooled = np.concatenate([inside, fresh])
+        thresholds = np.quantile(pooled, QUANTILES, axis=0, method="nearest")[:, None]
+        of_all, of_fresh = ((values > thresholds).sum(axis=1) for values in (pooled, fresh))
+        law = hypergeom(len(pooled), of_all, len(fresh))
+        p_values.append(2.0 * np.minimum(law.cdf(of_fresh), law.sf(of_fresh - 1)))
+    n_tests = sum(p.size for p in p_values)
+    if not n_tests or n_tests * min(p.min() for p in p_values) > SHARED_LEVEL:
+        return None
+    return Doubt(f"it keeps {_listed(first.changed)} from run to run, which may be noise that was drawn once", True)
+
+
+def _numbers(outputs: Outputs) -> NDArray[np.float64]:
+    """Return the ordinary outputs as rows of numbers."""
+    rows = np.reshape(np.asarray(outputs.values, dtype=np.float64), (len(outputs), -1))
+    return rows if outputs.events is None else rows[outputs.events == ""]
 
 
 def _listed(names: tuple[str, ...]) -> str:

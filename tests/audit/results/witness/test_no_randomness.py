@@ -11,7 +11,7 @@ from tests.audit import replayed_functions as replayed
 
 from dpassay.audit import PrivacyViolation, assert_private, audit
 from dpassay.audit.results.witness.base import CERTAIN, Kind
-from dpassay.audit.results.witness.no_randomness import Replayed, doubt, no_randomness
+from dpassay.audit.results.witness.no_randomness import Replayed, doubt, doubt_of_shared_noise, no_randomness
 from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.repeated_outputs import Unvarying, only_output
 from dpassay.audit.trials.seeds import Stage
@@ -228,3 +228,28 @@ def test_what_may_be_a_memory_is_doubted(first, replayed, what, copies_count):
 
 def test_equal_outputs_on_both_sides_are_not_worth_a_replay():
     assert (seen(1.0, 2.0).differs, seen(1.0, 1.0).differs) == (True, False)
+
+
+def copies_of(out, in_):
+    """Fresh runs with these outputs of one number."""
+    sides = (tuple(FreshRun((float(value),), "", (1,)) for value in values) for values in (out, in_))
+    return Replayed((Fresh(*sides, kept={}),), Unvarying())
+
+
+@pytest.mark.parametrize("digits", [15, 0], ids=["continuous", "tied"])
+def test_independent_runs_with_a_state_are_doubted_at_most_at_the_level(digits, monkeypatch):
+    monkeypatch.setattr("dpassay.audit.results.witness.no_randomness.SHARED_LEVEL", 0.2)
+    rng, first, n = np.random.default_rng(5), FirstRuns(changed=("its global 'calls'",)), 300
+    doubted = 0
+    for _ in range(n):
+        runs = tuple(Outputs(rng.normal(size=(150, 1)).round(digits)) for _ in (0, 1))
+        copies = copies_of(*rng.normal(size=(2, 100)).round(digits))
+        doubted += doubt_of_shared_noise(first, copies, runs) is not None
+    assert doubted <= stats.binom.isf(1e-6, n, 0.2)
+
+
+def test_noise_that_all_runs_of_a_process_share_is_doubted():
+    rng, first = np.random.default_rng(6), FirstRuns(changed=("its global 'noise'",))
+    runs = tuple(Outputs(side + rng.laplace() + rng.laplace(scale=0.05, size=(150, 1))) for side in (0, 1))
+    copies = copies_of(rng.laplace(size=100), 1 + rng.laplace(size=100))
+    assert doubt_of_shared_noise(first, copies, runs).copies_count
