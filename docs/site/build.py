@@ -32,7 +32,9 @@ SECTIONS = {
     "gallery": ("Gallery", "Figures with the call that draws each, and audits of other libraries."),
     "attacks": ("Attacks", "Choose an attack on models, tables, texts and answers, and read its success."),
     "mechanisms": ("Mechanisms", "Choose a mechanism, and know its claim, its noise and its bugs."),
+    "results": ("Results", "Compare published tables with ours."),
     "reference": ("Reference", "Look up names, options, systems and terms."),
+    "decisions": ("Decisions", "See why the code is as it is, and what it costs."),
 }
 """Folder -> title and line of its card, in the order of the front page."""
 FIRST = {
