@@ -226,7 +226,7 @@ def doubt_of_shared_noise(first: FirstRuns, replayed: Replayed, runs: tuple[Outp
     p_values = []
     for known, copies in zip(runs, replayed.outputs(), strict=True):
         inside, fresh = _numbers(known), _numbers(copies)
-        if not len(inside) or not len(fresh) or inside.shape[1] != fresh.shape[1]:
+        if not inside.size or not fresh.size or inside.shape[1] != fresh.shape[1]:
             continue
         pooled = np.concatenate([inside, fresh])
         thresholds = np.quantile(pooled, QUANTILES, axis=0, method="nearest")[:, None]

@@ -253,3 +253,11 @@ def test_noise_that_all_runs_of_a_process_share_is_doubted():
     runs = tuple(Outputs(side + rng.laplace() + rng.laplace(scale=0.05, size=(150, 1))) for side in (0, 1))
     copies = copies_of(rng.laplace(size=100), 1 + rng.laplace(size=100))
     assert doubt_of_shared_noise(first, copies, runs).copies_count
+
+
+def test_empty_and_exceptional_outputs_are_not_compared():
+    first, copies = FirstRuns(changed=("its global 'noise'",)), copies_of([0.0] * 100, [1.0] * 100)
+    empty = Outputs(np.empty((150, 0)))
+    raised = Outputs(np.zeros((150, 1)), np.array(["raised ValueError"] * 150))
+    assert doubt_of_shared_noise(first, copies, (empty, raised)) is None
+    assert doubt_of_shared_noise(first, Replayed((), Unvarying()), (empty, raised)) is None
