@@ -26,7 +26,7 @@ demo: $(STAMP)   ## the main job: audit a Laplace count on real data, and the te
 	$(BIN)/dpassay run laplace-count --out runs/laplace-count
 	$(BIN)/dpassay demo randomized-response
 
-test: $(STAMP)   ## the fast tests, about six minutes on two cores
+test: $(STAMP)   ## the fast tests, about twelve minutes on two busy cores
 	$(PYTEST) --dist loadfile -m "not slow"
 
 test-all: test test-slow-mechanisms test-slow-bounds test-slow-audit test-slow-experiments  ## every test: the fast ones, then the four slow parts
