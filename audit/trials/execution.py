@@ -150,13 +150,13 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
     from joblib import Parallel, delayed
 
     client = dask_client(workers.value)
-    handfuls = HANDFULS if client is None else max(HANDFULS, HANDFULS_A_THREAD * n_threads(client))
-    size = min(max(1, n_chunks // handfuls), LARGEST_HANDFUL) if workers is Workers.THREADS else 1
-    tasks = iter(lambda: list(islice(chunks, size)), [])
     timeout = getattr(work, "timeout", None)
     extra = options(workers.value, timeout)
     # one thread of BLAS before the first chunk is submitted, which joblib does at once
-    with single_thread(), named_errors(display_name(getattr(work, "mechanism", work)), timeout):
+    with single_thread(), named_errors(display_name(getattr(work, "mechanism", work)), timeout, client):
+        handfuls = HANDFULS if client is None else max(HANDFULS, HANDFULS_A_THREAD * n_threads(client))
+        size = min(max(1, n_chunks // handfuls), LARGEST_HANDFUL) if workers is Workers.THREADS else 1
+        tasks = iter(lambda: list(islice(chunks, size)), [])
         if client is not None:
             yield from _on_dask(client, tasks, work)
             return

@@ -194,12 +194,13 @@ def _locked(file: Path, flags: int = 0) -> int | None:
 
 
 @contextmanager
-def named_errors(name: str, timeout: float | None) -> Iterator[None]:
+def named_errors(name: str, timeout: float | None, client: Any = None) -> Iterator[None]:
     """Convert errors of joblib and of its workers to errors that name their cause and the next step.
 
     Args:
         name: display name of what the workers run.
         timeout: seconds that one of its calls may take.
+        client: of the Dask cluster that runs it, if one does.
     """
     try:
         yield
@@ -215,6 +216,8 @@ def named_errors(name: str, timeout: float | None) -> Iterator[None]:
             raise
         raise lost(str(error)) from error
     except Exception as error:
+        if client is not None and client.status != "running" and not isinstance(error, DpassayError):
+            raise lost(str(error)) from error  # its errors then depend on the call that was under way
         if type(error).__name__ != "KilledWorker":
             raise
         raise ReleaseError(
@@ -227,7 +230,12 @@ def _no_answer() -> tuple[type[BaseException], ...]:
     """Return the errors of a cluster that does not answer; asyncio is imported only after an error."""
     from asyncio import CancelledError
 
-    return CancelledError, futures.CancelledError, TimeoutError, ConnectionError
+    general = CancelledError, futures.CancelledError, TimeoutError, ConnectionError
+    if "distributed" not in sys.modules:
+        return general
+    from distributed.comm import CommClosedError
+
+    return *general, CommClosedError
 
 
 def lost(reason: str) -> ClusterError:

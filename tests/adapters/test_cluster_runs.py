@@ -188,8 +188,9 @@ def test_a_killed_worker_costs_its_chunks_only(own, cluster):
     assert numbers(there) == numbers(run_own(own, "one.toml", "here"))
 
 
-def test_a_lost_scheduler_is_named_and_the_run_continues(own, cluster, tmp_path):
-    cluster.kill_after(cluster.scheduler, TRIALS // 2)
+@pytest.mark.parametrize("n_calls", [TRIALS // 2, TRIALS], ids=["within a stage", "between two stages"])
+def test_a_lost_scheduler_is_named_and_the_run_continues(own, cluster, n_calls):
+    cluster.kill_after(cluster.scheduler, n_calls)
     with pytest.raises(ClusterError, match=r"does not answer.*safe: start the scheduler again"):
         run_own(own, "one.toml", "there", cluster=cluster.address)
     kept = {path: path.stat().st_mtime_ns for path in (own / "there").rglob("*.npz")}

@@ -5,12 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from dpassay.audit import audit
 from dpassay.audit.trials import workers
 from dpassay.mechanisms import Neighbours, PureDP
+from dpassay.mechanisms.core.errors import ClusterError, ReleaseError
 
 OWNER = """
 import sys, time
@@ -84,3 +86,17 @@ def test_workers_import_modules_of_folders_added_to_the_path_after_they_began(tm
         options = {"claim": PureDP(1.0), "trials": 200, "seed": 0}
         pair = Neighbours([1.0], [1.0, 1.0], "add_remove")
         assert audit(release, pair, **options, n_jobs=2) == audit(release, pair, **options)
+
+
+@pytest.mark.parametrize("status", ["running", "connecting", "closed"])
+def test_errors_of_a_client_without_scheduler_name_the_cluster(status):
+    """The error of a lost scheduler depends on the call that was under way, the status of the client does not."""
+    named = ClusterError if status != "running" else RuntimeError
+    with pytest.raises(named, match="x"), workers.named_errors("laplace", None, SimpleNamespace(status=status)):
+        raise RuntimeError("x")
+
+
+def test_errors_of_the_mechanism_stay_those_of_the_mechanism():
+    client = SimpleNamespace(status="closed")
+    with pytest.raises(ReleaseError, match="y"), workers.named_errors("laplace", None, client):
+        raise ReleaseError("y")
