@@ -377,12 +377,12 @@ def test_ctrl_c_leaves_a_run_that_continues(tmp_path, monkeypatch, without_pictu
     arguments = ["run", "mine.toml", "--out", "cut", "--set", "audit.trials=5_000"]
     interrupting = (
         "import os, signal, sys\n"
-        "from dpassay.experiments.cli import commands\n"
-        "tell = commands._print_progress\n"
+        "from dpassay.experiments.cli import audit_commands, commands\n"
+        "tell = audit_commands.print_progress\n"
         "def interrupted(line):\n"
         "    tell(line)\n"
         "    if line.startswith('[1/3]'): os.kill(os.getpid(), signal.SIGINT)\n"
-        "commands._print_progress = interrupted\n"
+        "audit_commands.print_progress = interrupted\n"
         "commands.run_app(sys.argv[1:])\n"
     )
     done = python("-c", interrupting, *arguments, cwd=tmp_path)

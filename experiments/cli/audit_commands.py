@@ -1,0 +1,214 @@
+"""Commands that run audits; each imports the rest when it is called."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from . import options as option
+from .application import VIOLATION, command, exit_code_of, print_error, print_progress
+from .supervisor import exit_code
+
+PANEL = "Audits"
+POWER_LOSS = 0.25
+"""Default of --power-loss, as in `dpassay.experiments.pipeline.comparison`."""
+CHECK_CONFIDENCE = 1 - 1e-6
+"""Default confidence of `dpassay check`, for CI builds: one false alarm in a million."""
+MISSES = VIOLATION
+"""Exit code of `dpassay calibrate` if a bound exceeds the exact epsilon more often than allowed."""
+
+
+@command("run", PANEL)
+def run_command(
+    config: Annotated[str, typer.Argument(help="A .toml file, or a name from `dpassay list experiments`.")],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Run directory. Default: runs/NAME.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Set a key, such as mechanism.epsilon=2; repeatable."),
+    ] = None,
+    allow: option.Allow = None,
+    pdf: option.Pdf = False,
+    jobs: option.Jobs = 1,
+    cluster: option.ClusterAt = None,
+    slice: option.SliceOf = None,  # noqa: A002 - the name of the option, which messages use
+    strict: option.Strict = False,
+    quiet: option.Quiet = False,
+    markdown: option.Markdown = None,
+    junit: option.JunitFile = None,
+    sarif: option.SarifFile = None,
+) -> int:
+    """Run an experiment, or continue one that was interrupted."""
+    from ..config.overrides import parse_settings
+    from ..runs.runner import run
+    from .outcomes import refuse_results, refuse_without_claims, write_run
+    from .outputs import OutputFiles
+    from .terminal import show_run, show_slice
+
+    files, settings = OutputFiles(markdown, None, junit, sarif), parse_settings(set_ or [])
+    files.check_writable()
+    refuse_without_claims(files, config, settings)
+    execution: dict[str, Any] = {
+        "settings": settings,
+        "out": out,
+        "n_jobs": jobs,
+        "progress": not quiet,
+        "report_line": None if quiet else print_progress,
+        "allow": tuple(allow or ()),
+    }
+    try:
+        if slice is not None:
+            from ...audit.trials.plan import Slice
+            from ..runs.slices import run_slice
+
+            refuse_results(files, cluster=cluster is not None, pdf=pdf, strict=strict)
+            share = Slice.parse(slice)
+            show_slice(share, run_slice(config, share, **execution))
+            return 0
+        done = run(config, pdf=pdf, cluster=cluster, **execution)
+    except KeyboardInterrupt as error:
+        print_error("interrupted. Finished trials are saved: the same command continues from there.")
+        return exit_code(error)
+    show_run(done)
+    write_run(files, done, config, strict=strict, report_line=print_error)
+    return exit_code_of(done.verdict, strict=strict)
+
+
+@command("merge", PANEL)
+def merge_command(
+    directories: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders of all slices, from `dpassay run --slice`.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Run directory of the whole experiment.")],
+    allow: option.Allow = None,
+    pdf: option.Pdf = False,
+    strict: option.Strict = False,
+    quiet: option.Quiet = False,
+) -> int:
+    """Join the trials of all slices of an experiment, and judge them as one run."""
+    from ..runs.slices import merge
+    from .terminal import show_run
+
+    report_line = None if quiet else print_progress
+    done = merge(directories, out, allow=tuple(allow or ()), progress=not quiet, report_line=report_line, pdf=pdf)
+    show_run(done)
+    return exit_code_of(done.verdict, strict=strict)
+
+
+@command("check", PANEL)
+def check_command(
+    target: option.Target = None,
+    program: option.Program = None,
+    plain: option.Plain = False,
+    epsilon: option.Epsilon = None,
+    delta: option.Delta = None,
+    d0: option.D0 = None,
+    d1: option.D1 = None,
+    relation: option.Relation = None,
+    records: option.Records = True,
+    search: option.Search = None,
+    budget: option.Budget = None,
+    trials: option.Trials = 100_000,
+    stop: option.Stop = None,
+    attack: option.AttackName = "auto",
+    bound: option.BoundNames = None,
+    confidence: option.Confidence = CHECK_CONFIDENCE,
+    seed: option.Seed = 0,
+    timeout: option.Timeout = None,
+    record: option.Record = False,
+    jobs: option.Jobs = 1,
+    strict: option.Strict = False,
+    quiet: option.Quiet = False,
+    baseline: option.Baseline = None,
+    power_loss: option.PowerLoss = POWER_LOSS,
+    markdown: option.Markdown = None,
+    json_: option.JsonFile = None,
+    junit: option.JunitFile = None,
+    sarif: option.SarifFile = None,
+    witness: option.WitnessFile = None,
+) -> int:
+    """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
+    from ...audit.results.text import Explanations
+    from ...mechanisms.core.errors import DpassayError, ParameterError
+    from ..pipeline.findings import place_of_target
+    from .check import Claimed, PairSearch, baseline_of, check
+    from .outcomes import Baseline, write_check
+    from .outputs import OutputFiles
+
+    if search is None and budget is not None:
+        raise ParameterError("--budget is for --search DOMAIN: give both, or leave it out.", argument="--budget")
+    files = OutputFiles(markdown, json_, junit, sarif)
+    files.check_writable(witness)
+    earlier = Baseline(baseline_of(baseline), power_loss)
+    claimed, began = Claimed(epsilon, delta, d0, d1, relation, records), time.monotonic()
+    result = check(
+        target,
+        program,
+        claimed,
+        trials=trials,
+        stop=stop,
+        attack=attack,
+        bound=bound or "auto",
+        confidence=confidence,
+        seed=seed,
+        n_jobs=jobs,
+        timeout=timeout,
+        plain=plain,
+        pair_search=None if search is None else PairSearch(search, budget),
+        recorded=record,
+        progress=not quiet,
+    )
+    seconds, compared = time.monotonic() - began, earlier.compared(result)
+    sys.stdout.write(f"{result.summary()}\n{earlier.text(compared)}")
+    place = place_of_target(target, program)
+    write_check(files, result, compared, place, seconds=seconds, strict=strict, report_line=print_error)
+    if witness is not None and result.refuted_by is not None:
+        explained = Explanations(through=(DpassayError,))
+        explained.step(f"the file {witness}", lambda: result.to_witness(witness), None)
+        for text in explained.warnings:
+            print_error(text)
+    return exit_code_of(result.verdict, strict=strict, compared=compared)
+
+
+@command("calibrate", PANEL)
+def calibrate_command(
+    full: Annotated[
+        bool, typer.Option("--full", help="100,000 trials per side and 2,000 audits per setting; takes hours.")
+    ] = False,
+    published: Annotated[
+        bool, typer.Option("--published", help="Measure rules of published audits too, on scores that leak nothing.")
+    ] = False,
+    bound: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable. Default: all.")
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(metavar="N", help="Audits per setting. Default: set by the plan.")
+    ] = None,
+    peers: Annotated[bool, typer.Option("--peers", help="Also measure jax-privacy; needs the extra jax.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Output directory. Default: runs/certificate.")
+    ] = None,
+    seed: option.Seed = 0,
+    jobs: option.Jobs = 1,
+    quiet: option.Quiet = False,
+) -> int:
+    """Measure coverage and tightness of the bounds on distributions with a known exact epsilon."""
+    from ..runs.calibration import calibrate
+    from .terminal import show_calibration
+
+    done = calibrate(
+        full=full,
+        published=published,
+        bounds=bound or (),
+        repeats=repeats,
+        peers=peers,
+        seed=seed,
+        out=out,
+        n_jobs=jobs,
+        progress=not quiet,
+    )
+    show_calibration(done)
+    return 0 if done.certificate.holds else MISSES

@@ -1,0 +1,297 @@
+"""Commands on files that other programs wrote; each imports the rest when it is called."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options as option
+from .application import VIOLATION, command, exit_code_of, print_error
+
+PANEL = "Files of other programs"
+
+
+@command("coins", PANEL)
+def coins_command(
+    file: Annotated[
+        Path, typer.Argument(metavar="IDS", help="Text file with the id of one canary in each line, or a CSV.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="New JSON file for the coins.")],
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of a CSV with the ids. Default: id, or the only one.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="S", help="Seed of the coins. Default: the operating system draws them.")
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            metavar="E",
+            parser=option.real,
+            help="Claimed epsilon: print what this number of canaries could show. No coin changes.",
+        ),
+    ] = None,
+    delta: Annotated[float, typer.Option(metavar="D", parser=option.real, help="Claimed delta, with --epsilon.")] = 0.0,
+) -> int:
+    """Toss a fair coin for each canary, before training: which are in the run, and which are not."""
+    from ...audit.games.coins import Coins
+    from .judge import plan, read_ids
+
+    ids = read_ids(file, column=column)
+    planned = "" if epsilon is None else f"{plan(len(ids), epsilon, delta)}\n\n"
+    coins = Coins.toss(ids, seed=seed, file=out)
+    sys.stdout.write(
+        f"{len(coins.included_ids):,} of {len(coins.ids):,} canaries are included: `included` in {out}\n"
+        f"digest {coins.digest}\n\n{planned}"
+        "Train with the included canaries only, and score all canaries with the same code. Then:\n"
+        f"dpassay judge SCORES.csv --coins {out} --epsilon {'E' if epsilon is None else f'{epsilon:g}'} --delta "
+        f"{'D' if epsilon is None else f'{delta:g}'}    (columns id, and loss or score)\n"
+    )
+    return 0
+
+
+@command("judge", PANEL)
+def judge_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, NPZ or Parquet: columns score, side; or score, bit [run, canary]; or success (0 or 1); or, with "
+            "--coins, id and score (higher = in) or loss (lower = in).",
+        ),
+    ],
+    epsilon: Annotated[float, typer.Option(metavar="E", parser=option.real, help="Claimed epsilon.")],
+    delta: Annotated[
+        float,
+        typer.Option(metavar="D", parser=option.real, help="Claimed delta; the bound on epsilon is at this delta."),
+    ] = 0.0,
+    prior_success: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="For the column success: success probability of a guess without the output."),
+    ] = None,
+    coins: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Coins of the canaries of one run, from `dpassay coins`.")
+    ] = None,
+    looks: option.Looks = 1,
+    relation: Annotated[
+        str | None, typer.Option(metavar="R", help="Relation in the result: add_remove, replace_one or zero_out.")
+    ] = None,
+    bound: option.BoundNames = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="C",
+            parser=option.real,
+            help="Confidence of the bound. Default: 0.95 for bits, otherwise 0.999999, as in `dpassay check`.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="S", help="Seed for the random choice of pilot rows.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory for numbers, figures and report. Default: none.")
+    ] = None,
+    strict: option.Strict = False,
+    markdown: option.Markdown = None,
+    json_: option.JsonFile = None,
+) -> int:
+    """Audit a claim with a file of attack scores computed elsewhere."""
+    from .judge import Judgement
+    from .outcomes import write_judged
+    from .outputs import OutputFiles
+    from .terminal import show_files
+
+    files = OutputFiles(markdown, json_)
+    files.check_writable()
+    judged = Judgement(
+        file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed, coins, looks
+    )
+    result = judged.result
+    sys.stdout.write(f"{result.summary()}\n\n{judged.assumption}\n")
+    write_judged(files, result, judged.assumption, report_line=print_error)
+    if out is not None:
+        show_files(judged.keep(out))
+    return exit_code_of(result.verdict, strict=strict)
+
+
+@command("membership", PANEL)
+def membership_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="NPZ: membership (models x records) and losses, logits, probabilities or scores; or CSV: model, "
+            "record, member, and loss or score.",
+        ),
+    ],
+    attack: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="See `dpassay list membership`; repeatable. Default: all that apply."),
+    ] = None,
+    fair: Annotated[
+        bool, typer.Option("--fair", help="Each record was in each model by an independent fair coin.")
+    ] = False,
+    confidence: Annotated[
+        float, typer.Option(metavar="C", parser=option.real, help="Confidence of each interval.")
+    ] = 0.95,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory for numbers, figures and report. Default: none.")
+    ] = None,
+) -> int:
+    """Attack shadow models trained elsewhere, and report how well each attack identifies members."""
+    from ...audit.metrics.membership import evaluate
+    from ..data.shadow_files import load_shadows
+    from .terminal import show_files
+
+    named = load_shadows(file, fair=fair)
+    result = evaluate(named.shadows, attack or None, confidence=confidence)
+    sys.stdout.write(f"{result.summary()}\n")
+    if out is not None:
+        from ...mechanisms.core.fingerprint import describe, fingerprint
+        from ..runs.kept import keep_membership
+
+        words = [word for name in attack or () for word in ("--attack", name)]
+        words += ["--fair"] * fair + ["--confidence", str(confidence)]
+        command_line = shlex.join(["dpassay", "membership", file.name, *words])
+        arrays = {"membership": named.shadows.inclusion, **named.shadows.signals}
+        request = {"command": command_line, "shadows": fingerprint({"arrays": describe(arrays)})}
+        show_files(keep_membership(result, named.ids, out, name=file.name, request=request, command=command_line))
+    return 0
+
+
+@command("text", PANEL)
+def text_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="JSONL, one text a line: log_probabilities of its tokens; optional id, text, member, "
+            "reference_log_probabilities, means and standard_deviations, prefix_tokens, alternatives.",
+        ),
+    ],
+    coins: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Coins of the texts of one run, from `dpassay coins`.")
+    ] = None,
+    looks: option.Looks = 1,
+    epsilon: Annotated[
+        float | None, typer.Option(metavar="E", parser=option.real, help="Claimed epsilon, with --coins.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(metavar="D", parser=option.real, help="Claimed delta, with --coins. Default: 0.")
+    ] = None,
+    signal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Audited signal, chosen before looking: loss, zlib, min-k, min-k++, reference, reference-ratio or "
+            "exposure. Default: reference-ratio if there is a reference, otherwise loss.",
+        ),
+    ] = None,
+    relation: Annotated[
+        str | None, typer.Option(metavar="R", help="With --coins: add_remove (default) or replace_one.")
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(metavar="C", parser=option.real, help="Confidence of the bound and of each interval.")
+    ] = 0.95,
+    share: Annotated[float, typer.Option(metavar="K", help="Share of the tokens of min-k and min-k++.")] = 0.2,
+    queries: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", help="Queries n of the table of extraction; repeatable. Default: 1 to 100,000."),
+    ] = None,
+    p: Annotated[float, typer.Option("--p", metavar="P", help="Probability p of the table of extraction.")] = 0.5,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory for scores, figures and reports. Default: none.")
+    ] = None,
+    strict: option.Strict = False,
+) -> int:
+    """Attack a language model from the log probabilities of texts; with --coins, audit the claim of its training."""
+    from .terminal import show_files
+    from .texts import TextStudy
+
+    study = TextStudy(
+        file,
+        coins,
+        epsilon,
+        delta,
+        signal,
+        relation,
+        confidence,
+        share,
+        None if queries is None else tuple(queries),
+        p,
+        looks,
+    )
+    sys.stdout.write(f"{study.result.summary()}\n")
+    if study.assumption:
+        sys.stdout.write(f"\n{study.assumption}\n")
+    for done in () if out is None else study.keep(out):
+        show_files(done)
+    return exit_code_of(None if study.result.audit is None else study.result.audit.verdict, strict=strict)
+
+
+@command("risk", PANEL)
+def risk_command(
+    real: Annotated[Path, typer.Argument(metavar="REAL", help="CSV or Parquet: records the table was made of.")],
+    synthetic: Annotated[Path, typer.Argument(metavar="SYNTHETIC", help="The synthetic table, with the same columns.")],
+    holdout: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Other records, split off at random before the table was made. Default: facts only."
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out, such as row numbers; repeatable.")
+    ] = None,
+    secret: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to infer; repeatable. Default: the first ten.")
+    ] = None,
+    category: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Column of codes, to read as text and not as numbers; repeatable."),
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(metavar="C", parser=option.real, help="1 - C is the error of all findings together.")
+    ] = 0.95,
+    seed: Annotated[int, typer.Option(metavar="S", help="Seed of the random choices of the attacks.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory for numbers and report. Default: none.")
+    ] = None,
+) -> int:
+    """Measure what a synthetic table discloses about the records it was made of; exit with 1 on a finding."""
+    from ...audit.metrics import risk
+    from ...mechanisms.core.printable import terminal
+    from ..data.table_files import read_table
+    from .terminal import show_files
+
+    tables = {name: read_table(file, argument=name) for name, file in (("real", real), ("synthetic", synthetic))}
+    if holdout is not None:
+        tables["holdout"] = read_table(holdout, argument="holdout")
+    result = risk(
+        tables["real"],
+        tables["synthetic"],
+        tables.get("holdout"),
+        ignore=tuple(ignore or ()),
+        secrets=tuple(secret or ()),
+        categories=tuple(category or ()),
+        confidence=confidence,
+        seed=seed,
+    )
+    sys.stdout.write(f"{terminal(result.summary())}\n")
+    if out is not None:
+        from ...mechanisms.core.fingerprint import fingerprint
+        from ..runs.kept import keep_risk
+
+        words = ["--holdout", holdout.name] if holdout is not None else []
+        words += [
+            word
+            for option_, names in (("--ignore", ignore), ("--secret", secret), ("--category", category))
+            for n in names or ()
+            for word in (option_, n)
+        ]
+        words += ["--confidence", str(confidence), "--seed", str(seed)]
+        line = shlex.join(["dpassay", "risk", real.name, synthetic.name, *words])
+        digests = {name: fingerprint({"rows": table.to_csv(index=False)}) for name, table in tables.items()}
+        show_files(keep_risk(result, out, name=synthetic.name, request={"command": line, **digests}, command=line))
+    return VIOLATION if result.findings or result.memorised_by_assumption else 0

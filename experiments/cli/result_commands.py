@@ -1,0 +1,95 @@
+"""Commands on saved results; each imports the rest when it is called."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options as option
+from .application import VIOLATION, command, exit_code_of, print_error, print_progress
+from .audit_commands import POWER_LOSS
+
+PANEL = "Saved results"
+
+
+@command("report", PANEL)
+def report_command(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+    pdf: option.Pdf = False,
+    strict: option.Strict = False,
+) -> int:
+    """Regenerate the figures and reports of a finished run from its saved results."""
+    from ..runs.again import report
+    from .terminal import show_run
+
+    done = report(directory, pdf=pdf)
+    show_run(done)
+    return exit_code_of(done.verdict, strict=strict)
+
+
+@command("card", PANEL)
+def card_command(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+    strict: option.Strict = False,
+) -> int:
+    """Write and print the evidence card of a finished run: claim, test, outcome, hashes and hazards."""
+    from ...mechanisms.core.printable import terminal
+    from ..runs.again import card
+
+    made, done = card(directory)
+    sys.stdout.write(terminal(made.to_markdown()))
+    for file in done.files:
+        print_progress(str(file))
+    return exit_code_of(done.verdict, strict=strict)
+
+
+@command("compare", PANEL)
+def compare_command(
+    before: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN_A", help="Run directory, results.json, or file of `check --json` or `pytest --dp-save`."
+        ),
+    ],
+    after: Annotated[Path, typer.Argument(metavar="RUN_B", help="The later result, in any of these forms.")],
+    power_loss: option.PowerLoss = POWER_LOSS,
+    markdown: option.Markdown = None,
+) -> int:
+    """Compare two results: exit with 1 for a new violation, or for less power."""
+    from ..pipeline.comparison import compare
+    from ..pipeline.saved_runs import load, run_notes
+    from .outcomes import write_comparison
+    from .outputs import OutputFiles
+    from .terminal import show_comparison
+
+    files = OutputFiles(markdown)
+    files.check_writable()
+    first, second = load(before), load(after)
+    comparison = compare(first.checked, second.checked, power_loss=power_loss)
+    notes = run_notes(first, second, comparison)
+    show_comparison(comparison, notes)
+    heading = f"dpassay compare: {before} and {after}"
+    write_comparison(files, comparison, notes, heading=heading, report_line=print_error)
+    return VIOLATION if comparison.failures else 0
+
+
+@command("badge", PANEL)
+def badge_command(
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="Run directory, results.json, or file of `check --json`.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="SVG file to write.")],
+    label: Annotated[str, typer.Option(metavar="TEXT", help="Text on the left.")] = "dpassay",
+) -> int:
+    """Draw a badge with the verdict of a saved result."""
+    from ..pipeline.badge import badge, badge_text
+    from ..pipeline.saved_runs import load
+    from .outputs import write_text
+
+    checked = load(result).checked
+    write_text(out, badge(checked, label=label))
+    sys.stdout.write(f"{label}: {badge_text(checked)}\n")
+    return 0
