@@ -40,8 +40,8 @@ HANDFULS_A_THREAD = 4
 """Number of these tasks for each thread of the workers of a cluster, if that is more."""
 TASKS_A_THREAD = 4
 """Number of tasks that are submitted for each thread of the workers of a cluster, so that none waits for the next."""
-COUNT_SECONDS = 2.0
-"""Time after which the workers of a cluster are counted again."""
+COUNT_SECONDS, POLL_SECONDS = 2.0, 0.005
+"""Time after which the workers of a cluster are counted again, and between two looks for finished tasks."""
 LARGEST_HANDFUL = 1024
 """Largest number of chunks in one of these tasks: its results are held until the task is done."""
 
@@ -191,6 +191,7 @@ def _on_dask(client: Any, tasks: Iterator[list[Chunk]], work: Work) -> Results:
                 finished.add(future)
             if not in_flight:
                 return
+            _await_any(finished, client)
             future, results = next(finished)
             in_flight.remove(future)
             if future.status != "finished":  # errors were raised
@@ -199,6 +200,14 @@ def _on_dask(client: Any, tasks: Iterator[list[Chunk]], work: Work) -> Results:
     finally:
         if in_flight and client.status == "running":
             client.cancel(list(in_flight))
+
+
+def _await_any(finished: Any, client: Any) -> None:
+    """Wait for a finished task; raise `ClusterError` if the client has closed, after which no task finishes."""
+    while not finished.has_ready():
+        if client.status in ("closing", "closed"):
+            raise lost("the connection to its scheduler has ended")
+        time.sleep(POLL_SECONDS)
 
 
 def _run_all(work: Work | Parcel, chunks: list[Chunk], sender: tuple[str, int]) -> list[tuple[Chunk, Arrays]]:

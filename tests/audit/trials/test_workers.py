@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpassay.audit import audit
-from dpassay.audit.trials import workers
+from dpassay.audit.trials import execution, workers
 from dpassay.mechanisms import Neighbours, PureDP
 from dpassay.mechanisms.core.errors import ClusterError, ReleaseError
 
@@ -100,3 +100,10 @@ def test_errors_of_the_mechanism_stay_those_of_the_mechanism():
     client = SimpleNamespace(status="closed")
     with pytest.raises(ReleaseError, match="y"), workers.named_errors("laplace", None, client):
         raise ReleaseError("y")
+
+
+@pytest.mark.parametrize("status", ["closing", "closed"])
+def test_no_task_of_a_closed_client_is_awaited(status):
+    never = SimpleNamespace(has_ready=lambda: False)
+    with pytest.raises(ClusterError, match=r"does not answer: the connection to its scheduler has ended"):
+        execution._await_any(never, SimpleNamespace(status=status))
