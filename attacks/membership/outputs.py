@@ -34,6 +34,7 @@ from scipy import special
 
 from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core.tensors import on_host
 from .shadows import Shadows
 from .signals import SIGNALS, from_loss
 
@@ -119,7 +120,7 @@ def _with_queries(
 
 
 def _membership(values: Any) -> Bools:
-    member = np.asarray(values)
+    member = np.asarray(on_host(values))
     if member.dtype != np.bool_ and (member.dtype.kind not in "iuf" or not np.isin(member, (0, 1)).all()):
         raise ParameterError(
             f"membership must be True or False, or 1 and 0, but is {member.dtype} with other values.",
@@ -194,7 +195,7 @@ def _signals(
 
 
 def _numbers(values: Any, name: str) -> Floats:
-    array = np.asarray(values)
+    array = np.asarray(on_host(values))
     if array.dtype.kind not in "biuf":
         raise ParameterError(f"{name} must be real numbers, but is of type {array.dtype}.", argument=name)
     array = array.astype(np.float64)
@@ -214,7 +215,7 @@ def _labels(labels: Any, n_records: int, n_classes: int | None, of: str, name: s
         if n_classes is not None:
             raise ParameterError(f"{name} must be given with {of}: the class of each record.", argument=name)
         return np.zeros(n_records, dtype=np.int64)
-    y = np.asarray(labels)
+    y = np.asarray(on_host(labels))
     if y.shape != (n_records,):
         raise ParameterError(
             f"{name} must have one entry per record, {n_records}, but has shape {y.shape}.", argument=name

@@ -18,6 +18,7 @@ from scipy import special
 
 from ..core.errors import ParameterError
 from ..core.relation import Relation
+from ..core.tensors import on_host, own_random_states
 from ..learning.base import Floats, TrainingData
 
 Outputs = Callable[..., Any]
@@ -144,7 +145,7 @@ class FunctionLearner:
                 argument="train",
             )
         ask = self.probabilities or (lambda trained, records: trained.predict_proba(records))
-        values = np.asarray(ask(model, shaped))
+        values = np.asarray(on_host(ask(model, shaped)))
         if self.probabilities is None and hasattr(model, "classes_") and values.ndim == 2:
             placed = np.zeros((len(X), n_classes))
             placed[:, np.asarray(model.classes_, dtype=np.int64)] = values
@@ -204,12 +205,14 @@ class FunctionLosses:
 class TorchLearner(FunctionLearner):
     """Learner that calls a training function of PyTorch on each subset of the records.
 
-    The generator of PyTorch is seeded from `rng` for each model, so that ordinary PyTorch code repeats, and has its
-    former state afterwards. The module is asked for its logits in evaluation mode, without gradients.
+    The generators of PyTorch, of the processor and of each GPU, are seeded from `rng` for each model, so that ordinary
+    PyTorch code repeats, and have their former states afterwards. The module is asked for its logits on its own device,
+    in evaluation mode, without gradients. On a GPU the last bits of sums may differ from run to run, unless `train`
+    sets `torch.use_deterministic_algorithms(True)`.
 
     Args:
         train: `train(X, y, rng) -> torch.nn.Module`, with X a tensor of float32, `(n, n_features)` or `(n, *shape)`,
-            and y a tensor of int64, `(n,)`.
+            and y a tensor of int64, `(n,)`, on the processor; train may send them and the module to a GPU.
         logits: None for the outputs of the module, `(n, n_classes)`.
         shape: as for `FunctionLearner`.
 
@@ -228,8 +231,7 @@ class TorchLearner(FunctionLearner):
     def _trained(self, X: Floats, y: NDArray[np.int64], rng: np.random.Generator) -> Any:
         import torch
 
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(rng.integers(2**63)))
+        with own_random_states(int(rng.integers(2**63))):
             inputs = torch.tensor(np.asarray(X, dtype=np.float32)), torch.tensor(y)
             model = super()._trained(*inputs, rng)
         if self.logits is None and self.probabilities is None and self.losses is None and not callable(model):
@@ -246,21 +248,25 @@ class TorchLearner(FunctionLearner):
 
 
 def module_logits(module: Any, X: Floats) -> NDArray[np.float64]:
-    """Return the outputs of a PyTorch module on records, in evaluation mode, as float64."""
+    """Return the outputs of a PyTorch module on records, in evaluation mode, as float64.
+
+    The records are sent to the device and in the type of the first parameter.
+    """
     import torch
 
     training = module.training
     module.eval()
+    like = next(iter(module.parameters()), torch.zeros(()))
     with torch.no_grad():
         batches = torch.tensor(np.asarray(X, dtype=np.float32)).split(QUERIES)
-        outputs = torch.cat([module(batch) for batch in batches]).double()
+        outputs = torch.cat([module(batch.to(like)).double().cpu() for batch in batches])
     module.train(training)
     return np.asarray(outputs.numpy())
 
 
 def _checked(values: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
     """Return outputs of a model as numbers of the expected shape."""
-    array = np.asarray(values)
+    array = np.asarray(on_host(values))
     if array.shape != shape or array.dtype.kind not in "biuf":
         axes = "(n_records, n_classes)" if len(shape) == 2 else "(n_records,)"
         raise ParameterError(

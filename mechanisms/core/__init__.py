@@ -18,6 +18,7 @@ registry.py       Catalogues: public names, and the locations of the classes beh
 relation.py       Neighbouring relations
 root_finding.py   Bisection of monotone conditions, for numbers, whole numbers and arrays, and maxima of functions of
                   one variable
+tensors.py        PyTorch where it is loaded, without importing it: tensors as arrays, and the global random states
 threads.py        Limits on the threads of BLAS and OpenMP: the rounding of a sum depends on their number
 validation.py     Shared checks of arguments: each takes `name=value` and raises a `ParameterError` that names both
 """

@@ -17,6 +17,7 @@ import numpy as np
 
 from .arrays import Floats
 from .errors import ParameterError, unknown_name_message
+from .tensors import on_host
 
 
 def _number(name: str, value: Any, allowed: str) -> float:
@@ -91,10 +92,10 @@ def counted(minimum: int, /, **value: Any) -> int:
 
 
 def real_numbers(**value: Any) -> Floats:
-    """Return the single value as an array of real numbers of any shape, including infinities and NaN."""
+    """Return the single value, such as a tensor, as an array of real numbers, including infinities and NaN."""
     ((name, raw),) = value.items()
     try:
-        array = np.asarray(raw)
+        array = np.asarray(on_host(raw))
         if array.dtype.kind not in "biufO" or any(isinstance(x, complex) for x in array.flat if array.dtype == "O"):
             raise TypeError
         return array.astype(np.float64, copy=False)

@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ...core.tensors import random_states
 from .same_seed import SameSeed
 from .state import content_digest, is_small
 
@@ -214,8 +215,7 @@ def _state(generator: Any) -> str:
 
 def _shared_states() -> tuple[Any, ...]:
     legacy = np.random.get_state()  # noqa: NPY002 - read only, never drawn from
-    torch = sys.modules.get("torch")
-    third = None if torch is None else torch.get_rng_state().tolist()
+    third = {name: state.tolist() for name, state in random_states().items()}
     return (legacy[0], legacy[1].tobytes(), *legacy[2:]), random.getstate(), third  # type: ignore[index]
 
 

@@ -30,6 +30,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...accounting.kinds.approximate import PureDP
+from ...core.tensors import random_states
 from .first_runs import BY_VALUE, INSTALLED, Address, Snapshot, digest_of, generators_of, is_users
 from .function import FunctionMechanism
 from .guard import Guard
@@ -91,14 +92,12 @@ class Watch:
 
 def states(rng: np.random.Generator) -> dict[str, str]:
     """Return a digest of the state of each generator, by name."""
-    torch = sys.modules.get("torch")
     states_by_name: dict[str, Any] = {
         "the given rng": rng.bit_generator.state,
         "the global random state of numpy": _parts(np.random.get_state()),  # noqa: NPY002
         "the global random state of Python": random.getstate(),
     }
-    if torch is not None:
-        states_by_name["the global random state of torch"] = torch.get_rng_state().tolist()
+    states_by_name |= {f"the global random state of {name}": state.tolist() for name, state in random_states().items()}
     return {
         name: hashlib.blake2b(repr(state).encode(), digest_size=16).hexdigest()
         for name, state in states_by_name.items()

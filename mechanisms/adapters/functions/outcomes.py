@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from ...core.arrays import Floats
 from ...core.base import Outputs
 from ...core.errors import ReleaseError
+from ...core.tensors import on_host
 from .forms import NAMES, Form, OutputRow, Raised, UnusualForm, by_name, code, shape_label, words_of
 from .guard import class_name, cut, in_words, shown
 
@@ -77,7 +78,7 @@ def _read(result: Any) -> OutputRow | UnusualForm:
         names = sorted(result, key=by_name)
         outside = "keys " + ", ".join(map(str, result))
         return _read_parts([result[name] for name in names], "keys " + ", ".join(map(str, names)), outside)
-    array = _as_array(unmasked(result))
+    array = _as_array(unmasked(on_host(result)))
     if array is not None:
         row = _read_array(array)
         return replace(row, kind=_kind(result, array)) if isinstance(row, OutputRow) else row

@@ -17,7 +17,6 @@ import functools
 import inspect
 import math
 import random
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ import numpy as np
 from ...core.arrays import Floats
 from ...core.base import Outputs
 from ...core.errors import plural
+from ...core.tensors import own_random_states
 from .forms import OutputRow, UnusualForm
 from .outcomes import read
 
@@ -54,19 +54,15 @@ class SameSeed:
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Set the random states that all code of this process shares from `seed`, and restore them afterwards."""
-    torch = sys.modules.get("torch")
-    states = np.random.get_state(), random.getstate(), torch.get_rng_state() if torch else None  # noqa: NPY002
+    states = np.random.get_state(), random.getstate()  # noqa: NPY002
     try:
-        random.seed(seed)
-        np.random.seed(seed)  # noqa: NPY002
-        if torch:
-            torch.manual_seed(seed)
-        yield
+        with own_random_states(seed):
+            random.seed(seed)
+            np.random.seed(seed)  # noqa: NPY002
+            yield
     finally:
         np.random.set_state(states[0])  # noqa: NPY002
         random.setstate(states[1])
-        if torch:
-            torch.set_rng_state(states[2])
 
 
 def compare(results0: Sequence[Any], results1: Sequence[Any], function: Callable[..., Any]) -> SameSeed:

@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.tensors import random_states, set_random_states
+
 WATCHED = (
     *(
         "builtins",
@@ -185,19 +187,9 @@ def _set_streams(saved: tuple[Any, Any, Any]) -> None:
     sys.stdin, sys.stdout, sys.stderr = saved
 
 
-def _torch() -> Any:
-    torch = sys.modules.get("torch")
-    return None if torch is None else torch.get_rng_state()
-
-
-def _set_torch(saved: Any) -> None:
-    if saved is not None:
-        sys.modules["torch"].set_rng_state(saved)
-
-
-def _same_torch(before: Any, now: Any) -> bool:
-    """Return True if the states are equal, or if torch was imported in between and not drawn from."""
-    return before is None or bool((before == now).all())
+def _same_torch(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Return True if the states are equal, apart from those of generators that came into use in between."""
+    return all(bool((state == now[name]).all()) for name, state in before.items())
 
 
 def _locale() -> str:
@@ -216,7 +208,7 @@ ASPECTS = (
     Aspect("alarm timer", _timer, _stop_timer, lambda ran, runs: ran or not runs),
     Aspect("global random state of numpy (np.random)", np.random.get_state, np.random.set_state, _same_array_state),
     Aspect(RANDOM, random.getstate, random.setstate),
-    Aspect("global random state of torch", _torch, _set_torch, _same_torch),
+    Aspect("global random state of torch", random_states, set_random_states, _same_torch),
 )
 """Properties of the process, in the order in which they are named."""
 

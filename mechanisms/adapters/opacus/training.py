@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +18,7 @@ from opacus.data_loader import DPDataLoader
 from torch.utils.data import DataLoader, TensorDataset
 
 from ...core.errors import ParameterError
+from ...core.tensors import on_host, own_random_states
 from ...learning.base import Floats, TrainingData
 from .options import OpacusOptions
 
@@ -31,12 +32,14 @@ def train(recipe: OpacusOptions, data: TrainingData, seed: int, view: str) -> ND
         if recipe.initial is not None:
             _load(parameters, np.asarray(recipe.initial))
         model, optimizer, loss, loader = _make_private(recipe, module, _dataset(data, parameters[0].dtype))
+        device = parameters[0].device
         observed: list[NDArray[np.float64]] = []
         if view == "noisy_gradients":
             _observe(optimizer, parameters, recipe, observed)
-        gradients = None if data.gradients is None else torch.as_tensor(data.gradients, dtype=parameters[0].dtype)
+        gradients = None if data.gradients is None else torch.as_tensor(data.gradients).to(parameters[0])
         for _ in range(recipe.epochs):
-            for X, y, gradient_index in loader:
+            for batch in loader:
+                X, y, gradient_index = (part.to(device) for part in batch)
                 optimizer.zero_grad()
                 loss(model(X), y).backward()
                 if gradients is not None:
@@ -58,13 +61,13 @@ def claimed_epsilon(recipe: OpacusOptions, delta: float, accountant: str) -> flo
 
 def n_parameters(make_model: Callable[[], Any]) -> int:
     """Return the number of trainable parameters of the module."""
-    with torch.random.fork_rng(devices=[]):
+    with own_random_states():
         return sum(parameter.numel() for parameter in _trainable(make_model()))
 
 
 def count_classes(make_model: Callable[[], Any], X: Floats) -> int:
     """Return the number of classes, read from the output for one row of X: 2 for a module with one output."""
-    with torch.random.fork_rng(devices=[]):
+    with own_random_states():
         shape = tuple(_outputs(make_model(), X[:1]).shape[1:])
     if len(shape) > 1:
         raise ParameterError(f"the module must give one row of logits per record, but gives shape {shape}.")
@@ -84,7 +87,7 @@ def clipped_gradients(recipe: OpacusOptions, data: TrainingData, parameters: NDA
     totals = np.zeros(parameters.shape)
     for total, example_losses in zip(totals, _each_loss(recipe, data, parameters), strict=True):
         for loss, trainable in example_losses:
-            gradient = torch.cat([part.flatten() for part in torch.autograd.grad(loss, trainable)]).double().numpy()
+            gradient = _flat(torch.autograd.grad(loss, trainable))
             total += gradient * (recipe.max_grad_norm / max(float(np.linalg.norm(gradient)), recipe.max_grad_norm))
     return totals
 
@@ -98,7 +101,8 @@ def _each_loss(
         module = recipe.make_model()
         module.eval()
         trainable = _trainable(module)
-        X, y, _ = _dataset(TrainingData(data.X, data.y), trainable[0].dtype).tensors
+        tensors = _dataset(TrainingData(data.X, data.y), trainable[0].dtype).tensors
+        X, y, _ = (part.to(trainable[0].device) for part in tensors)
         for flat in parameters:
             _load(trainable, flat)
             yield ((criterion(module(X[i : i + 1]), y[i : i + 1]), trainable) for i in range(len(X)))
@@ -129,7 +133,7 @@ class OpacusClassifiers:
     def log_probabilities(self, X: Floats) -> NDArray[np.float64]:
         """Return the log probability of each class, `(n_models, n, n_classes)`."""
         log_p = np.empty((len(self), len(X), self.n_classes))
-        with torch.random.fork_rng(devices=[]):
+        with own_random_states():
             module = self.make_model()
             for model_log_p, flat in zip(log_p, self.parameters, strict=True):
                 _load(_trainable(module), flat)
@@ -184,13 +188,12 @@ def _put_in(gradients: torch.Tensor, gradient_index: torch.Tensor, parameters: l
 
 def _observe(optimizer: Any, parameters: list[Any], recipe: OpacusOptions, observed: list[Any]) -> None:
     """Record the noisy gradient of each step along the observed directions, after Opacus' own step hook."""
-    directions, scale = torch.as_tensor(recipe.seen_directions), recipe.divisor / recipe.max_grad_norm
+    directions, scale = np.asarray(recipe.seen_directions), recipe.divisor / recipe.max_grad_norm
     step_hook = optimizer.step_hook
 
     def look(private_optimizer: Any) -> None:
         step_hook(private_optimizer)
-        gradient = torch.cat([parameter.grad.flatten() for parameter in parameters]).double()
-        observed.append(scale * (directions @ gradient).numpy())
+        observed.append(scale * (directions @ _flat(parameter.grad for parameter in parameters)))
 
     optimizer.attach_step_hook(look)
 
@@ -204,8 +207,8 @@ def _trainable(module: Any) -> list[Any]:
     return parameters
 
 
-def _flat(parameters: list[Any]) -> NDArray[np.float64]:
-    flat: NDArray[np.float64] = torch.cat([parameter.detach().flatten() for parameter in parameters]).double().numpy()
+def _flat(tensors: Iterable[torch.Tensor]) -> NDArray[np.float64]:
+    flat: NDArray[np.float64] = on_host(torch.cat([tensor.flatten() for tensor in tensors]).double())
     return flat
 
 
@@ -224,8 +227,8 @@ def _load(parameters: list[Any], flat: NDArray[Any]) -> None:
 def _outputs(module: Any, X: Floats) -> torch.Tensor:
     module.eval()
     with torch.no_grad():
-        outputs: torch.Tensor = module(torch.as_tensor(X, dtype=_trainable(module)[0].dtype))
-    return outputs
+        outputs: torch.Tensor = module(torch.as_tensor(X).to(_trainable(module)[0]))
+    return outputs.cpu()
 
 
 @contextmanager
@@ -234,8 +237,7 @@ def _one_thread(seed: int) -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with own_random_states(seed):
             yield
     finally:
         torch.set_num_threads(threads)
