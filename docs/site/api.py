@@ -13,6 +13,8 @@ from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("mechanisms", "attacks", "audit", "experiments")
+SPAN = re.compile(r"`(?:[\w.]+\.)?(\w+)(?:\([^`\n]*\))?`")
+ENTRY = re.compile(r"[\"`]([a-z0-9]+(?:-[a-z0-9]+)*)[\"`]")
 IMPORT = re.compile(r"^from (dpassay[\w.]*) import (?:\(([^)]*)\)|([^\n#]*))", re.MULTILINE)
 
 
@@ -55,14 +57,33 @@ def public(package: str) -> list[str]:
 
 
 def uses(users: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return name -> pages whose code imports it from dpassay."""
-    found = defaultdict(list)
+    """Return name -> pages that import it from dpassay, name it in code, or use its name in a configuration."""
+    found = defaultdict(set)
+    classes = registered()
     for path, text in users.items():
-        names = {
-            n for _, a, b in IMPORT.findall(text) for n in re.findall(r"(\w+)(?: as \w+)?", re.sub(r"#.*", "", a or b))
-        }
-        for name in names:
-            found[name].append(path)
+        for _, a, b in IMPORT.findall(text):
+            names = re.findall(r"(\w+)(?: as \w+)?", re.sub(r"#.*", "", a or b))
+            for name in names:
+                found[name].add(path)
+        for name in SPAN.findall(text):
+            if not name.islower():  # words such as `audit` are commands and keys as well
+                found[name].add(path)
+        for entry in ENTRY.findall(text):
+            for name in classes.get(entry, ()):
+                found[name].add(path)
+    return {name: sorted(paths) for name, paths in found.items()}
+
+
+def registered() -> dict[str, set[str]]:
+    """Return name in a configuration -> names of the classes that it has in the catalogues."""
+    from dpassay.experiments.cli.listing import KINDS
+
+    found = defaultdict(set)
+    for source, _ in KINDS.values():
+        if isinstance(source, str):
+            module, _, name = source.partition(":")
+            for entry, place in getattr(import_module(f"dpassay.{module}"), name).entries.items():
+                found[entry].add(place.partition(":")[2].partition(".")[0])
     return found
 
 
@@ -75,7 +96,7 @@ def page(package: str, own: Iterable[str], others: Iterable[str], used: Mapping[
     for name in own:
         parts.append(f"```{{eval-rst}}\n{directive(module, name)}\n```\n")
         if name in used:
-            links = ", ".join(f"[{Path(path).stem}](../../{path})" for path in sorted(used[name]))
+            links = ", ".join(f"[{Path(path).stem}](../../{path})" for path in used[name])
             parts.append(f"Pages that use `{name}`: {links}.\n")
     if others := sorted(others):
         listed = ", ".join(f"{{py:obj}}`{path}`" for path in others)
