@@ -44,14 +44,7 @@ class _MaxValue(BrokenPureDP, Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_query(
-            self.query,
-            sensitivity=self.sensitivity,
-            relation=self.relation,
-            norm=math.inf,
-            n_answers=self.n_candidates,
-            n_name="n_candidates",
-        )
+        check_query(self, norm=math.inf, n_name="n_candidates")
 
     @abstractmethod
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:

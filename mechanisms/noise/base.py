@@ -50,14 +50,7 @@ class AdditiveNoise(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_query(
-            self.query,
-            sensitivity=self.sensitivity,
-            relation=self.relation,
-            norm=self.norm,
-            n_answers=self.n_queries,
-            n_name="n_queries",
-        )
+        check_query(self, norm=self.norm, n_name="n_queries")
 
     @abstractmethod
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:

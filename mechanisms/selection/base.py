@@ -51,14 +51,7 @@ class Selection(PureMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_query(
-            self.query,
-            sensitivity=self.sensitivity,
-            relation=self.relation,
-            norm=math.inf,
-            n_answers=self.n_candidates,
-            n_name="n_candidates",
-        )
+        check_query(self, norm=math.inf, n_name="n_candidates")
         if self.monotone and isinstance(self.query, Query) and not self.query.monotone(self.relation):
             raise ParameterError(
                 f"monotone is True, but {self.query!r} is not monotone under {self.relation.value!r}: utilities can "

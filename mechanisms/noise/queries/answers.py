@@ -7,6 +7,7 @@ case; with a query, the dataset is any argument of the query.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,23 +15,28 @@ from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours
 from ...core.errors import NeighboursError, ParameterError
 from ...core.records import check_records
-from ...core.relation import Relation
 from .base import AnyQuery, Query
 
 ROUNDING = 1e-9
 """Relative tolerance when a distance is compared with a sensitivity: sums of floats are not exact."""
 
 
-def check_query(
-    query: AnyQuery | None, *, sensitivity: float, relation: Relation, norm: float, n_answers: int, n_name: str
-) -> None:
-    """Raise `ParameterError` unless `query` is callable and its shape and sensitivity are the declared ones."""
+def check_query(mechanism: Any, *, norm: float, n_name: str) -> None:
+    """Raise `ParameterError` unless the query of a mechanism is callable, and of the declared shape and sensitivity.
+
+    Args:
+        mechanism: has `query`, `sensitivity`, `relation`, and the number of answers under the name `n_name`.
+        norm: norm of the sensitivity.
+        n_name: field with the number of answers, such as "n_queries".
+    """
+    query, sensitivity, relation = mechanism.query, mechanism.sensitivity, mechanism.relation
     if query is None:
         return
     if not callable(query):
         raise ParameterError(f"query must be None or a function of the dataset, but is {query!r}.", argument="query")
     if not isinstance(query, Query):
         return
+    n_answers = getattr(mechanism, n_name)
     if query.n_answers != n_answers:
         raise ParameterError(
             f"{n_name} is {n_answers}, but {query!r} gives {query.n_answers}. Set {n_name}={query.n_answers}.",

@@ -64,14 +64,7 @@ class SparseVector(PureMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_query(
-            self.query,
-            sensitivity=self.sensitivity,
-            relation=self.relation,
-            norm=np.inf,
-            n_answers=self.n_queries,
-            n_name="n_queries",
-        )
+        check_query(self, norm=np.inf, n_name="n_queries")
 
     @property
     @abstractmethod
