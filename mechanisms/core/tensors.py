@@ -31,22 +31,22 @@ def on_host(value: Any) -> Any:
 
 def random_states() -> dict[str, Any]:
     """Return the global random states of PyTorch by name: of the processor, and of each GPU once GPUs are in use."""
-    torch = sys.modules.get("torch")
+    torch: Any = sys.modules.get("torch")
     if torch is None:
         return {}
-    cuda = getattr(torch, "cuda", None)
+    cuda: Any = getattr(torch, "cuda", None)
     devices = range(cuda.device_count()) if cuda is not None and cuda.is_initialized() else range(0)
     return {"torch": torch.get_rng_state()} | {f"torch on cuda:{i}": cuda.get_rng_state(i) for i in devices}
 
 
 def set_random_states(states: dict[str, Any]) -> None:
     """Set the global random states of PyTorch to those that `random_states` returned."""
-    torch = sys.modules.get("torch")
+    torch: Any = sys.modules.get("torch")
     for name, state in states.items():
         if name == "torch":
-            torch.set_rng_state(state)  # type: ignore[union-attr]
+            torch.set_rng_state(state)
         else:
-            torch.cuda.set_rng_state(state, name.removeprefix("torch on "))  # type: ignore[union-attr]
+            torch.cuda.set_rng_state(state, name.removeprefix("torch on "))
 
 
 @contextmanager
