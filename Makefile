@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode every worker and every process of a test compiles all it imports
 SOURCES := __init__.py mechanisms attacks audit experiments src tests benchmarks docs
 
-.PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-audit test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers site gallery wheel smoke clean help
+.PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers site gallery wheel smoke clean help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -29,13 +29,16 @@ demo: $(STAMP)   ## the main job: audit a Laplace count on real data, and the te
 test: $(STAMP)   ## the fast tests, about twelve minutes on two busy cores
 	$(PYTEST) --dist loadfile -m "not slow"
 
-test-all: test test-slow-mechanisms test-slow-bounds test-slow-audit test-slow-experiments  ## every test: the fast ones, then the four slow parts
+test-all: test test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-experiments  ## every test: the fast ones, then the five slow parts
 
 test-slow-mechanisms: $(STAMP)  ## the long statistical tests of mechanisms and attacks
 	$(PYTEST) -m slow tests/mechanisms tests/attacks
 
-test-slow-bounds: $(STAMP)  ## those of the bounds
-	$(PYTEST) -m slow tests/audit/bounds
+test-slow-bounds: $(STAMP)  ## those of the bounds on bits and on guesses, and of coverage
+	$(PYTEST) -m slow tests/audit/bounds --ignore=tests/audit/bounds/pair
+
+test-slow-pair-bounds: $(STAMP)  ## those of the bounds on runs of a pair
+	$(PYTEST) -m slow tests/audit/bounds/pair
 
 test-slow-audit: $(STAMP)  ## those of whole audits
 	$(PYTEST) -m slow tests/audit --ignore=tests/audit/bounds
