@@ -105,7 +105,9 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     (tmp_path / "compared.toml").write_text('[mechanism]\nname = "laplace"\n[audit]\ntrials = 200\n' + compared)
     table = run(tmp_path / "compared.toml", out=tmp_path / "table").result.to_frame()
     assert table[["published_DP-Sniper", "published_StatDP"]].to_numpy().tolist() == [[0.098, 0.099]]
-    (tmp_path / "verdicts.toml").write_text('[mechanism]\nname = "laplace"\n[audit]\ntrials = 20_000\n' + verdicts)
+    of_all, stating = verdicts.split("\n", 1)
+    made = f'{of_all}\n[mechanism]\nname = "laplace"\n[audit]\ntrials = 20_000\n{stating}'
+    (tmp_path / "verdicts.toml").write_text(made)
     assert headline(run(tmp_path / "verdicts.toml", out=tmp_path / "expected").result) == "As expected"
     (tmp_path / "secret.toml").write_text(secret)
     (point,) = run(tmp_path / "secret.toml", out=tmp_path / "guessed").result.points

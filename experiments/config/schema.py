@@ -3,6 +3,7 @@
     title, description    the question in words, and the expected result
     unit                  the privacy unit in words, such as "a person"; for the evidence card
     seed                  root of every random stream
+    expected              our own results for all audits, such as the verdict; a case states its own
     [data]                a dataset by name; the default is the worst-case pair of the mechanism
     [neighbours]          the pair of datasets, or the canary
     [mechanism]           the audited mechanism: a name, and its options
@@ -47,13 +48,13 @@ from .sections import (
     Whole,
 )
 from .source import Source
-from .sweep import CASE, check_cases, swept_keys, unswept, without_results
+from .sweep import CASE, EXPECTED, check_cases, check_expected, swept_keys, unswept, without_results
 from .toml_text import to_toml
 from .trained_shadows import UNUSED, with_trained
 
-WORDS = ("title", "description", "unit")
+WORDS = ("title", "description", "unit", EXPECTED)
 """Keys that explain an experiment and do not change it."""
-AUDITS_ONLY = ("attack", "claim", "game", "neighbours", "search", "sweep")
+AUDITS_ONLY = ("attack", "claim", EXPECTED, "game", "neighbours", "search", "sweep")
 """Tables that are not used with [membership]; of [audit] only the confidence is used."""
 NOT_SWEPT = {
     **dict.fromkeys(WORDS, "it explains the experiment and is the same for all of its audits"),
@@ -80,6 +81,7 @@ class Config(Section):
     description: str = Field(default="", description="text in quotes")
     unit: str = Field(default="", description='text in quotes: whose data differ, such as "a person"')
     seed: Whole = Field(default=0, ge=0, description="a whole number >= 0")
+    expected: dict[str, Any] = Field(default_factory=dict, description="a table of expected results")
     data: DataSection | None = Field(default=None, description="a table [data]")
     neighbours: NeighboursSection = Field(default=NeighboursSection(), description="a table [neighbours]")
     search: SearchSection | None = Field(default=None, description="a table [search]")
@@ -130,6 +132,7 @@ class Config(Section):
         except ValidationError as error:
             messages = [_message(detail, source) for detail in error.errors(include_url=False)]
             raise ConfigError("\n".join(dict.fromkeys(messages))) from None
+        check_expected(config.expected, EXPECTED, (EXPECTED,), source)
         _check_membership(config, source)
         _check_sweep(config, source)
         return config

@@ -25,12 +25,12 @@ CASE = "case"
 PUBLISHED = "published"
 """Key of a case for published results: name of a tool -> its epsilon. It changes no number of the audit."""
 EXPECTED = "expected"
-"""Key of a case for our own results: a name of `EXPECTED_NUMBERS` -> its number. It changes no number of the audit."""
+"""Key of a case, or of the configuration for all audits, for our own results. It changes no result."""
 EXPECTED_NUMBERS = ("claim", "exact", "lower_bound")
-"""Numbers of an audit that a case may state: the claimed epsilon, the exact epsilon, the lower bound."""
+"""Numbers of an audit that may be expected: the claimed epsilon, the exact epsilon, the lower bound."""
 VERDICT = "verdict"
-"""Key of a case for the verdict that it is expected to have. It changes no number and no verdict."""
-UNUSED_IN_RUNS = (PUBLISHED, EXPECTED, VERDICT)
+"""The other name in a table of expected results."""
+UNUSED_IN_RUNS = (PUBLISHED, EXPECTED)
 """Keys of a case that affect no numbers."""
 CASE_KEYS = ("name", "seed", *UNUSED_IN_RUNS)
 """Keys of a case itself; all others are tables of settings."""
@@ -125,29 +125,19 @@ def published(parameters: Parameters) -> Mapping[str, float]:
     return _results(parameters, PUBLISHED)
 
 
-def expected(parameters: Parameters) -> Mapping[str, float]:
-    """Return the expected numbers at this point, by their names.
+def expected(parameters: Parameters, of_all: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the expected results at this point: those of its case, and of all audits what the case leaves out.
 
-    >>> expected({"case": {"name": "a", "expected": {"claim": 0.1}}})
-    {'claim': 0.1}
+    >>> expected({"case": {"name": "a", "expected": {"verdict": "violation"}}}, {"verdict": "consistent", "claim": 0.1})
+    {'verdict': 'violation', 'claim': 0.1}
     """
-    return _results(parameters, EXPECTED)
+    return {**of_all, **_results(parameters, EXPECTED)}
 
 
-def _results(parameters: Parameters, key: str) -> Mapping[str, float]:
+def _results(parameters: Parameters, key: str) -> Mapping[str, Any]:
     case = parameters.get(CASE)
-    results: Mapping[str, float] = case.get(key, {}) if isinstance(case, Mapping) else {}
+    results: Mapping[str, Any] = case.get(key, {}) if isinstance(case, Mapping) else {}
     return results
-
-
-def expected_verdict(parameters: Parameters) -> str | None:
-    """Return the verdict that the case of this point is expected to have; None if it states none.
-
-    >>> expected_verdict({"case": {"name": "a", "verdict": "violation"}})
-    'violation'
-    """
-    case = parameters.get(CASE)
-    return case.get(VERDICT) if isinstance(case, Mapping) else None
 
 
 def without_results(key: str, values: Sequence[Any]) -> list[Any]:
@@ -225,31 +215,37 @@ def check_cases(cases: Sequence[Any], source: Source) -> None:
                 f"seed of the case {case['name']!r} must be a whole number >= 0, but is {seed!r}. Omit it for a seed "
                 "that is derived from the settings of the case.",
             )
-        if case.get(VERDICT, "violation") not in [verdict.value for verdict in Verdict]:
+        if not _are_numbers(case.get(PUBLISHED, {})):
             raise source.error(
                 ("sweep", CASE),
-                f"{VERDICT} of the case {case['name']!r} must be the verdict that it is expected to have, one of "
-                f"{', '.join(Verdict)}, but is {case[VERDICT]!r}.",
+                f"{PUBLISHED} of the case {case['name']!r} must be a table from the name of a tool to its epsilon, a "
+                f"finite number, such as published = {{StatDP = 0.1}}, but is {case[PUBLISHED]!r}.",
             )
-        _check_results(case, source)
+        check_expected(case.get(EXPECTED, {}), f"{EXPECTED} of the case {case['name']!r}", ("sweep", CASE), source)
     names = [case["name"] for case in cases]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
         raise source.error(("sweep", CASE), f"two cases of the sweep have the name {duplicate!r}. Use unique names.")
 
 
-def _check_results(case: Mapping[str, Any], source: Source) -> None:
-    """Raise `ConfigError` unless the published and expected results of a case are tables from names to numbers."""
-    for key, advice in (
-        (PUBLISHED, "from the name of a tool to its epsilon, a finite number, such as published = {StatDP = 0.1}"),
-        (EXPECTED, f"from {', '.join(EXPECTED_NUMBERS)} to a finite number, such as expected = {{claim = 0.1}}"),
-    ):
-        results = case.get(key, {})
-        numbers = isinstance(results, Mapping) and all(
-            isinstance(n, int | float) and not isinstance(n, bool) and math.isfinite(n) for n in results.values()
+def check_expected(results: Any, key: str, path: tuple[str, ...], source: Source) -> None:
+    """Raise `ConfigError` unless expected results are a table of numbers and a verdict; `key` names it in messages."""
+    numbers, verdict = results, Verdict.VIOLATION.value
+    if isinstance(results, Mapping):
+        numbers = {name: value for name, value in results.items() if name != VERDICT}
+        verdict = results.get(VERDICT, verdict)
+    if verdict not in list(Verdict):
+        raise source.error(path, f"{VERDICT} in {key} must be one of {', '.join(Verdict)}, but is {verdict!r}.")
+    if not _are_numbers(numbers) or not numbers.keys() <= set(EXPECTED_NUMBERS):
+        raise source.error(
+            path,
+            f"{key} must be a table from {', '.join(EXPECTED_NUMBERS)} to a finite number, and from {VERDICT} to a "
+            f"verdict, such as expected = {{claim = 0.1, verdict = 'consistent'}}, but is {results!r}.",
         )
-        if not numbers or (key == EXPECTED and not results.keys() <= set(EXPECTED_NUMBERS)):
-            raise source.error(
-                ("sweep", CASE),
-                f"{key} of the case {case['name']!r} must be a table {advice}, but is {results!r}.",
-            )
+
+
+def _are_numbers(results: Any) -> bool:
+    """Return whether results are a table from names to finite numbers."""
+    return isinstance(results, Mapping) and all(
+        isinstance(n, int | float) and not isinstance(n, bool) and math.isfinite(n) for n in results.values()
+    )

@@ -16,7 +16,7 @@ from ...audit.results.recovery import Recovery
 from ...audit.results.refuting_event import RefutingEvent
 from ...audit.results.text import BEST_GUESS, percent, without_low_bits
 from ...mechanisms.core.printable import line
-from ..config.sweep import EXPECTED_NUMBERS, expected, expected_verdict, folder_name, published
+from ..config.sweep import EXPECTED_NUMBERS, VERDICT, folder_name, published
 from .results.formatting import (
     DAGGER,
     IN_FAMILY,
@@ -141,11 +141,10 @@ def content(sweep: SweepResult, seconds: Mapping[str, float] | None = None) -> C
     )
 
 
-def verdict_text(point: SweepPoint) -> str:
-    """Return sign and verdict, followed by the uncorrected verdict of the audit if that differs."""
+def verdict_text(point: SweepPoint, stated: str | None = None) -> str:
+    """Return sign and verdict, followed by the uncorrected and the expected verdict of the audit if they differ."""
     uncorrected = f" (uncorrected: {point.result.verdict.value})" if point.result.verdict is not point.verdict else ""
     mark = f" {DAGGER}" if refuted_elsewhere(point) else ""
-    stated = expected_verdict(point.parameters)
     expected = f" (expected: {stated})" if stated not in (None, point.verdict.value) else ""
     return f"{SIGN[point.verdict]} {point.verdict.value}{mark}{uncorrected}{expected}"
 
@@ -214,7 +213,7 @@ def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> ReportTable:
     }
     if len(results) > 1:
         columns["corrected p"] = [p_text(point.p_adjusted, 1.0 - sweep.confidence) for point in sweep.points]
-    columns["verdict"] = [verdict_text(point) for point in sweep.points]
+    columns["verdict"] = [verdict_text(point, sweep.expected_of(point).get(VERDICT)) for point in sweep.points]
     cells = zip(*columns.values(), strict=True)
     rows = tuple((point.verdict.value, row) for point, row in zip(sweep.points, cells, strict=True))
     return ReportTable(tuple(columns), rows, n_text)
@@ -239,7 +238,7 @@ def _success_text(recovery: Recovery) -> str:
 
 def _expected_columns(sweep: SweepResult) -> dict[str, list[str]]:
     """Return the numbers that the cases of a config expect; empty if it states none."""
-    results = [expected(point.parameters) for point in sweep.points]
+    results = [sweep.expected_of(point) for point in sweep.points]
     names = [name for name in EXPECTED_NUMBERS if any(name in by_name for by_name in results)]
     return {
         f"expected {name.replace('_', ' ')}": [number(by_name.get(name), 4) for by_name in results] for name in names

@@ -303,6 +303,7 @@ def _conclude(config: Config, name: str, tasks: list[Task], results: list[AuditR
         points=points,
         verdict=verdict,
         ledger=(entry,),
+        expected=config.expected,
     )
 
 

@@ -1,6 +1,6 @@
 """Results of an experiment: numbers, findings in words, and provenance.
 
-expectations.py   Comparison of a result with the numbers that its config expects
+expectations.py   Comparison of a result with the numbers and verdicts that its config expects
 formatting.py     Text of numbers and parameters, for figures and reports
 latex.py          Tables of results as LaTeX: a `tabular` of booktabs, for a paper
 provenance.py     Provenance of a result in addition to its configuration: versions, commit, machine, and duration of

@@ -1,5 +1,6 @@
-"""Comparison of a result with the numbers that its config expects.
+"""Comparison of a result with the numbers and verdicts that its config expects.
 
+    verdict         the same, after the correction for the number of audits
     claim, exact    computed without trials: equal to the digits that the config states
     lower_bound     random. Without pilot trials its event is fixed: within the interval into which a repetition with
                     another seed falls. Else equal to the stated digits, which the seed of the config determines
@@ -15,7 +16,7 @@ from decimal import Decimal
 from scipy.special import ndtri
 
 from ....audit.results.audit_result import AuditResult
-from ...config.sweep import expected, point_text
+from ...config.sweep import VERDICT, point_text
 from .sweep import SweepResult
 
 LEAST_COUNT = 100
@@ -23,7 +24,7 @@ LEAST_COUNT = 100
 
 
 def unmet(sweep: SweepResult, *, significance: float = 1e-6) -> list[str]:
-    """Return a sentence for each expected number that the result does not have.
+    """Return a sentence for each expected number or verdict that the result does not have.
 
     Args:
         sweep: result of an experiment.
@@ -31,15 +32,16 @@ def unmet(sweep: SweepResult, *, significance: float = 1e-6) -> list[str]:
     """
     sentences = []
     for point in sweep.points:
-        found = numbers(point.result)
-        for name, stated in expected(point.parameters).items():
-            value = found[name]
-            allowed = half_unit(stated)
+        place, found, stated = point_text(point.parameters), numbers(point.result), sweep.expected_of(point)
+        verdict = stated.pop(VERDICT, point.verdict)
+        if verdict != point.verdict:
+            sentences.append(f"{place}: {VERDICT} is {point.verdict}, but the config expects {verdict}.")
+        for name, number in stated.items():
+            value, allowed = found[name], half_unit(number)
             if name == "lower_bound":
                 allowed += repetition_interval(point.result, significance)
-            if value is None or not abs(value - stated) <= allowed * (1 + 1e-9):
-                place = point_text(point.parameters)
-                sentences.append(f"{place}: {name} is {value}, but the config expects {stated} ± {allowed:.2g}.")
+            if value is None or not abs(value - number) <= allowed * (1 + 1e-9):
+                sentences.append(f"{place}: {name} is {value}, but the config expects {number} ± {allowed:.2g}.")
     return sentences
 
 

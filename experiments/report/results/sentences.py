@@ -10,7 +10,7 @@ from ....audit.evidence.verdict import Verdict, mostly_unseen
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.breakdown import EpsilonBreakdown, EpsilonPart
 from ....audit.results.text import INDEPENDENT, new_outputs, percent, what_to_change, without_low_bits
-from ...config.sweep import expected_verdict
+from ...config.sweep import VERDICT
 from .formatting import (
     DAGGER,
     IN_FAMILY,
@@ -46,15 +46,15 @@ TIGHT = 0.9
 
 
 def unexpected(sweep: SweepResult) -> list[SweepPoint] | None:
-    """Return the audits without the verdict that their case expects; None unless every case expects one."""
-    stated = [expected_verdict(point.parameters) for point in sweep.points]
-    if None in stated:
-        return None
-    return [point for point, verdict in zip(sweep.points, stated, strict=True) if point.verdict.value != verdict]
+    """Return the audits without their expected verdict; None if there are none, and some audits expect no verdict."""
+    stated = [sweep.expected_of(point).get(VERDICT) for point in sweep.points]
+    pairs = zip(sweep.points, stated, strict=True)
+    surprises = [point for point, verdict in pairs if verdict not in (None, point.verdict.value)]
+    return surprises if surprises or None not in stated else None
 
 
 def headline(sweep: SweepResult) -> str:
-    """Return the result of the experiment in a few words: as expected or not if all cases say so, else the verdict."""
+    """Return the result of the experiment in a few words: as expected or not, or the verdict if none is expected."""
     surprises = unexpected(sweep)
     if surprises is None:
         return verdict_headline(sweep)
@@ -96,7 +96,8 @@ def answer(sweep: SweepResult) -> str:
     if not surprises:
         return _as_expected(sweep)
     named = [
-        f"{parameters_text(p.parameters)} is {p.verdict.value}, expected {expected_verdict(p.parameters)}"
+        f"{parameters_text(p.parameters) or 'the verdict'} is {p.verdict.value}, expected "
+        f"{sweep.expected_of(p)[VERDICT]}"
         for p in surprises
     ]
     more = f"; and {len(named) - SURPRISES} more" if len(named) > SURPRISES else ""
@@ -104,13 +105,11 @@ def answer(sweep: SweepResult) -> str:
 
 
 def _as_expected(sweep: SweepResult) -> str:
-    """Return the number of audits with each verdict, all of them expected."""
-    counts = Counter(point.verdict for point in sweep.points)
-    refuted, n = counts[Verdict.VIOLATION], len(sweep.points)
-    confidence = f"{percent(sweep.confidence)} confidence in all of these verdicts together"
+    """Return the number of refuted claims, all of them expected; the verdict if that is none or all of them."""
+    refuted, n = sum(point.verdict is Verdict.VIOLATION for point in sweep.points), len(sweep.points)
     if refuted in (0, n):
-        words = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
-        return f"All {n} verdicts are as expected: {words}, with {confidence}."
+        return _verdict_in_sentences(sweep)
+    confidence = f"{percent(sweep.confidence)} confidence in all of these verdicts together"
     false = "The claim that is" if refuted == 1 else f"Each of the {refuted} claims that are"
     others = "the other is not" if n - refuted == 1 else f"none of the other {n - refuted} is"
     return f"{false} expected to be false is refuted, and {others}, with {confidence}."

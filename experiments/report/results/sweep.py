@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....audit.bounds.base import LedgerEntry, LowerBound
@@ -57,6 +57,7 @@ class SweepResult(Saved):
         verdict: violation if any corrected verdict is; else dependent if any is; else underpowered if any is; else
             consistent.
         ledger: the number of audits, and the correction for it.
+        expected: results that the configuration expects of all audits whose case expects no others.
     """
 
     FORMAT: ClassVar[str] = "dpassay.sweep-result"
@@ -71,6 +72,11 @@ class SweepResult(Saved):
     points: tuple[SweepPoint, ...]
     verdict: Verdict
     ledger: tuple[LedgerEntry, ...]
+    expected: dict[str, Any] = field(default_factory=dict)
+
+    def expected_of(self, point: SweepPoint) -> dict[str, Any]:
+        """Return the results that the configuration expects of an audit: names of numbers, and "verdict"."""
+        return expected(point.parameters, self.expected)
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -85,7 +91,9 @@ class SweepResult(Saved):
         """Return one row per audit: swept parameters, bound, claim, exact epsilon, power, p-values, verdicts."""
         import pandas as pd
 
-        return pd.DataFrame([{**_flat(point.parameters), **_row(point)} for point in self.points])
+        return pd.DataFrame(
+            [{**_flat(point.parameters), **_row(point, self.expected_of(point))} for point in self.points]
+        )
 
 
 def corrected(
@@ -152,8 +160,8 @@ def _overall(verdicts: Sequence[Verdict]) -> Verdict:
     return next((verdict for verdict in by_severity if verdict in verdicts), Verdict.CONSISTENT)
 
 
-def _row(point: SweepPoint) -> dict[str, Any]:
-    """Return the columns of one audit in the table."""
+def _row(point: SweepPoint, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of one audit in the table; `stated` are its expected results."""
     result, where = point.result, point.result.curve_violation
     return {
         "epsilon_lower": result.bound.epsilon,
@@ -164,7 +172,7 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         "claim": result.claim,
         "exact_epsilon": result.exact_epsilon,
         **{f"published_{tool}": epsilon for tool, epsilon in published(point.parameters).items()},
-        **{f"expected_{name}": epsilon for name, epsilon in expected(point.parameters).items()},
+        **{f"expected_{name}": result for name, result in stated.items()},
         **{f"estimate_{estimate.method.replace('-', '_')}": estimate.value for estimate in result.estimates},
         "delta": result.delta,
         "confidence": result.confidence,

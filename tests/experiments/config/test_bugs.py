@@ -13,6 +13,7 @@ from scipy import stats
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import Source
+from dpassay.experiments.config.sweep import expected
 from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.runs.runner import run
 
@@ -111,8 +112,9 @@ def test_every_bug_has_a_broken_and_a_correct_row_or_a_test():
 
 def test_every_row_expects_the_verdict_of_its_kind():
     kinds = {"broken": "violation", "twin": "consistent", "wasteful": "consistent"}
+    of_all = Config.load("bugs")[0].expected
     for name, task in tasks().items():
-        assert task.parameters["case"]["verdict"] == kinds[name.rpartition(" / ")[2]]
+        assert expected(task.parameters, of_all)["verdict"] == kinds[name.rpartition(" / ")[2]]
 
 
 def test_broken_and_twin_make_about_the_same_claim():

@@ -1,5 +1,7 @@
 """Numbers that a config expects: the digits of claims, the intervals of bounds, and what is reported."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -61,6 +63,15 @@ def test_a_wrong_number_is_named(wrong, named, tmp_path, without_power, without_
     (sentence,) = unmet(result_of(tmp_path, **wrong))
     assert f"{named} is" in sentence
     assert "fixed event" in sentence
+
+
+def test_a_wrong_verdict_is_named(tmp_path, without_power, without_pictures):
+    result = result_of(tmp_path)
+    wrong, right = (replace(result, expected={"verdict": verdict}) for verdict in ("violation", "consistent"))
+    (sentence,) = unmet(wrong)
+    assert "fixed event" in sentence
+    assert sentence.endswith("verdict is consistent, but the config expects violation.")
+    assert unmet(right) == []
 
 
 def test_expected_numbers_change_no_result(tmp_path, without_power, without_pictures):

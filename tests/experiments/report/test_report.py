@@ -29,6 +29,7 @@ from tests.experiments.made_results import (
 
 from dpassay.audit.bounds.base import LedgerEntry
 from dpassay.audit.bounds.pair.simultaneous import band
+from dpassay.audit.evidence.game import Trials
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.cli.terminal import _verdict_lines, results_table
@@ -461,10 +462,14 @@ def test_published_numbers_and_times_stand_beside_the_audits() -> None:
     assert table["published_StatDP"].isna().tolist() == [False, True]
 
 
-def expecting(*verdicts: str | None) -> SweepResult:
-    """A refuted claim, and one that is kept, with the verdicts that their cases expect."""
-    cases = [{"name": f"case {i}"} | ({"verdict": v} if v else {}) for i, v in enumerate(verdicts)]
-    return sweep_of([{"case": case} for case in cases], [laplace_result(1.5, claim=0.5), laplace_result()])
+KEPT = {"verdict": "consistent"}
+
+
+def expecting(*verdicts: str | None, of_all: str | None = None) -> SweepResult:
+    """A refuted claim, and one that is kept, with the verdicts that their cases expect, or all audits."""
+    cases = [{"name": f"case {i}"} | ({"expected": {"verdict": v}} if v else {}) for i, v in enumerate(verdicts)]
+    results = [laplace_result(1.5, claim=0.5), laplace_result()]
+    return sweep_of([{"case": case} for case in cases], results, expected={"verdict": of_all} if of_all else {})
 
 
 def test_a_sweep_whose_verdicts_are_all_expected_says_so() -> None:
@@ -475,6 +480,17 @@ def test_a_sweep_whose_verdicts_are_all_expected_says_so() -> None:
     )
     assert [row[-1] for _, row in report.table.rows] == ["✖ violation", "✓ consistent"]
     assert verdict_headline(expecting("violation", "consistent")) == "Violation"  # of the evidence card
+    assert content(expecting("violation", None, of_all="consistent")) == report
+
+
+def test_expected_verdicts_without_a_violation_leave_the_answer_as_it_is() -> None:
+    parameters, results = [{"k": 1}, {"k": 2}], [laplace_result(), laplace_result(0.5)]
+    stated, plain = (content(sweep_of(parameters, results, **more)) for more in ({"expected": KEPT}, {}))
+    assert (stated.headline, plain.headline) == ("As expected", "Consistent")
+    assert stated.answer == plain.answer
+    single = sweep_of([{}], [laplace_result(1.5, claim=0.5)], expected=KEPT)
+    assert content(single).answer.startswith("Not as expected: the verdict is violation, expected consistent. The ")
+    assert SweepResult.from_json(single.to_json()).expected == KEPT
 
 
 def test_verdicts_that_are_not_expected_are_named() -> None:
@@ -489,6 +505,7 @@ def test_verdicts_that_are_not_expected_are_named() -> None:
 def test_a_sweep_that_expects_nothing_or_not_everything_has_its_verdict() -> None:
     for verdicts in ((None, None), ("violation", None)):
         assert content(expecting(*verdicts)).headline == "Violation"
+    assert content(expecting("consistent", None)).headline == "1 of 2 verdicts not as expected"
 
 
 def test_times_are_left_out_where_nothing_is_published() -> None:
@@ -669,9 +686,11 @@ def test_only_figures_scroll_sideways_at_390_pixels(leaning: Path, tmp_path: Pat
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here")
 def test_a_browser_shows_tips_and_sorts_tables(tmp_path: Path) -> None:
     """Each figure with marks shows one under the pointer; numbers are sorted as numbers, missing ones last."""
-    claims = (10.0, 0.5, 2.0)
+    claims = (10.0, 0.01175, 2.0)
     results = [dataclasses.replace(laplace_result(), claim=claim, exact_epsilon=None) for claim in claims]
-    cases = [{"name": f"the long name of case {i} / broken", "verdict": "violation"} for i in range(3)]
+    many = {"trials": Trials(1_000_000, 1000, 999_000), "delta": 1e-5, "exact_epsilon": 9.31e-10, "p_value": 1e-12}
+    results[1] = dataclasses.replace(results[1], **many)  # with these columns the table is as wide as that of a run
+    cases = [{"name": f"the long name of case {i} / broken", "expected": {"verdict": "violation"}} for i in range(3)]
     report(sweep_of([{"case": case} for case in cases], results), tmp_path)
     probe = (
         "<iframe src='report.html' style='width:1200px;height:900px'></iframe><p id=o></p><script>onload=()=>{"
@@ -686,7 +705,8 @@ def test_a_browser_shows_tips_and_sorts_tables(tmp_path: Path) -> None:
         "o.push(t.parentElement.scrollWidth-t.parentElement.clientWidth);"
         "document.getElementById('o').textContent='found '+o.join(', ')+' end'}</script>"
     )
-    assert browsed(probe, tmp_path) == ", ".join(["true"] * 6 + ["0.5 2 10", "10 2 0.5", "0"])  # no column is cut
+    no_column_is_cut = "0"
+    assert browsed(probe, tmp_path) == ", ".join(["true"] * 6 + ["0.01175 2 10", "10 2 0.01175", no_column_is_cut])
 
 
 def test_no_line_of_a_page_can_begin_with_a_per_cent_sign(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_the_table_has_one_row_an_audit_and_one_cell_a_parameter(sweep_result):
 
 
 BARE = {"name": "a", "mechanism": {"epsilon": 0.5}}
-CASE = BARE | {"published": {"StatDP": 0.1, "DP-Sniper": 0.09}, "verdict": "consistent"}
+CASE = BARE | {"published": {"StatDP": 0.1, "DP-Sniper": 0.09}, "expected": {"verdict": "consistent"}}
 OTHER = {"name": "b", "mechanism": {"epsilon": 1.0}}
 
 
@@ -184,8 +184,26 @@ def test_published_numbers_are_kept_and_set_nothing():
 
 @pytest.mark.parametrize("wrong", ["Violation", True, ["violation"], {"is": "violation"}])
 def test_what_is_no_verdict_is_refused(wrong):
-    with pytest.raises(ConfigError, match=r"a case of the sweep must be|verdict of the case 'a' must be the verdict"):
-        config_of(BARE | {"verdict": wrong}, OTHER)
+    with pytest.raises(ConfigError, match="verdict in expected of the case 'a' must be one of violation, consistent"):
+        config_of(BARE | {"expected": {"verdict": wrong}}, OTHER)
+    with pytest.raises(ConfigError, match="verdict in expected must be one of violation, consistent"):
+        Config.check({"mechanism": {"name": "laplace"}, "expected": {"verdict": wrong}}, Source("made", "made.toml"))
+
+
+def test_a_verdict_outside_expected_is_refused():
+    with pytest.raises(ConfigError, match="a case of the sweep must be a table with a name, and tables"):
+        config_of(BARE | {"verdict": "violation"}, OTHER)
+
+
+def test_what_is_expected_of_all_audits_is_no_part_of_the_question():
+    table = {"mechanism": {"name": "laplace"}}
+    plain, stating = (
+        Config.check(table | more, Source("made", "made.toml")) for more in ({}, {"expected": {"claim": 1.0}})
+    )
+    assert plain.fingerprint == stating.fingerprint
+    assert "[expected]\nclaim = 1.0" in stating.to_toml()
+    with pytest.raises(ConfigError, match=r"expected\.claim cannot be swept"):
+        Config.check(table | {"sweep": {"expected.claim": [0.1, 0.2]}}, Source("made", "made.toml"))
 
 
 @pytest.mark.parametrize("wrong", [0.1, {"StatDP": "0.1"}, {"StatDP": True}, {"StatDP": float("inf")}])
