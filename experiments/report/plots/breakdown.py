@@ -88,7 +88,7 @@ class BreakdownPlot:
             "epsilon of the worst case, for an adversary who sees every intermediate release. Threat model: less the "
             "exact epsilon of the output that this adversary sees. Attack: less the epsilon of the attack. Estimator: "
             f"less the lower bound, which holds with {percent(self.confidence)} confidence."
-            + " A hatched part with two names is their sum: the number in between is not known." * merged
+            + " A hatched part with several names is their sum: the numbers in between are not known." * merged
             + (
                 " Brackets mark the interval of an estimate of the attack’s epsilon, which assumes a Gaussian "
                 "trade-off curve and has no coverage."

@@ -689,6 +689,18 @@ def test_a_browser_shows_tips_and_sorts_tables(tmp_path: Path) -> None:
     assert browsed(probe, tmp_path) == ", ".join(["true"] * 6 + ["0.5 2 10", "10 2 0.5", "0"])  # no column is cut
 
 
+def test_words_between_backticks_are_code_and_are_escaped(tmp_path: Path) -> None:
+    warned = dataclasses.replace(laplace_result(1.0), warnings=("plan it: `looks<2>`.",))
+    html, _ = report(sweep_of([{"seed": 0}], [warned]), tmp_path)
+    assert "plan it: <code>looks&lt;2&gt;</code>." in html
+    assert "`" not in re.sub(r"<(svg|style|pre|script)\b.*?</\1>", "", html, flags=re.DOTALL)
+
+
+def test_the_sign_of_a_verdict_stays_with_it(tmp_path: Path) -> None:
+    html, _ = report(laplace_sweep((0.5, 1.0)), tmp_path)
+    assert html.count(">✓\u00a0consistent</td>") == 2
+
+
 def test_no_line_of_a_page_can_begin_with_a_per_cent_sign(tmp_path: Path) -> None:
     html, _ = report(laplace_sweep((0.5, 1.0)), tmp_path)
     prose = re.sub(r"<(svg|style|pre)\b.*?</\1>", "", html, flags=re.DOTALL)
