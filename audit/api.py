@@ -132,7 +132,7 @@ def _run_audit(question: AuditSetup, trials: int, seed: int, options: RunOptions
         return PairRun(question, plan, seed, fingerprint(digest), opened, options.n_jobs, reporter, timeout).result()
 
 
-@called_as("assert_private(release, Neighbours(d0, d1, 'add_remove'), claim=PureDP(1.0))")
+@called_as("assert_private(release, Neighbours(d0, d1, 'add_remove'), claim=PureDP(1.0))", like=audit)
 def assert_private(
     mechanism: Mechanism | Callable[..., Any], neighbours: Neighbours | None = None, **options: Any
 ) -> AuditResult:

@@ -198,7 +198,7 @@ def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any
     except NeighboursError as error:
         if not claimed.records:
             raise
-        advice = "If the datasets are not lists of records, add --no-records."
+        advice = "Name another relation with --relation; if the datasets are not lists of records, add --no-records."
         said = str(error).removesuffix(error.advice).rstrip()
         raise NeighboursError(f"{said} {advice}", argument=error.arguments, advice=advice) from error
 

@@ -25,11 +25,16 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def called_as(example: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator: a call that does not fit the signature raises `CallError`, which shows the call `example`."""
+def called_as(example: str, *, like: Callable[..., Any] | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator: a call that does not fit the signature raises `CallError`, which shows the call `example`.
+
+    Args:
+        example: a call that fits.
+        like: a function with the same arguments, for a function that passes `**options` to it.
+    """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        expected = signature(function)
+        expected = signature(like or function)
 
         @wraps(function)
         def called(*args: P.args, **kwargs: P.kwargs) -> R:

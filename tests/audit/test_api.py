@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from inspect import signature
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -266,6 +267,7 @@ def test_wrong_arguments_are_named(arguments, error, message):
     ("mechanism", "arguments", "error", "message"),
     [
         (3, {}, ParameterError, "mechanism must be a Mechanism or a function"),
+        (SimpleNamespace(release=noisy_count), {}, ParameterError, r"Give its method: thing\.release\."),
         (noisy_count, {}, ParameterError, "claim must be given for a function such as noisy_count"),
         (noisy_count, {"claim": PureDP(1.0)}, ParameterError, "neighbours must be given for a function such as noisy"),
         (noisy_count, {"neighbours": PAIR}, ParameterError, "claim must be given"),
@@ -308,7 +310,7 @@ def test_a_wrong_call_is_answered_with_one_that_fits(name):
 
 
 def test_a_wrong_name_and_a_missing_argument_are_wrong_calls_too():
-    with pytest.raises(CallError, match="audit: got an unexpected keyword argument 'epsilon'"):
+    with pytest.raises(CallError, match="assert_private: got an unexpected keyword argument 'epsilon'"):
         assert_private(Laplace(epsilon=1.0), PAIR, epsilon=1.0)
     with pytest.raises(TypeError, match="Neighbours: missing a required argument: 'relation'"):
         Neighbours([], [1.0])
