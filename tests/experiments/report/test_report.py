@@ -36,6 +36,7 @@ from dpassay.experiments.config.sweep import folder_name
 from dpassay.experiments.report.content import content
 from dpassay.experiments.report.pages import write
 from dpassay.experiments.report.plots import draw_all
+from dpassay.experiments.report.plots.ladder import LadderPlot
 from dpassay.experiments.report.plots.tradeoff import MARKED
 from dpassay.experiments.report.results.formatting import number
 from dpassay.experiments.report.results.sentences import answer, headline, reading, share_text, verdict_headline
@@ -613,6 +614,15 @@ def test_a_table_names_the_bound_with_a_family_and_the_one_without() -> None:
         "epsilon >=\nnothing assumed",
     ]
     assert "if in the family of trade-off curves that they assume, and 40 to" in answer(sweep)
+
+
+def test_no_column_is_for_bounds_that_no_audit_has() -> None:
+    alone = dataclasses.replace(_leaning(), bounds=_leaning().bounds[:1])
+    head = content(sweep_of([{"k": 1}, {"k": 2}], [alone, alone])).table.head
+    assert [name for name in head if name.startswith("lower bound")] == ["lower bound, if in the family"]
+    ax = LadderPlot.from_results({"a": alone, "b": alone}).plot()
+    shown = [text.get_text() for text in [*ax.get_legend().get_texts(), *ax.texts]]
+    assert [text for text in shown if "assumed" in text] == []
 
 
 def test_narrow_screens_get_cards_that_name_every_cell(leaning: Path) -> None:
