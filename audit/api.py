@@ -20,7 +20,7 @@ from ..mechanisms.core.errors import DependentTrialsError, ManyRunsError, Privac
 from ..mechanisms.core.fingerprint import fingerprint
 from ..mechanisms.core.guarantee import Guarantee
 from ..mechanisms.core.printable import display_name
-from ..mechanisms.core.validation import counted
+from ..mechanisms.core.validation import called_as, counted
 from .bounds.catalogue import BoundChoice
 from .evidence.verdict import Verdict
 from .games.external_scores import audit_scores
@@ -36,6 +36,7 @@ AGAIN = "one-at-a-time"
 """Folder of a store for trials that were repeated with one run per call."""
 
 
+@called_as("audit(release, Neighbours(d0, d1, 'add_remove'), claim=PureDP(1.0))")
 def audit(
     mechanism: Mechanism | Callable[..., Any],
     neighbours: Neighbours | None = None,
@@ -131,6 +132,7 @@ def _run_audit(question: AuditSetup, trials: int, seed: int, options: RunOptions
         return PairRun(question, plan, seed, fingerprint(digest), opened, options.n_jobs, reporter, timeout).result()
 
 
+@called_as("assert_private(release, Neighbours(d0, d1, 'add_remove'), claim=PureDP(1.0))", like=audit)
 def assert_private(
     mechanism: Mechanism | Callable[..., Any], neighbours: Neighbours | None = None, **options: Any
 ) -> AuditResult:

@@ -35,6 +35,7 @@ from scipy import special
 from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.tensors import on_host
+from ...mechanisms.core.validation import called_as
 from .shadows import Shadows
 from .signals import SIGNALS, from_loss
 
@@ -46,6 +47,7 @@ FEWEST_FOR_PAIRS = 60
 """Number of records from which on complementary training sets are not a coincidence."""
 
 
+@called_as("shadows_of(membership, losses=losses)")
 def shadows_of(
     membership: Any,
     *,

@@ -19,6 +19,8 @@ from ..results.estimates.gaussian_fit import gaussian_fit
 from ..results.text import Explanations
 from .setup import AuditSetup
 
+GRID = 1e-3
+"""Relative excess of a known epsilon over the claim that is only the precision of the grid of an accountant."""
 _RESAMPLES = 0xB0D
 """Key of the random stream of the resamples, in addition to the seed of the audit."""
 
@@ -26,7 +28,7 @@ _RESAMPLES = 0xB0D
 def with_breakdown(result: AuditResult, question: AuditSetup, scores: Scores) -> AuditResult:
     """Return the result with its `breakdown`, where the mechanism is one of `KnownViews`.
 
-    A refuted claim, dependent trials and an infinite claim have no parts.
+    A refuted claim, a claim below a known epsilon, dependent trials and an infinite claim have no parts.
     """
     if not isinstance(question.mechanism, KnownViews) or result.witness or result.dependence:
         return result
@@ -45,6 +47,8 @@ def _breakdown(result: AuditResult, question: AuditSetup, scores: Scores) -> Eps
         return None
     view = mechanism.view_guarantee(question.neighbours)
     white_box, seen = (None if known is None else float(known.epsilon(result.delta)) for known in (worst, view))
+    if max(known for known in (white_box, seen, 0.0) if known is not None) > (1.0 + GRID) * result.claim:
+        return None
     optimal = isinstance(question.attack, LikelihoodRatio) and seen is not None
     attack = seen if optimal else _estimate(result, worst, scores)
     return break_down(result.claim, white_box=white_box, view=seen, attack=attack, bound=result.bound.epsilon)

@@ -31,7 +31,7 @@ from ...mechanisms.core.arrays import Bools, Floats
 from ...mechanisms.core.errors import ParameterError, plural
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.relation import Relation
-from ...mechanisms.core.validation import open_unit, whole
+from ...mechanisms.core.validation import called_as, open_unit, whole
 from ..bounds.base import LedgerEntry
 from ..bounds.catalogue import BoundChoice
 from ..evidence.fair_coins import LEVEL
@@ -109,17 +109,18 @@ class Coins:
         object.__setattr__(self, "_looks", Looks(self.digest, self.file))
 
     @classmethod
+    @called_as("Coins.toss(ids, file='coins.json')")
     def toss(cls, ids: Iterable[Any], *, seed: int | None = None, file: Path | str | None = None) -> Self:
         """Toss one coin per canary, before training.
 
         Args:
             ids: ids of the canaries, all different: texts, or whole numbers.
             seed: seed of the coins, which must not be used by the training; None draws them from the operating system.
-            file: new file in which the coins are sealed; an existing file is refused.
+            file: new JSON file in which the coins are sealed; an existing file is refused.
 
         Raises:
-            ParameterError: no ids, ids that are neither texts nor whole numbers, duplicate ids, or a file that exists
-                or cannot be written.
+            ParameterError: no ids, ids that are neither texts nor whole numbers, duplicate ids, or a file that does
+                not end in .json, exists or cannot be written.
         """
         if seed is not None:
             whole(0, seed=seed)
@@ -151,7 +152,15 @@ class Coins:
         """Write the coins to a new JSON file, with their digest; an existing file is refused.
 
         Later looks at the coins are recorded next to it.
+
+        Raises:
+            ParameterError: a name that does not end in .json, or a file that exists or cannot be written.
         """
+        if Path(file).suffix != ".json":
+            raise ParameterError(
+                f"file must end in .json, but is {str(file)!r}. Try {str(Path(file).with_suffix('.json'))!r}.",
+                argument="file",
+            )
         content = {
             "format": FORMAT,
             "digest": self.digest,
@@ -219,6 +228,7 @@ class Coins:
         middle = 2.0 * np.median(0.5 * values[~missing])  # the sum of two large scores may overflow
         return BitScores(self.included, np.where(missing, middle, values), relation=Relation.of(relation))
 
+    @called_as("coins.audit(losses=dict(zip(ids, losses)), claim=PureDP(1.0))")
     def audit(
         self,
         scores: ScoresById | None = None,

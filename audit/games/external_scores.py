@@ -25,7 +25,7 @@ from ...mechanisms.core.fingerprint import describe, fingerprint
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.relation import Relation
-from ...mechanisms.core.validation import whole
+from ...mechanisms.core.validation import called_as, whole
 from ..bounds.base import Evidence, LedgerEntry
 from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..evidence.fair_coins import LEVEL, check_coins
@@ -48,6 +48,7 @@ UNSTATED = "the relation of the claim"
 """Name of the relation if it is unknown."""
 
 
+@called_as("audit_scores(PairScores(out, in_), claim=PureDP(1.0))")
 def audit_scores(
     evidence: PairScores | BitScores | Successes,
     *,
@@ -157,7 +158,8 @@ def _type_of(evidence: object) -> type[Evidence]:
             return kind
     known = ", ".join(kind.__name__ for kind in _KINDS)
     raise ParameterError(
-        f"evidence must be one of {known} of dpassay.audit.evidence.scores, but is {type(evidence).__name__}.",
+        f"evidence must be one of {known} of dpassay.audit, but is {type(evidence).__name__}. Try PairScores(out, in_) "
+        "for scores of runs without and with the record.",
         argument="evidence",
     )
 

@@ -219,7 +219,8 @@ def check_function(thing: Any, claim: Guarantee | None) -> Guarantee:
     """Return the claim; raise `ParameterError` if `thing` is not a function or the claim is missing."""
     if not callable(thing):
         raise ParameterError(
-            f"mechanism must be a Mechanism or a function release(dataset, rng), but is {thing!r}.",
+            f"mechanism must be a Mechanism or a function release(dataset, rng), but is {thing!r}."
+            + " Give its method: thing.release." * callable(getattr(thing, "release", None)),
             argument="mechanism",
         )
     if isinstance(thing, type):

@@ -30,7 +30,7 @@ from ...mechanisms.core.errors import AlwaysRaisesError, AttackError, ParameterE
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.relation import Relation
-from ...mechanisms.core.validation import counted, unit_interval, whole
+from ...mechanisms.core.validation import called_as, counted, unit_interval, whole
 from ..api import audit
 from ..bounds.catalogue import BoundChoice
 from ..games.setup import AuditSetup, check_function
@@ -60,6 +60,7 @@ REFUSED, RAISED, FAILED = "refused by the mechanism", "raised on both sides", "c
 """Reasons why pairs of a domain are skipped."""
 
 
+@called_as("search(release, [Neighbours(d0, d1, 'add_remove'), ...], claim=PureDP(1.0))")
 def search(
     mechanism: Mechanism | Callable[..., Any],
     candidates: Sequence[Neighbours] | None = None,
@@ -319,6 +320,12 @@ def _checked(candidates: Sequence[Neighbours] | None) -> tuple[Neighbours, ...]:
     if candidates is None:
         raise ParameterError(
             "pass candidates, a list of pairs, or a domain to search, such as domain='numbers 0..1'.",
+            argument="candidates",
+        )
+    if isinstance(candidates, str):
+        raise ParameterError(
+            f"candidates must be a list of pairs, but is {candidates!r}. For a search in a domain write "
+            f"domain={candidates!r}.",
             argument="candidates",
         )
     pairs = tuple([candidates] if isinstance(candidates, Neighbours) else candidates)

@@ -198,7 +198,7 @@ def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any
     except NeighboursError as error:
         if not claimed.records:
             raise
-        advice = "If the datasets are not lists of records, add --no-records."
+        advice = "Name another relation with --relation; if the datasets are not lists of records, add --no-records."
         said = str(error).removesuffix(error.advice).rstrip()
         raise NeighboursError(f"{said} {advice}", argument=error.arguments, advice=advice) from error
 
@@ -259,17 +259,12 @@ def _names_a_file(argument: str) -> bool:
 
 def _dataset(option: str, argument: str, as_json: bool) -> Dataset:
     """Return a dataset from JSON, or from a file of JSON."""
-    text = _file(option, argument.removeprefix("@")) if argument.startswith("@") else argument
-    excerpt = argument if len(argument) <= LONGEST_SHOWN else f"{argument[:LONGEST_SHOWN]}..."
+    named = argument.startswith("@")
+    text = _file(option, argument.removeprefix("@")) if named else argument
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        advice = f" For the file write '@{excerpt}'." if _names_a_file(argument) else ""
-        raise ParameterError(
-            f"{option} must be JSON, such as '[1, 0, 1]', or @FILE for a file of JSON, but is {excerpt!r} ({error})."
-            f"{advice}",
-            argument=option,
-        ) from error
+        raise ParameterError(_not_json(option, argument, error, in_file=named), argument=option) from error
     if as_json or not isinstance(value, list):
         return value
     try:
@@ -277,6 +272,18 @@ def _dataset(option: str, argument: str, as_json: bool) -> Dataset:
     except ValueError:
         return value
     return array if array.dtype.kind in "biuf" else value
+
+
+def _not_json(option: str, argument: str, error: Exception, *, in_file: bool) -> str:
+    excerpt = argument if len(argument) <= LONGEST_SHOWN else f"{argument[:LONGEST_SHOWN]}..."
+    if in_file:
+        return (
+            f"{option} must be a dataset in JSON, but the file {excerpt[1:]!r} is not JSON ({error}). Write a column "
+            "of numbers as [1, 0, 1], and a table, such as a CSV, as a list of rows: [[34, 1], [51, 0]]."
+        )
+    advice = f" For the file write '@{excerpt}'." if _names_a_file(argument) else ""
+    allowed = "be JSON, such as '[1, 0, 1]', or @FILE for a file of JSON"
+    return f"{option} must {allowed}, but is {excerpt!r} ({error}).{advice}"
 
 
 def _file(option: str, name: str) -> str:

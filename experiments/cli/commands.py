@@ -35,7 +35,7 @@ def list_command(
 
 @command("demo", PANEL)
 def demo_command(
-    name: Annotated[str, typer.Argument(help="A name from `dpassay list demos`.")],
+    name: Annotated[str | None, typer.Argument(help="A name from `dpassay list demos`. Default: list them.")] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Directory for the HTML page, the notebook and the figures. Default: none."),
@@ -47,7 +47,12 @@ def demo_command(
     """Play a demo in the terminal."""
     from ..demos import get
     from ..demos.terminal import terminal
+    from .listing import entries
+    from .terminal import show_entries
 
+    if name is None:
+        show_entries(entries("demos"))
+        return 0
     get(name).play(terminal(), seed=seed, out=out, code=code, answers=answers)
     return 0
 

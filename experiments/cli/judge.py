@@ -37,7 +37,10 @@ LONGEST_REASON = 300
 """Largest number of characters of the message of a file reader."""
 ROW_WITHOUT_SCORE = "Give a run without an output a score too: the lowest or the highest score."
 Evidence = PairScores | BitScores | Successes
-COLUMNS = "`score, side`, or `score, bit` with `run` and `canary` where there are several runs, or `success`"
+COLUMNS = (
+    "`score, side` (runs on two datasets, side 1 with the record), or `score, bit` (canaries, bit 1 where a coin put "
+    "it in; with `run` and `canary` where there are several runs), or `success`"
+)
 ASSUMPTIONS: dict[type[Evidence], str] = {
     PairScores: "each row is an independent run with fresh randomness, and the attack that scored it was fixed "
     "beforehand or trained on other runs",

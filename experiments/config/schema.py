@@ -30,7 +30,7 @@ from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
-from ...mechanisms.core.errors import ConfigError, unknown_name_message
+from ...mechanisms.core.errors import ConfigError, listed, unknown_name_message
 from .overrides import apply
 from .sections import (
     GAMES,
@@ -213,6 +213,8 @@ def _message(detail: Any, source: Source) -> str:
     path, table = _locate(detail["loc"])
     key = ".".join(path)
     if detail["type"] == "extra_forbidden":
+        if path == (key,) and (inside := _tables_with(key, source)):
+            return str(source.error(path, f"unknown key {key!r}. Did you mean {listed(map(repr, inside), 'or')}?"))
         place = f"key of [{'.'.join(path[:-1])}]" if path[:-1] else "key"
         return str(source.error(path, unknown_name_message(place, path[-1], table.model_fields)))
     allowed = table.model_fields["sweep" if path[0] == "sweep" else path[-1]].description
@@ -221,6 +223,17 @@ def _message(detail: Any, source: Source) -> str:
         return str(source.error(path, f"{needed}: add {allowed}."))
     value = f"{detail['input']!r} ({type(detail['input']).__name__})"
     return str(source.error(path, f"{key} must be {allowed}, but is {value}."))
+
+
+def _tables_with(key: str, source: Source) -> list[str]:
+    """Return the dotted keys "TABLE.KEY" of tables that have the key, in the text or by their model."""
+    given = {name: table for name, table in source.parse().items() if isinstance(table, Mapping)}
+    models = {name: _table_at(Config, name) for name in Config.model_fields}
+    return [
+        f"{name}.{key}"
+        for name, model in models.items()
+        if model is not None and (key in model.model_fields or key in given.get(name, ()))
+    ]
 
 
 def _unknown_game(name: Any, source: Source) -> str:

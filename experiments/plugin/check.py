@@ -11,7 +11,7 @@ import pytest
 
 from .baseline import compared
 from .budget import confidence_at, seed_of, share
-from .options import audit_arguments, marked, merge
+from .options import audit_arguments, check_named, marked, merge
 from .session import CALLS, OUTCOMES, Outcome, SessionPlan, identity
 from .summary import PROPERTY, record, underpowered
 
@@ -27,11 +27,12 @@ class DPAudit:
         self._item = item
         self._plan = plan
 
-    def __call__(self, mechanism: Any, **options: Any) -> AuditResult:
+    def __call__(self, mechanism: Any, *positional: Any, **options: Any) -> AuditResult:
         """Audit `mechanism`, and return the result unless the claim is refuted.
 
         Args:
             mechanism: a mechanism of dpassay, or a function `release(dataset, rng)` or `release(dataset, size, rng)`.
+            *positional: none; options are given by name.
             **options: those of `@pytest.mark.dp`, which they override; `pytest --markers` lists them.
 
         Raises:
@@ -47,6 +48,7 @@ class DPAudit:
         outcome = Outcome()
         self._item.stash[OUTCOMES].append(outcome)
         try:
+            check_named("dp_audit", positional)
             return self._checked(mechanism, options, outcome)
         except DpassayError as error:
             outcome.error = error

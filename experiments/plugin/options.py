@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -36,12 +37,17 @@ def marked(item: pytest.Item) -> list[Mapping[str, Any]]:
     """Return the options of the dp marks on this test, those of the module first, those of the function last."""
     marks = list(item.iter_markers("dp"))[::-1]
     for mark in marks:
-        if mark.args:
-            raise _refused(
-                f"pytest.mark.dp accepts options by name only, but got {mark.args!r}. Known: {', '.join(OPTIONS)}.",
-                "pytest.mark.dp",
-            )
+        check_named("pytest.mark.dp", mark.args)
     return [mark.kwargs for mark in marks]
+
+
+def check_named(accepting: str, positional: tuple[Any, ...]) -> None:
+    """Raise `ParameterError` if options are given without their names."""
+    if positional:
+        got = reprlib.repr(positional)
+        raise _refused(
+            f"{accepting} accepts options by name only, but got {got}. Known: {', '.join(OPTIONS)}.", accepting
+        )
 
 
 def merge(*sources: Mapping[str, Any]) -> dict[str, Any]:

@@ -257,7 +257,7 @@ def _published_columns(sweep: SweepResult, seconds: Mapping[str, float]) -> dict
 
 
 def _bound_columns(results: list[AuditResult]) -> dict[str, list[str]]:
-    """Return the lower bounds, in two columns (with and without an assumed family) if any bound assumes a family."""
+    """Return the lower bounds: one column, or one for each kind that occurs if any bound assumes a family."""
     if not any(result.family_bound for result in results):
         return {"lower bound": [number(result.bound.epsilon, 4) for result in results]}
     return {
@@ -266,6 +266,7 @@ def _bound_columns(results: list[AuditResult]) -> dict[str, list[str]]:
             (IN_FAMILY, [result.family_bound for result in results]),
             (NOTHING_ASSUMED, [result.assumption_free_bound for result in results]),
         )
+        if any(bounds)
     }
 
 

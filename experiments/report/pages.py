@@ -28,6 +28,8 @@ from .results.sweep import SweepResult
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPT = "page.js"
 """The only script of a page, which its security policy allows by its hash: tips under the pointer, sorted tables."""
+TIED = re.compile(r"(?<=\d) (?=%)|(?<=^[✖✓?–]) ")
+"""Spaces at which no line of a page may end."""
 CI_ROWS = 20
 """Number of rows of the table in the Markdown summary; violations come first."""
 CI_EVIDENCE = 3
@@ -133,6 +135,7 @@ def _environment(*, html: bool) -> Environment:
     )
     environment_.filters["cell"] = markdown
     environment_.filters["fenced"] = fenced
+    environment_.filters["code"] = _code
     return environment_
 
 
@@ -142,8 +145,13 @@ def _shown(value: Any) -> Any:
 
 
 def _tied(value: Any) -> Any:
-    """Return a printable value as `_shown`, with a non-breaking space before each per cent sign."""
-    return re.sub(r"(?<=\d) %", "\u00a0%", html(value)) if type(value) is str else value
+    """Return a printable value as `_shown`; no line ends between a number and "%", or after the sign of a verdict."""
+    return TIED.sub("\u00a0", html(value)) if type(value) is str else value
+
+
+def _code(text: str) -> Markup:
+    """Return text for HTML in which words between backticks are code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(_tied(text)))))
 
 
 def versions_text(known: dict[str, Any]) -> str:

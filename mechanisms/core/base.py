@@ -40,6 +40,7 @@ from .arrays import Floats
 from .constraints import Options
 from .errors import ParameterError, RelationError
 from .relation import Relation
+from .validation import called_as
 
 if TYPE_CHECKING:
     from .guarantee import Guarantee
@@ -73,6 +74,9 @@ class Neighbours:
     def side(self, side: int) -> Dataset:
         """Return `d1` for side 1, `d0` for side 0."""
         return self.d1 if side else self.d0
+
+
+Neighbours.__init__ = called_as("Neighbours(d0, d1, 'add_remove')")(Neighbours.__init__)  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
     DpassayError
     ├── ParameterError (ValueError)       a value outside its range
     │   └── NeighboursError               a pair that is not neighbouring
+    ├── CallError (TypeError)             a call that does not fit the signature of the function
     ├── UnknownNameError (LookupError)    a name that no catalogue holds
     ├── RelationError (ValueError)        claim, pair and mechanism have different relations
     ├── AccountingError (ValueError)      no theorem gives the requested number
@@ -92,6 +93,19 @@ class ParameterError(DpassayError, ValueError):
 
 class NeighboursError(ParameterError):
     """A pair of datasets that is not neighbouring under the stated relation."""
+
+
+class CallError(DpassayError, TypeError):
+    """A call with missing, unknown or too many arguments; the message shows a call that fits.
+
+    Args:
+        function: name of the function.
+        reason: what is wrong, as `inspect.Signature.bind` says it.
+        example: a call that fits the signature.
+    """
+
+    def __init__(self, function: str, reason: str, example: str) -> None:
+        super().__init__(f"{function}: {reason}. Call it as {example}.", advice=f"Call it as {example}.")
 
 
 class UnknownNameError(DpassayError, LookupError):

@@ -2,22 +2,54 @@
 
     positive(epsilon=epsilon, sensitivity=sensitivity)
 
-The fields of a class declare these checks instead: see constraints.py.
+The fields of a class declare these checks instead: see constraints.py. `called_as` checks that a call fits the
+signature of a function.
 """
 
 from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import wraps
+from inspect import signature
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from .arrays import Floats
-from .errors import ParameterError, unknown_name_message
+from .errors import CallError, ParameterError, unknown_name_message
 from .tensors import on_host
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def called_as(example: str, *, like: Callable[..., Any] | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator: a call that does not fit the signature raises `CallError`, which shows the call `example`.
+
+    Args:
+        example: a call that fits.
+        like: a function with the same arguments, for a function that passes `**options` to it.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        expected = signature(like or function)
+
+        @wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            __tracebackhide__ = True
+            try:
+                expected.bind(*args, **kwargs)
+            except TypeError as error:
+                name = function.__qualname__.removesuffix(".__init__")
+                raise CallError(name, str(error), example) from None
+            return function(*args, **kwargs)
+
+        return called
+
+    return decorate
 
 
 def _number(name: str, value: Any, allowed: str) -> float:

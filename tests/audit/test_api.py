@@ -3,12 +3,25 @@
 import json
 import math
 from dataclasses import replace
+from inspect import signature
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dpassay.attacks.canaries import Mislabelled
-from dpassay.audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit
+from dpassay.attacks.membership import shadows_of
+from dpassay.audit import (
+    AuditResult,
+    Coins,
+    PairScores,
+    PrivacyViolation,
+    Verdict,
+    assert_private,
+    audit,
+    audit_scores,
+    search,
+)
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.results import saved
 from dpassay.mechanisms import (
@@ -27,6 +40,7 @@ from dpassay.mechanisms.broken.noise import LaplaceInverseScale, LaplaceUnitSens
 from dpassay.mechanisms.core.errors import (
     AccountingError,
     AttackError,
+    CallError,
     NeighboursError,
     ParameterError,
     RelationError,
@@ -253,6 +267,7 @@ def test_wrong_arguments_are_named(arguments, error, message):
     ("mechanism", "arguments", "error", "message"),
     [
         (3, {}, ParameterError, "mechanism must be a Mechanism or a function"),
+        (SimpleNamespace(release=noisy_count), {}, ParameterError, r"Give its method: thing\.release\."),
         (noisy_count, {}, ParameterError, "claim must be given for a function such as noisy_count"),
         (noisy_count, {"claim": PureDP(1.0)}, ParameterError, "neighbours must be given for a function such as noisy"),
         (noisy_count, {"neighbours": PAIR}, ParameterError, "claim must be given"),
@@ -270,6 +285,35 @@ def test_wrong_arguments_are_named(arguments, error, message):
 def test_wrong_mechanisms_are_named(mechanism, arguments, error, message):
     with pytest.raises(error, match=message):
         audit(mechanism, **{"trials": 200, "seed": 0} | arguments)
+
+
+ENTRIES = {
+    "audit": audit,
+    "assert_private": assert_private,
+    "audit_scores": audit_scores,
+    "search": search,
+    "shadows_of": shadows_of,
+    "Neighbours": Neighbours,
+    "Coins.toss": Coins.toss,
+    "Coins.audit": Coins.toss(range(3)).audit,
+}
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_wrong_call_is_answered_with_one_that_fits(name):
+    with pytest.raises(CallError, match=rf"^{name}: too many positional arguments\. Call it as ") as raised:
+        ENTRIES[name](*[0] * 9)
+    arguments = str(raised.value).removesuffix(".").split("Call it as ", 1)[1].partition("(")[2]
+    names = {key: [1.0] for key in ("release", "d0", "d1", "out", "in_", "ids", "losses", "membership")}
+    names |= {kind.__name__: kind for kind in (Neighbours, PairScores, PureDP)}
+    eval(f"bind({arguments}", names | {"bind": signature(ENTRIES[name]).bind})  # a TypeError if it does not fit
+
+
+def test_a_wrong_name_and_a_missing_argument_are_wrong_calls_too():
+    with pytest.raises(CallError, match="assert_private: got an unexpected keyword argument 'epsilon'"):
+        assert_private(Laplace(epsilon=1.0), PAIR, epsilon=1.0)
+    with pytest.raises(TypeError, match="Neighbours: missing a required argument: 'relation'"):
+        Neighbours([], [1.0])
 
 
 def test_a_canary_in_the_place_of_a_pair_is_refused_with_advice():

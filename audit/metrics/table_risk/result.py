@@ -221,7 +221,7 @@ class RiskResult(Saved):
     def headline(self) -> str:
         """The result in a few words."""
         if not self.n_holdout:
-            return "No comparison: a holdout is missing"
+            return "No comparison: there is no holdout"
         return "No leak found" if self.safe_so_far else "The table leaks records"
 
     @property
@@ -230,7 +230,7 @@ class RiskResult(Saved):
         if not self.n_holdout:
             return (
                 "Without records that the table was not made of, copies by chance cannot be told from leaks. The rates "
-                "below are facts, not findings. Split off a holdout at random, make the table without it, and pass it."
+                "below are facts, not findings. Split off a holdout at random, make the table without it, pass both."
             )
         if self.safe_so_far:
             fewest = "" if self.fewest is None else f" At least {plural(self.fewest, 'copied record')} would be needed."
@@ -302,7 +302,7 @@ class RiskResult(Saved):
         types = ", ".join(f"{c.name} ({c.kind})" for c in self.columns)
         return "\n".join(
             [
-                f"{self.headline}: {self.answer}",
+                f"{self.headline}. {self.answer}",
                 "",
                 *(f"* {sentence}" for sentence in self.sentences),
                 *([""] if self.sentences else []),

@@ -139,7 +139,7 @@ HAZARDS = (
     Hazard(23, "access control", "", "",
            "out of scope: who may read the raw data is not visible in any output"),
     Hazard(24, "data collection", "", "",
-           "out of scope: differential privacy says nothing of whether data should be collected"),
+           "out of scope: differential privacy does not say whether data should be collected"),
 )  # fmt: skip
 """All hazards, by number."""
 

@@ -69,14 +69,14 @@ class BreakdownPlot:
 
     @property
     def title(self) -> str:
-        """Largest part over all audits, as a sentence."""
+        """Largest part over all audits, as a share of all claims."""
         total = math.fsum(rung.claim for _, rung in self.rungs)
         lost = {name: self._sum_of(name) for name in self._names}
         most = max(lost, key=lambda name: lost[name])
         if total <= 0.0 or lost[most] <= 0.0:
             return "The bounds reach the claims"
-        largest = "largest part" if len(self.rungs) == 1 else "largest part over all audits"
-        return f"Of the claimed epsilon, the {largest} is lost by {most}: {percent_of(lost[most] / total)}"
+        several = "s" if len(self.rungs) > 1 else ""
+        return f"Largest loss from claim{several} to bound{several}: {most}, {percent_of(lost[most] / total)}"
 
     @property
     def caption(self) -> str:

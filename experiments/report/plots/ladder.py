@@ -167,6 +167,11 @@ class LadderPlot:
         return assumption_free, f"lower bound, {IN_FAMILY}", "the claim is refuted"
 
     @property
+    def _any_without(self) -> bool:
+        """True if any audit has a bound without an assumption."""
+        return any(not math.isnan(rung.without) for rung in self.rungs)
+
+    @property
     def height(self) -> float:
         """Height of the figure in inches."""
         n = min(len(self.rungs), NAMED)
@@ -252,9 +257,10 @@ class LadderPlot:
             any(rung.violation is violation for rung in self.rungs) for violation in (False, True)
         )
         bound, (assumption_free, assuming, refuted) = BOUND if any_unrefuted else VIOLATION, self._names
-        handles: list[Any] = [
-            Patch(color=bound.light, label=assumption_free if any_unrefuted else f"{assumption_free}: refuted")
-        ]
+        handles: list[Any] = []
+        if self._any_without or not self.assumes_family:
+            label = assumption_free if any_unrefuted else f"{assumption_free}: refuted"
+            handles.append(Patch(color=bound.light, label=label))
         if self.assumes_family:
             hatched: dict[str, Any] = {"alpha": PALE, "hatch": HATCH, "linewidth": 0}
             handles.append(Patch(facecolor=bound.light, edgecolor=bound.light, label=assuming, **hatched))
@@ -273,8 +279,9 @@ class LadderPlot:
         bounds = [(f"{DAGGER} " * r.elsewhere + number(r.shown), _colour(r)) for r in self.rungs]
         if not self.assumes_family:
             return [*columns, [("bound", MUTED), *bounds]]
-        free = [(number(r.without), _colour(r)) for r in self.rungs]
-        return [*columns, [("nothing\nassumed", MUTED), *free], [("if in the\nfamily", MUTED), *bounds]]
+        if self._any_without:
+            columns.append([("nothing\nassumed", MUTED), *((number(r.without), _colour(r)) for r in self.rungs)])
+        return [*columns, [("if in the\nfamily", MUTED), *bounds]]
 
 
 _DIAMOND: dict[str, Any] = {

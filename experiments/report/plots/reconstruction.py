@@ -124,7 +124,7 @@ class SuccessCeiling:
         handles.append(Patch(color=VIOLATION.light, alpha=FAINT, linewidth=0, label=FORBIDDEN))
         handles += ax.plot(x, x, color=MUTED.light, linewidth=1.0, linestyle=(0, (1, 2)), label=BLIND)
         if self.lower_here:
-            mark: dict[str, Any] = {"linestyle": "none", "marker": "_", "markersize": 14, "markeredgewidth": 1.8}
+            mark: dict[str, Any] = {"linestyle": "none", "marker": "D", "markersize": 9, "markerfacecolor": "none"}
             handles += ax.plot(rates.prior, rates.allowed, color=CLAIM.light, label=HERE, zorder=3, **mark)
         if not self.of_bits:
             ax.vlines(rates.prior, rates.lower, rates.upper, color=BOUND.light, linewidth=2.4, zorder=3)
@@ -214,14 +214,15 @@ class SuccessSweep:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw success rate, ceiling and prior success of each line, in its colour if there are several."""
         ax = axes_or_new(ax)
+        single = len(self.lines) == 1
+        attack_colour = series_colour(0) if single else INK
         handles = [
-            Line2D([], [], color=INK.light, marker="o", markersize=4, label="attack"),
+            Line2D([], [], color=attack_colour.light, marker="o", markersize=4, label="attack"),
             Line2D([], [], color=CLAIM.light, linestyle=DASHES["ceiling"], label=CEILING),
             Line2D([], [], color=MUTED.light, linestyle=DASHES["blind"], label=BLIND),
         ]
         at_right = f"  (at the right: {self.varied})" if self.varied else ""
         labels = []
-        single = len(self.lines) == 1
         for index, (name, row) in enumerate(self.lines.items()):
             colour = series_colour(index)
             x, rates = np.array([x for x, _ in row]), [recovery for _, recovery in row]

@@ -98,7 +98,7 @@ class ScoreHistogram:
         words = self.game.words
         events = "; ".join(f"{name}: {a:,} on side 0 and {b:,} on side 1" for name, (a, b) in self.events.items())
         return (
-            f"Share of the counted {words.unit} by attack score, {words.sides}, on a logarithmic "
+            f"Share of the counted {words.unit} by attack score, {words.sides} on a logarithmic "
             "axis that includes 0: the vertical distance between the two is the privacy loss of that score. Stems "
             f"are single scores that many {words.unit} share; the outermost bins include all scores beyond them."
             + (f" The bound counts the {words.unit} with scores from “{BEGINS}”." if self._has_threshold else "")

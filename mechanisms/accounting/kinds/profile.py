@@ -155,6 +155,8 @@ def supremum_over_lines(delta: Callable[[Floats], Floats], epsilon: Callable[[Fl
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_short, value))}]"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

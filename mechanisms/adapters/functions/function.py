@@ -177,8 +177,9 @@ class FunctionMechanism(Mechanism):
                     "If the datasets are not collections of records, wrap the function in "
                     "FunctionMechanism(..., records=False)."
                 )
+                d0, d1 = (cut(" ".join(repr(dataset).split())) for dataset in (neighbours.d0, neighbours.d1))
                 raise type(error)(
-                    f"{error} Given were d0 = {cut(repr(neighbours.d0))} and d1 = {cut(repr(neighbours.d1))}. {advice}",
+                    f"{error} Given were d0 = {d0} and d1 = {d1}. {advice}",
                     argument=error.arguments,
                     advice=advice,
                 ) from error

@@ -61,6 +61,12 @@ def test_each_part_is_right_for_a_gradient_of_half_the_norm_and_a_loose_claim():
     assert result.breakdown.claim == pytest.approx(result.claim)
 
 
+def test_a_claim_below_the_exact_epsilon_has_no_parts_even_if_it_is_not_refuted():
+    false = GaussianDP(0.9 * math.sqrt(20) / 4.0)
+    result = audit(trainer(view="noisy_gradients"), pair(), claim=false, trials=400, delta=DELTA, seed=0)
+    assert (result.refuted_by, result.breakdown) == (None, None)
+
+
 def test_final_model_with_a_dirac_canary_has_a_known_view_and_an_estimated_attack():
     _, parts = parts_of(trainer(learning_rate=0.5), pair(), attack="canary-direction")
     assert parts["threat model"].epsilon == pytest.approx(0.0, abs=1e-9)

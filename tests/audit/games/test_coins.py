@@ -309,6 +309,13 @@ def test_many_unknown_ids_are_refused_at_once():
         coins.audit(dict.fromkeys(range(100_000), 1.0), claim=CLAIM)
 
 
+@pytest.mark.parametrize("name", ["coins.csv", "coins"])
+def test_a_file_of_another_kind_is_refused(tmp_path, name):
+    with pytest.raises(ParameterError, match=r"must end in \.json, .* Try '.*coins\.json'"):
+        Coins.toss(range(3), file=tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_file_in_no_directory_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="cannot be written"):
         Coins.toss(range(3), file=tmp_path / "none" / "coins.json")

@@ -229,7 +229,7 @@ def test_a_check_takes_bounds_and_datasets_from_files(call):
     assert done.exit_code == 0
     assert "2: clopper-pearson, simultaneous-band; Bonferroni over 2" in done.stdout
     for wrong, message in (("@d2.json", "cannot be read from the file 'd2.json': No such file"),
-                           ("@counting.py", "must be JSON, such as '[1, 0, 1]', or @FILE for a file of JSON, but is '@co"),
+                           ("@counting.py", "must be a dataset in JSON, but the file 'counting.py' is not JSON (Expecting value"),
                            ("[" * 100_000, "must be JSON")):  # fmt: skip
         refused = call(*arguments, "--d0", wrong, "--d1", "[]")
         assert refused.exit_code == 2
@@ -271,6 +271,11 @@ def test_trials_may_be_written_as_in_a_configuration(call, given, shown):
 
 def test_list_without_a_kind_lists_the_kinds(call):
     assert {"mechanisms", "queries", "guarantees", "bounds"} <= set(call("list").stdout.split())
+
+
+def test_demo_without_a_name_lists_the_demos(call):
+    done = call("demo")
+    assert (done.exit_code, done.stdout) == (0, call("list", "demos").stdout)
 
 
 def test_a_usage_error_exits_with_2(call):

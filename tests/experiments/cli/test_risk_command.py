@@ -65,7 +65,7 @@ def test_a_column_of_codes_is_read_as_text(tmp_path):
 def test_without_a_holdout_facts_are_shown_and_the_code_is_0(copied, tmp_path):
     done = call(*copied[:2], "--out", str(tmp_path / "out"))
     assert done.exit_code == 0
-    assert "a holdout is missing" in (tmp_path / "out" / "report.html").read_text()
+    assert "there is no holdout" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_unusable_files_exit_with_2_and_the_reason(copied, tmp_path):

@@ -168,6 +168,9 @@ def test_a_mistake_in_a_setting_points_at_the_setting(write):
         "--set mechanism.epsilom: [mechanism] unknown option"
     )
     assert refused(GOOD, write, {"adit.trials": 2}).startswith("--set adit.trials: unknown key 'adit'")
+    for key in ("mechanism.epsilon", "audit.trials"):
+        name = key.partition(".")[2]
+        assert refused(GOOD, write, {name: 2}) == f"--set {name}: unknown key {name!r}. Did you mean {key!r}?"
 
 
 def test_a_mistake_at_one_point_of_a_sweep_is_found_before_anything_runs(write):

@@ -268,6 +268,9 @@ def misused(tmp_path_factory):
         def test_by_position(dp_audit):
             dp_audit(noisy_count, **PAIR)
 
+        def test_datasets_by_position(dp_audit):
+            dp_audit(noisy_count, [1.0], [])
+
         @pytest.mark.dp(epsilon=1.0, **PAIR)
         def test_marked_without_a_check():
             pass
@@ -300,7 +303,8 @@ class TestMisuse:
             ("test_not_a_mechanism", "mechanism must be a Mechanism or a function"),
             ("test_too_few_trials", "trials must be"),
             ("test_unknown_option", "'epsilom'. Did you mean 'epsilon'?"),
-            ("test_by_position", "accepts options by name only, but got (1.0,)"),
+            ("test_by_position", "pytest.mark.dp accepts options by name only, but got (1.0,)"),
+            ("test_datasets_by_position", "dp_audit accepts options by name only, but got ([1.0], [])"),
             ("test_marked_without_a_check", "is a privacy test, but it checked nothing. Use the fixture dp_audit"),
             ("test_with_the_fixture_and_without_a_check", "is a privacy test, but it checked nothing"),
             ("test_too_late", "too late for a share of the session's false-alarm budget"),
@@ -313,7 +317,7 @@ class TestMisuse:
             assert file not in shown
 
     def test_a_leak_that_a_test_expects_passes(self, misused):
-        assert "13 failed, 1 passed" in misused.output or "12 failed, 1 passed, 1 error" in misused.output
+        assert "14 failed, 1 passed" in misused.output or "13 failed, 1 passed, 1 error" in misused.output
         assert misused.checks["test_misuse.py::test_expected_leak", 1]["verdict"] == "violation"
 
     @pytest.mark.parametrize("option", ["--dp-false-alarm=0", "--dp-false-alarm=often", "--dp-trials=0"])

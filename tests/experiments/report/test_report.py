@@ -37,6 +37,7 @@ from dpassay.experiments.config.sweep import folder_name
 from dpassay.experiments.report.content import content
 from dpassay.experiments.report.pages import write
 from dpassay.experiments.report.plots import draw_all
+from dpassay.experiments.report.plots.ladder import LadderPlot
 from dpassay.experiments.report.plots.tradeoff import MARKED
 from dpassay.experiments.report.results.formatting import number
 from dpassay.experiments.report.results.sentences import answer, headline, reading, share_text, verdict_headline
@@ -632,6 +633,15 @@ def test_a_table_names_the_bound_with_a_family_and_the_one_without() -> None:
     assert "if in the family of trade-off curves that they assume, and 40 to" in answer(sweep)
 
 
+def test_no_column_is_for_bounds_that_no_audit_has() -> None:
+    alone = dataclasses.replace(_leaning(), bounds=_leaning().bounds[:1])
+    head = content(sweep_of([{"k": 1}, {"k": 2}], [alone, alone])).table.head
+    assert [name for name in head if name.startswith("lower bound")] == ["lower bound, if in the family"]
+    ax = LadderPlot.from_results({"a": alone, "b": alone}).plot()
+    shown = [text.get_text() for text in [*ax.get_legend().get_texts(), *ax.texts]]
+    assert [text for text in shown if "assumed" in text] == []
+
+
 def test_narrow_screens_get_cards_that_name_every_cell(leaning: Path) -> None:
     html = (leaning / "report.html").read_text(encoding="utf-8")
     narrow = re.search(r"@media screen and \(max-width:640px\)\{(.*?)\n\}", html, re.DOTALL)
@@ -707,6 +717,18 @@ def test_a_browser_shows_tips_and_sorts_tables(tmp_path: Path) -> None:
     )
     no_column_is_cut = "0"
     assert browsed(probe, tmp_path) == ", ".join(["true"] * 6 + ["0.01175 2 10", "10 2 0.01175", no_column_is_cut])
+
+
+def test_words_between_backticks_are_code_and_are_escaped(tmp_path: Path) -> None:
+    warned = dataclasses.replace(laplace_result(1.0), warnings=("plan it: `looks<2>`.",))
+    html, _ = report(sweep_of([{"seed": 0}], [warned]), tmp_path)
+    assert "plan it: <code>looks&lt;2&gt;</code>." in html
+    assert "`" not in re.sub(r"<(svg|style|pre|script)\b.*?</\1>", "", html, flags=re.DOTALL)
+
+
+def test_the_sign_of_a_verdict_stays_with_it(tmp_path: Path) -> None:
+    html, _ = report(laplace_sweep((0.5, 1.0)), tmp_path)
+    assert html.count(">✓\u00a0consistent</td>") == 2
 
 
 def test_no_line_of_a_page_can_begin_with_a_per_cent_sign(tmp_path: Path) -> None:

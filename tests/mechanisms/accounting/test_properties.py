@@ -206,6 +206,7 @@ def test_a_relation_is_adopted_and_kept(guarantee: ProfileGuarantee):
         (ConcentratedDP(0.5), "ConcentratedDP(rho=0.5)", None, False),
         (RenyiDP((2.0,), (0.5,)), "RenyiDP(orders=(2.0,), divergences=(0.5,))", None, False),
         (ExactDP([0.25, 0.75], [0.75, 0.25]), "ExactDP(p0=[0.25, 0.75], p1=[0.75, 0.25])", 0.0, True),
+        (ExactDP([1 / 3, 2 / 3], [0.5, 0.5]), "ExactDP(p0=[0.333333, 0.666667], p1=[0.5, 0.5])", 0.0, True),
         (ExactDP([0.2] * 5, [0.2] * 5), "ExactDP(n_outputs=5)", 0.0, True),
         (
             losses,

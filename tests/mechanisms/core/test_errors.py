@@ -8,6 +8,7 @@ import pytest
 from dpassay.mechanisms.core import errors
 from dpassay.mechanisms.core.errors import (
     AlwaysRaisesError,
+    CallError,
     DependentTrialsError,
     DpassayError,
     ParameterError,
@@ -30,6 +31,7 @@ from dpassay.mechanisms.core.validation import (
 
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DpassayError)]
 MADE = {
+    CallError: lambda: CallError("audit", "too many positional arguments", "audit(release, pair)"),
     UnknownNameError: lambda: UnknownNameError("mechanism", "laplac", ["laplace"]),
     AlwaysRaisesError: lambda: AlwaysRaisesError("each of the first runs raised", same_on_both=True),
     SliceDoneError: lambda: SliceDoneError("3/100", 2, 40),

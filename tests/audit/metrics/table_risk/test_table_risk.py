@@ -232,7 +232,7 @@ def test_without_a_holdout_there_are_facts_and_no_finding():
     assert not result.safe_so_far
     assert result.fewest is None
     assert result.overall[0].hits_real == 90
-    assert "holdout is missing" in result.headline
+    assert "there is no holdout" in result.headline
     assert "due to use" in result.summary()
 
 

@@ -287,6 +287,7 @@ def test_profile_says_when_nothing_was_shown() -> None:
 @pytest.mark.parametrize("name", RESULTS)
 def test_histograms_lose_no_run(name: str) -> None:
     plot = ScoreHistogram.from_result(RESULTS[name])
+    assert ",," not in plot.caption
     assert plot.out.sum() + plot.atoms_out.sum() == pytest.approx(1.0)
     assert plot.in_.sum() + plot.atoms_in.sum() == pytest.approx(1.0)
 
