@@ -24,7 +24,9 @@ MISSES = VIOLATION
 
 @command("run", PANEL)
 def run_command(
-    config: Annotated[str, typer.Argument(help="A .toml file, or a name from `dpassay list experiments`.")],
+    config: Annotated[
+        str, typer.Argument(metavar="CONFIG", help="A .toml file, or a name from `dpassay list experiments`.")
+    ],
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Run directory. Default: runs/NAME.")] = None,
     set_: Annotated[
         list[str] | None,

@@ -22,7 +22,8 @@ PANEL = "Help"
 @command("list", PANEL)
 def list_command(
     kind: Annotated[
-        str | None, typer.Argument(help="Kind of entries to list, such as attacks. Default: list the kinds.")
+        str | None,
+        typer.Argument(metavar="KIND", help="Kind of entries to list, such as attacks. Default: list the kinds."),
     ] = None,
 ) -> int:
     """List mechanisms, attacks, bounds, experiments, datasets, demos and more, with a one-line summary each."""
@@ -35,7 +36,9 @@ def list_command(
 
 @command("demo", PANEL)
 def demo_command(
-    name: Annotated[str | None, typer.Argument(help="A name from `dpassay list demos`. Default: list them.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A name from `dpassay list demos`. Default: list them.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Directory for the HTML page, the notebook and the figures. Default: none."),

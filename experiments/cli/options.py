@@ -41,7 +41,8 @@ Record = Annotated[
 # --- the claim and the pair -------------------------------------------------------------------------------------------
 
 Target = Annotated[
-    str | None, typer.Argument(help="Function or mechanism, as package.module:object or file.py:object.")
+    str | None,
+    typer.Argument(metavar="TARGET", help="Function or mechanism, as package.module:object or file.py:object."),
 ]
 Program = Annotated[
     str | None,
