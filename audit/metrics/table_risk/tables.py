@@ -366,9 +366,10 @@ def _bins(values: Floats, missing: Bools, n_pooled: int) -> Ints:
 
 def _coordinates(values: Floats, missing: Bools, n_pooled: int) -> list[Floats]:
     """Return values in units of the range of the middle nine tenths of the pooled ones, and whether one is missing."""
+    values = 0.5 * values  # the difference of two large values may overflow
     known = values[:n_pooled][~missing[:n_pooled]]
     low, middle, high = np.quantile(known, [0.05, 0.5, 0.95])
-    spread = high - low if high > low else max(float(np.ptp(known)), 1.0)
+    spread = high - low if high > low else max(float(np.ptp(known)), 0.5)
     scaled = np.where(missing, 0.0, (values - middle) / spread)
     return [scaled, missing.astype(np.float64)] if missing.any() else [scaled]
 

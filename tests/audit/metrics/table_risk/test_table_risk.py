@@ -373,3 +373,11 @@ def test_dates_with_the_day_first_agree_with_those_of_the_year_first():
     real, synthetic, holdout = made.copies(rng_of(1), 200, 0.5)
     real["born"], holdout["born"] = (t["born"].dt.strftime("%d.%m.%Y") for t in (real, holdout))
     assert risk(real, synthetic.assign(born=synthetic["born"].dt.strftime("%Y-%m-%d")), holdout).overall[0].real == 0.5
+
+
+def test_the_largest_numbers_have_distances():
+    real, synthetic, holdout = (
+        t.assign(bmi=np.where(t["sex"] == "f", 1.0, -1.0) * 1.7e308) for t in made.copies(rng_of(3), 200, 0.5)
+    )
+    attacked = Attacked(read_tables(real, synthetic, holdout, ()), np.arange(400))
+    assert np.isfinite(attacked.ratio).all()
