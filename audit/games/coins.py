@@ -217,7 +217,7 @@ class Coins:
         values = self._joined(scores, losses)
         missing = np.isnan(values)
         with np.errstate(invalid="ignore"):
-            middle = 2.0 * np.median(0.5 * values[~missing])  # the sum of two large scores may overflow
+            middle = 2.0 * float(np.median(0.5 * values[~missing]))  # the sum of two large scores may overflow
         middle = 0.0 if np.isnan(middle) else middle  # half are -inf, half are inf
         return BitScores(self.included, np.where(missing, middle, values), relation=Relation.of(relation))
 

@@ -53,7 +53,8 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
     with open_regular(path) as stream:  # raises for a second row that is longer
         _check_unique(pd.read_csv(stream, dtype=str, header=None, nrows=2).iloc[0].dropna().tolist())
     with open_regular(path) as stream:
-        return pd.read_csv(stream, low_memory=False, **options)  # one type for a whole column
+        table: pd.DataFrame = pd.read_csv(stream, low_memory=False, **options)  # one type for a whole column
+    return table
 
 
 def _check_unique(names: list[str]) -> None:
