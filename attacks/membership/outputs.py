@@ -9,11 +9,12 @@
 
 Checks and repairs, none of which reads membership:
 
-    * NaN, and probabilities or log probabilities of classes that do not sum to 1 (logits do not), are refused;
+    * NaN, numbers beyond 1e150, whose squares overflow, and probabilities or log probabilities of classes that do not
+      sum to 1 (logits do not), are refused;
     * saturated entries, such as a loss that is exactly 0 because 1 - 1e-9 is 1 in float32, are replaced by half of the
       smallest positive loss of all models. As they are, their logit would be as large as the floor of the logarithm,
       and one such value moves the normal laws of LiRA far from the others. An infinite loss, of a label with
-      probability 0, becomes the largest finite one and log 2;
+      probability 0, becomes the largest finite one and log 2, an infinite score the largest or smallest finite one;
     * a prediction of a real target has the loss r^2 / (2 s^2), with r its residual and s^2 the mean of r^2 over all
       models and records, and the signal "residual", r / s. Residuals of models with a record, and of models without it,
       are nearly normal, unlike the logit of exp(-loss): `LiRA(signal="residual")` and `BaVarIA(signal="residual")`;
@@ -43,6 +44,8 @@ KINDS = ("losses", "log_probabilities", "logits", "probabilities", "predictions"
 """Names of the arrays of outputs, one of which is given."""
 NORMALISED = 1e-2
 """Largest distance from 1 of a sum of probabilities, which half precision keeps for 1,000 classes."""
+LARGEST = 1e150
+"""Largest absolute value of a finite output: attacks square them."""
 FEWEST_FOR_PAIRS = 60
 """Number of records from which on complementary training sets are not a coincidence."""
 
@@ -184,7 +187,7 @@ def _signals(
     else:
         y = _labels(labels, shape[1], values.shape[-1] if by_class else None, name, f"{prefix}labels")
     if kind == "scores":
-        signals = {"loss": values}
+        signals = {"loss": _finite(values, name)}
     elif kind == "losses":
         signals = of_losses(values, name)
     elif kind == "predictions":
@@ -209,7 +212,21 @@ def _numbers(values: Any, name: str) -> Floats:
             f"index {first}. Train that model again, or leave it out.",
             argument=name,
         )
+    if (large := np.isfinite(array) & (np.abs(array) > LARGEST)).any():
+        raise ParameterError(
+            f"{name} must lie between -{LARGEST:g} and {LARGEST:g}, or be infinite, but {int(large.sum()):,} of "
+            f"{array.size:,} do not, the first being {array[large][0]:.4g}. Divide all of them by one number.",
+            argument=name,
+        )
     return array
+
+
+def _finite(scores: Floats, name: str) -> Floats:
+    """Return scores whose infinite entries are replaced by the largest or smallest finite one."""
+    finite = scores[np.isfinite(scores)]
+    if not len(finite):
+        raise ParameterError(f"{name} must have a finite value, but all are infinite.", argument=name)
+    return np.clip(scores, finite.min(), finite.max())
 
 
 def _labels(labels: Any, n_records: int, n_classes: int | None, of: str, name: str) -> NDArray[Any]:

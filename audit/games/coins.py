@@ -225,7 +225,9 @@ class Coins:
         """Return bits and scores in the order of `ids`; arguments and errors as for `audit`."""
         values = self._joined(scores, losses)
         missing = np.isnan(values)
-        middle = 2.0 * np.median(0.5 * values[~missing])  # the sum of two large scores may overflow
+        with np.errstate(invalid="ignore"):
+            middle = 2.0 * float(np.median(0.5 * values[~missing]))  # the sum of two large scores may overflow
+        middle = 0.0 if np.isnan(middle) else middle  # half are -inf, half are inf
         return BitScores(self.included, np.where(missing, middle, values), relation=Relation.of(relation))
 
     @called_as("coins.audit(losses=dict(zip(ids, losses)), claim=PureDP(1.0))")

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer
-from ...mechanisms.adapters.functions.first_runs import FirstRuns
+from ...mechanisms.adapters.functions.first_runs import FirstRuns, digests_of
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.core.base import Mechanism, Outputs
 from ...mechanisms.core.errors import ReleaseError
@@ -26,6 +26,7 @@ from ..results.witness.no_randomness import (
     EXPLAIN,
     EXPLAIN_POOL,
     EXPLAIN_SHARED,
+    Doubt,
     Replayed,
     doubt,
     doubt_of_a_pool,
@@ -89,19 +90,30 @@ class Diagnostics:
         mechanism = self.question.mechanism
         if self.independence is None or not isinstance(mechanism, FunctionMechanism):
             return None
+        first = _first_runs(mechanism)
         if self.evaluation.unvarying.differs:
-            suspicion, explanation = doubt(_first_runs(mechanism), self._replayed), EXPLAIN
-        elif self.independence.repeats():
-            suspicion, explanation = doubt_of_a_pool(_first_runs(mechanism), lambda: self._copies), EXPLAIN_POOL
-        elif _first_runs(mechanism).changed:
-            suspicion, explanation = None, EXPLAIN_SHARED
-            with suppress(ReleaseError):  # a function may raise in these runs only
-                suspicion = doubt_of_shared_noise(_first_runs(mechanism), self._copies, more_runs())
+            suspicion, explanation = doubt(first, self._replayed), EXPLAIN
         else:
-            return None
+            repeats = self.independence.repeats()
+            suspicion = doubt_of_a_pool(first, lambda: self._copies) if repeats else None
+            explanation = EXPLAIN_SHARED if suspicion is None else EXPLAIN_POOL
+            suspicion = suspicion or self._shared_noise(mechanism.function, first, more_runs)
         if suspicion is None or (suspicion.copies_count and refuted_by_copies(*self._copies.outputs())):
             return None
         return Dependence("memory", None, 0.0, f"{explanation}: {suspicion.what}")
+
+    def _shared_noise(
+        self, function: Callable[..., Any], first: FirstRuns, more_runs: Callable[[], tuple[Outputs, Outputs]]
+    ) -> Doubt | None:
+        """Return a reason why all trials may share noise that was drawn once; None if there is none."""
+        if not first.changed and not first.imported:
+            return None
+        with suppress(ReleaseError):  # a function may raise in these runs only
+            before, runs = digests_of(function), more_runs()
+            after = digests_of(function)
+            stored = tuple(name for name in first.changed if before.get(name) == after.get(name))
+            return doubt_of_shared_noise(first, stored, self._copies, runs)
+        return None
 
     def warnings(self) -> tuple[str, ...]:
         """Return warnings on randomness from other sources, outputs that never vary, and a wrong output law."""

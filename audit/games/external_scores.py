@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Mechanism
 from ...mechanisms.core.errors import ParameterError, RelationError
 from ...mechanisms.core.fingerprint import describe, fingerprint
@@ -138,7 +139,7 @@ def audit_scores(
         fingerprint=fingerprint(description),
         looks=_looks(counted, pilot, set_aside),
         recovery=recovery_of(counted, statement.claim, bounds, confidence),
-        warnings=_inverted(counted),
+        warnings=(*_constant(counted), *_inverted(counted)),
     )
     return conclude(statement, bounds, [each.fix(shared, pilot, counted.sizes) for each in bounds], counted, context)
 
@@ -209,7 +210,11 @@ def _with_pilot(
 
 
 def _check_copies(scores: PairScores, pilot: Any) -> None:
-    """Raise `ParameterError` if scores occur twice, on both sides or in the pilot and the evaluation."""
+    """Raise `ParameterError` if a side has no scores, or if some occur twice: on both sides, or in the pilot."""
+    if not scores.n_out or not scores.n_in:
+        side = "in_" if scores.n_out else "out"
+        n = int(side == "in_")
+        raise ParameterError(f"{side} must hold scores of runs on side {n}, but is empty.", argument=side)
     if _copied(scores.out, scores.in_):
         raise ParameterError(
             f"in_ holds the same {scores.n_in:,} scores as out, in the same order. Give scores of separate runs on "
@@ -232,25 +237,48 @@ def _copied(first: Any, second: Any) -> bool:
     return np.array_equal(first, second) and len(np.unique(first)) >= DISTINCT
 
 
-def _inverted(evidence: Evidence) -> tuple[str, ...]:
-    """Return a warning if canaries that are in have lower scores than the others, by more than chance.
+def _by_side(evidence: Evidence) -> tuple[Floats, Floats]:
+    """Return the scores that must be lower, and those that must be higher; empty for successes."""
+    if isinstance(evidence, BitScores):
+        return evidence.scores[~evidence.bits], evidence.scores[evidence.bits]
+    return (evidence.out, evidence.in_) if isinstance(evidence, PairScores) else (np.empty(0), np.empty(0))
 
-    If nothing leaks, the bits are independent of the scores, and the test of Mann and Whitney is valid for any
-    dependence between scores. A warning changes no bound.
+
+def _constant(evidence: Evidence) -> tuple[str, ...]:
+    """Return a warning if two or more scores are all equal."""
+    scores = np.concatenate(_by_side(evidence))
+    if len(scores) < 2 or (scores != scores[0]).any():
+        return ()
+    return (
+        f"All {len(scores):,} scores are {scores[0]:g}, so that they show nothing about the claim. Check how they "
+        "were computed, and that they are of different outputs.",
+    )
+
+
+def _inverted(evidence: Evidence) -> tuple[str, ...]:
+    """Return a warning if scores that must be higher are lower than the others, by more than chance.
+
+    If nothing leaks, the bits or sides are independent of the scores, and the test of Mann and Whitney is valid: for
+    bits, for any dependence between scores. A warning changes no bound.
     """
-    if not isinstance(evidence, BitScores) or evidence.bits.all() or not evidence.bits.any():
+    out, in_ = _by_side(evidence)
+    if not len(out) or not len(in_):
         return ()
     from scipy import stats
 
-    in_, out = evidence.scores[evidence.bits], evidence.scores[~evidence.bits]
     test = stats.mannwhitneyu(in_, out, alternative="less", method="asymptotic")
     if not test.pvalue <= INVERTED:
         return ()
     auc = float(test.statistic) / (len(in_) * len(out))
+    if isinstance(evidence, PairScores):
+        which, of, advice = "Runs on side 1", "runs on side 0", "Give scores with the opposite sign"
+    else:
+        which, of = "Canaries that were in", "those that were out"
+        advice = "Give losses with the opposite sign, or as `losses` of Coins"
     return (
-        f"Canaries that were in have lower scores than those that were out (AUC {auc:.2f}, p = {test.pvalue:.1g}), but "
-        "a higher score must mean in, so that most guesses are wrong. Give losses with the opposite sign, or as "
-        "`losses` of Coins, and set n_hypotheses=2, because the direction was changed after a look at the scores.",
+        f"{which} have lower scores than {of} (AUC {auc:.2f}, p = {test.pvalue:.1g}), but a higher score must mean "
+        f"{'side 1' if isinstance(evidence, PairScores) else 'in'}, so that most guesses are wrong. {advice}, and set "
+        "n_hypotheses=2, because the direction was changed after a look at the scores.",
     )
 
 

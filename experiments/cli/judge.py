@@ -27,6 +27,7 @@ from ...audit.results.audit_result import AuditResult
 from ...audit.results.text import percent, what_to_change
 from ...audit.trials.array_files import NUMBERS, open_regular, read_npz
 from ...mechanisms.core.errors import ParameterError
+from ..data.table_files import read_csv
 from ..report.results.formatting import cut
 from .check import Claimed
 
@@ -323,8 +324,7 @@ def _table(file: Path, *, text: bool = False) -> pd.DataFrame:
 
 
 def _csv(file: Path, text: bool) -> pd.DataFrame:
-    with open_regular(file) as stream:
-        return pd.read_csv(stream, low_memory=False, dtype=str if text else None)  # one type for a whole column
+    return read_csv(file, dtype=str if text else None)
 
 
 def _npz(file: Path, text: bool) -> pd.DataFrame:

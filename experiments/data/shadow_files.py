@@ -18,8 +18,9 @@ import numpy as np
 
 from ...attacks.membership.outputs import KINDS, shadows_of
 from ...attacks.membership.shadows import Shadows
-from ...audit.trials.array_files import NUMBERS, open_regular, read_npz
+from ...audit.trials.array_files import NUMBERS, read_npz
 from ...mechanisms.core.errors import ParameterError
+from .table_files import read_csv
 
 COLUMNS = {"model", "record", "member"}
 _CSV_KINDS = {"loss": "losses", "score": "scores", "prediction": "predictions"}
@@ -91,10 +92,7 @@ def _npz(path: Path) -> dict[str, Any]:
 
 def _csv(path: Path) -> dict[str, Any]:
     """Return arrays from a table with a row for each model and record."""
-    import pandas as pd
-
-    with open_regular(path) as stream:
-        table = pd.read_csv(stream, low_memory=False, dtype={"record": str, "model": str})
+    table = read_csv(path, dtype={"record": str, "model": str})
     values = [name for name in _CSV_KINDS if name in table]
     if not set(table) >= COLUMNS or len(values) != 1:
         raise ParameterError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...audit.trials.array_files import open_regular
 from ...mechanisms.core.errors import ParameterError
@@ -41,6 +41,28 @@ def read_table(file: Path | str, *, argument: str = "file") -> pd.DataFrame:
         raise ParameterError(f"{path} cannot be read as {path.suffix[1:]}: {reason}.", argument=argument) from error
 
 
+def read_csv(path: Path, **options: Any) -> pd.DataFrame:
+    """Return a CSV with the types that its cells show, or that `options` of pandas name.
+
+    Raises:
+        ValueError: a name that occurs twice, which pandas renames, or rows that are longer than the head, whose first
+            cells pandas takes for names of rows, so that all columns shift.
+    """
+    import pandas as pd
+
+    with open_regular(path) as stream:  # raises for a second row that is longer
+        _check_unique(pd.read_csv(stream, dtype=str, header=None, nrows=2).iloc[0].dropna().tolist())
+    with open_regular(path) as stream:
+        table: pd.DataFrame = pd.read_csv(stream, low_memory=False, **options)  # one type for a whole column
+    return table
+
+
+def _check_unique(names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the column {twice!r} stands twice in its first row")
+
+
 def _read(path: Path) -> pd.DataFrame:
     import pandas as pd
 
@@ -49,7 +71,5 @@ def _read(path: Path) -> pd.DataFrame:
             return pd.read_parquet(stream)
         rows = pd.read_csv(stream, dtype=str, header=None, skip_blank_lines=True)
     names = [str(name) for name in rows.iloc[0]]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the column {twice!r} stands twice in its first row")
+    _check_unique(names)
     return rows.iloc[1:].set_axis(names, axis=1).reset_index(drop=True)

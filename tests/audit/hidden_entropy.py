@@ -170,7 +170,17 @@ class Logging:
         return self.last
 
 
-COUNTING = (counting, counting_in_an_attribute, logging, Logging)
+def counting_behind_a_lock(epsilon):
+    lock, release = threading.Lock(), counting(epsilon)
+
+    def locked(dataset, rng):
+        with lock:
+            return release(dataset, rng)
+
+    return locked
+
+
+COUNTING = (counting, counting_behind_a_lock, counting_in_an_attribute, logging, Logging)
 DRAWN_ANEW = (
     from_libc,
     from_rand_of_libc,
@@ -325,9 +335,39 @@ def with_little_fresh_noise(epsilon):
     return release
 
 
+def lying_once(epsilon):
+    """All runs of a process share one answer, and a fresh coin changes it in one of fifty: outputs repeat."""
+    drawn = []
+
+    def release(dataset, rng):
+        drawn[:] = drawn or [SYSTEM.random()]
+        return abs(answer(dataset, drawn[0], epsilon) - (rng.random() < 0.02))
+
+    return release
+
+
+def lying_once_in_words(epsilon):
+    release = lying_once(epsilon)
+    return lambda dataset, rng: "yes" if release(dataset, rng) else "no"
+
+
+def behind_a_lock(epsilon):
+    """A lock cannot be pickled, so that no fresh interpreter can run it."""
+    lock, release = threading.Lock(), lying_once(epsilon)
+
+    def locked(dataset, rng):
+        with lock:
+            return release(dataset, rng)
+
+    return locked
+
+
 DRAWN_ONCE = (
     at_construction,
     with_little_fresh_noise,
+    lying_once,
+    lying_once_in_words,
+    behind_a_lock,
     AtConstruction,
     CoinAtConstruction,
     in_a_default,

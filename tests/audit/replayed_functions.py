@@ -121,6 +121,15 @@ def with_noise_of_the_import(dataset, rng):
 copied_with_noise_of_the_import = lambda dataset, rng: len(dataset) + NOISE  # noqa: E731 - copied from a pickle
 
 
+LIES = NOISE < 0.2689 * 2.0**48
+"""A lie of randomised response of epsilon 1, drawn when this file is imported."""
+
+
+def with_a_lie_of_the_import(dataset, rng):
+    """All runs of a process share the lie; a fresh coin changes the answer in one of fifty."""
+    return float(((len(dataset) > 2) != LIES) != (rng.random() < 0.02))
+
+
 class Noise:
     """Noise drawn at construction and used in every run: a bool, a short number, a dict, a row."""
 

@@ -49,6 +49,15 @@ def test_noise_that_was_drawn_once_is_never_a_violation(make):
     assert verdict(make(1.0), 1.0) != "violation"
 
 
+@pytest.mark.parametrize(
+    "function",
+    [hidden.lying_once(1.0), hidden.behind_a_lock(1.0), replayed.with_a_lie_of_the_import],
+    ids=["outputs repeat", "cannot run again", "drawn at import"],
+)
+def test_noise_that_was_drawn_once_is_doubted_although_each_run_adds_a_coin(function):
+    assert verdict(function, 1.0, confidence=CERTAIN) == "dependent"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @named([*DRAWN_ANEW, *DRAWN_ONCE])

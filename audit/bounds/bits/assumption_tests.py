@@ -54,6 +54,7 @@ from ....mechanisms.core.root_finding import bisect, geometric
 from ...evidence.scores import BitScores
 from ..families import CurveFamily
 from .curve_of_ranks import CurveOfRanks
+from .guessing import ascending
 
 INFLUENCE, MISFIT = 0.01, 0.02
 _PERMUTATIONS, _SIMULATIONS = 999, 1999
@@ -203,7 +204,7 @@ class _RankGroups:
 
     def count(self, evidence: BitScores) -> Floats:
         """Return the number of canaries that are in, in each group."""
-        bits = evidence.bits.ravel()[np.argsort(evidence.scores.ravel(), kind="stable")]
+        bits = evidence.bits.ravel()[ascending(evidence.scores.ravel())]
         total = np.concatenate([[0], np.cumsum(bits)])
         starts = np.concatenate([[0], np.cumsum(self.sizes + 1)[:-1]])
         return np.asarray(total[starts + self.sizes] - total[starts], dtype=np.float64)

@@ -11,7 +11,9 @@ from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import Finite, UnitInterval, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
@@ -83,13 +85,13 @@ class Guessing:
         return self.size if isinstance(self.size, tuple) else (self.size,)
 
     def right(self, scores: BitScores, sizes: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the number of right guesses for each number of guesses. Ties are broken by position in the array."""
+        """Return the number of right guesses for each number of guesses; ties as in `ascending`."""
         bits, flat = scores.bits.ravel(), scores.scores.ravel()
         if self.center is not None:
-            order = np.argsort(-np.abs(flat - self.center), kind="stable")
+            order = ascending(-np.abs(flat - self.center))
             right = np.cumsum(bits[order] == (flat[order] > self.center))
             return tuple(int(right[size - 1]) for size in sizes)
-        order = np.argsort(flat, kind="stable")
+        order = ascending(flat)
         ins = np.concatenate([[0], np.cumsum(bits[order])])
         n = len(flat)
         rights = []
@@ -107,6 +109,16 @@ class Guessing:
         )
         among = "" if len(sizes) == 1 else f", best of {', '.join(map(str, sizes))}"
         return f"{best} ({rule}){among}"
+
+
+def ascending(scores: Floats) -> NDArray[np.int64]:
+    """Return the order of scores `(n,)` from low to high, with ties in an order that is fixed for each n.
+
+    Ties are not broken by position: in a file with all excluded canaries first, the position is the bit. For every
+    dependence of positions on bits, an order drawn at random leaves tied guesses without information on them.
+    """
+    ties = np.random.default_rng(len(scores)).permutation(len(scores))
+    return np.lexsort((ties, scores))
 
 
 @dataclass(frozen=True)

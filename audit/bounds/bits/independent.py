@@ -19,9 +19,9 @@ and binomial tails: an upper bound.
 **Every pair above f.** Let (P', Q') have a curve h >= f. On the scale on which Q' is uniform, 1 - h <= 1 - f is the
 distribution function of P', so each included canary can be coupled with one of f that has a smaller u. Moving included
 canaries towards "in" never lowers V: more of them are among the highest r1, fewer among the lowest r2. So V' <= V in
-distribution, and Pr[V >= v] from (1) is a p-value for every curve nowhere below f. Ties are broken by position, which
-is independent of the bits: the curve of an atom is a line. Larger members have lower curves, so the p-value grows with
-theta, and the smallest theta that is not refuted is a lower bound.
+distribution, and Pr[V >= v] from (1) is a p-value for every curve nowhere below f. Ties are broken at random, whatever
+the order of the canaries (`guessing.ascending`): the curve of an atom is a line. Larger members have lower curves, so
+the p-value grows with theta, and the smallest theta that is not refuted is a lower bound.
 
 **Refusals.** The assumption is tested on the same scores (`assumption_tests`); where a test rejects it, the bound is 0.
 Under the assumption the bound errs only where V does, whether or not it is refused, so its coverage needs no

@@ -8,6 +8,11 @@ A type is inferred from all three tables together, bins from the pooled records 
     category   all other columns, and those that the user names, which are read as text
     identifier text of which more than half of the pooled entries are distinct: compared by itself only
     constant   one value only: left out
+
+Refused are tables that write a column in other ways, and a holdout that is no random part of the pooled records. Null
+hypothesis of the second test: every split of the pooled records into real and holdout is equally likely. The number of
+real records with a category, or up to a bin, is then hypergeometric. With Bonferroni's correction over all of them, a
+random split is refused with probability at most `SPLIT_LEVEL`, and a refusal is no finding.
 """
 
 from __future__ import annotations
@@ -31,6 +36,8 @@ FEWEST_ROWS = 20
 """Smallest number of rows of the synthetic table."""
 N_BINS = 20
 OVERLAP_SPLITS = 9_999
+SPLIT_LEVEL = 1e-6
+"""Largest probability that a random split is refused because of the values of its columns."""
 OVERLAP_LEVEL = 1e-3
 """A holdout is refused if at most this share of random splits has as many records in both tables."""
 
@@ -127,8 +134,9 @@ def read_tables(
     """Return the tables in the common encoding.
 
     Raises:
-        ParameterError: not tables, no rows, other columns, too few records, infinite numbers, the same table twice, or
-            a holdout that shares more records with the real table than random splits do.
+        ParameterError: not tables, no rows, other columns, too few records, infinite numbers, a column that the tables
+            write in different ways, the same table twice, or a holdout that shares more records with the real table, or
+            differs more from it, than random splits do.
     """
     import pandas as pd
 
@@ -144,6 +152,7 @@ def read_tables(
     whole = pd.concat([frames[name][names].reset_index(drop=True) for name in order], keys=order)
     tables = _encode(whole, sum(sizes), sizes[0], frozenset(categories))
     _check_apart(tables)
+    _check_split(tables)
     return tables
 
 
@@ -225,6 +234,7 @@ def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int, as_categories: froz
             points += coordinates
             point_columns += [len(exact) - 1] * len(coordinates)
         else:
+            _check_common(name, identity, n_pooled, texts)
             labels[name] = texts
             category_columns.append(len(exact) - 1)
             categories.append(identity)
@@ -239,6 +249,18 @@ def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int, as_categories: froz
         place < n_real, np.where(place < n_real, place, place - n_real) + 1, labels,
         np.array(point_columns, dtype=np.int64), np.array(category_columns, dtype=np.int64),
     )  # fmt: skip
+
+
+def _check_common(name: str, values: Ints, n_pooled: int, texts: list[str]) -> None:
+    """Raise `ParameterError` if the synthetic table has none of the categories of the pooled records."""
+    pooled, synthetic = np.unique(values[:n_pooled]), np.unique(values[n_pooled:])
+    if not np.isin(synthetic, pooled).any():
+        known, others = (listed([repr(texts[code])[:20] for code in codes[:3]]) for codes in (pooled, synthetic))
+        raise ParameterError(
+            f"synthetic must have categories of real in {name}, such as {known}, but has only, such as {others}. "
+            "Write all tables in one way, or leave the column out.",
+            argument="synthetic",
+        )
 
 
 def _columns(columns: list[Any], n: int) -> Any:
@@ -284,11 +306,38 @@ def _as_numbers(column: pd.Series, text: pd.Series, missing: Bools) -> tuple[str
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             looks_like = text[~missing].head(200).str.contains(r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}").all()
-            dates = pd.to_datetime(text, errors="coerce", utc=True, format="mixed") if looks_like else text
+            dates = _dates(text) if looks_like else text
         if not looks_like or bool(dates.isna().to_numpy()[~missing].any()):
+            _check_numbers(column, ~np.isnan(numbers), missing)
             return "category", None
     days = (dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)
     return "date", np.where(missing, 0.0, days.fillna(0.0).to_numpy(dtype=np.float64))
+
+
+def _dates(text: pd.Series) -> Any:
+    """Return texts as dates, NaT where they are none: the day is first if a first number above 12 shows it."""
+    import pandas as pd
+
+    year_first = text.str.contains(r"^\d{4}").fillna(False).astype(bool)
+    day_first = bool(text[~year_first].str.contains(r"^(?:1[3-9]|2\d|3[01])[-/.]").any())
+    read: Any = {"errors": "coerce", "utc": True, "format": "mixed"}
+    others = pd.to_datetime(text.where(~year_first), dayfirst=day_first, **read)
+    return pd.to_datetime(text.where(year_first), **read).where(year_first, others)
+
+
+def _check_numbers(column: pd.Series, is_number: Bools, missing: Bools) -> None:
+    """Raise `ParameterError` if one table has numbers only, and most entries of another are none."""
+    table_of = column.index.get_level_values(0)
+    rows = {table: np.flatnonzero((table_of == table) & ~missing) for table in table_of.unique()}
+    shares = {table: is_number[of].mean() for table, of in rows.items() if len(of)}
+    most, least = max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__)
+    if shares[most] == 1.0 and shares[least] < 0.5:
+        entry = column.iloc[rows[least][~is_number[rows[least]]][0]]
+        raise ParameterError(
+            f"{least} must have numbers in {column.name}, as {most} does, but has {str(entry)[:20]!r}. Write all "
+            "tables in one way, or name the column in categories, which are read as text.",
+            argument=str(least),
+        )
 
 
 def _check_finite(column: pd.Series, infinite: Bools) -> None:
@@ -317,9 +366,10 @@ def _bins(values: Floats, missing: Bools, n_pooled: int) -> Ints:
 
 def _coordinates(values: Floats, missing: Bools, n_pooled: int) -> list[Floats]:
     """Return values in units of the range of the middle nine tenths of the pooled ones, and whether one is missing."""
+    values = 0.5 * values  # the difference of two large values may overflow
     known = values[:n_pooled][~missing[:n_pooled]]
     low, middle, high = np.quantile(known, [0.05, 0.5, 0.95])
-    spread = high - low if high > low else max(float(np.ptp(known)), 1.0)
+    spread = high - low if high > low else max(float(np.ptp(known)), 0.5)
     scaled = np.where(missing, 0.0, (values - middle) / spread)
     return [scaled, missing.astype(np.float64)] if missing.any() else [scaled]
 
@@ -357,6 +407,31 @@ def _check_apart(tables: Tables) -> None:
         raise ParameterError(
             f"holdout must be records that the synthetic table was not made of, but {shared:,} of its {len(holdout):,} "
             "rows stand in real too, more than in random splits. Remove the people of real from it.",
+            argument="holdout",
+        )
+
+
+def _check_split(tables: Tables) -> None:
+    """Raise `ParameterError` if the values of a column differ more between real and holdout than in random splits."""
+    from scipy.stats import hypergeom
+
+    if not tables.has_holdout:
+        return
+    n, n_real, codes = len(tables.real), int(tables.real.sum()), tables.pooled.codes
+    p_values = []
+    for column, name in enumerate(tables.domain):
+        counts, of_real = (np.bincount(codes[of, column], minlength=tables.domain[name]) for of in (..., tables.real))
+        if name in tables.ordered:
+            counts, of_real = np.cumsum(counts), np.cumsum(of_real)
+        law = hypergeom(n, counts, n_real)
+        p_values.append(2.0 * np.minimum(law.cdf(of_real), law.sf(of_real - 1)))
+    smallest = [float(p.min()) for p in p_values]
+    worst = int(np.argmin(smallest))
+    if smallest[worst] * sum(map(len, p_values)) <= SPLIT_LEVEL:
+        raise ParameterError(
+            f"holdout must be split off at random, but its entries in {list(tables.domain)[worst]} differ from those "
+            f"of real (p = {smallest[worst]:.1g}). If the column numbers the rows or names the table, leave it out "
+            "with ignore; otherwise pass other records of the same population, or no holdout.",
             argument="holdout",
         )
 

@@ -54,7 +54,7 @@ ORDERS = {1: (0, 1), 2: (1, 0)}
 """Order of the sides in each fresh interpreter, by seed: detects state that one run leaves to the next."""
 REPEATED = "every run in one process gave the same output, but a run in a fresh process gives another"
 EXPLAIN_POOL = "outputs repeat, as if their noise were drawn from a fixed pool"
-EXPLAIN_SHARED = "runs in fresh processes have another distribution than runs in one process"
+EXPLAIN_SHARED = "runs in one process may share noise that was drawn once"
 EXPLAIN = "every run gave the same output, which may be a stored earlier result"
 
 
@@ -90,6 +90,11 @@ class Replayed:
         varying = tuple(side for side in sides if self._others(side))
         return Dependence("memory", varying[0] if len(varying) == 1 else None, p_value, REPEATED)
 
+    def drawn_in(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return those of the `names` of state that runs on one side leave in different states."""
+        states = [{one.left.get(name) for one in self.side(side)} for name in names for side in (0, 1)]
+        return tuple(name for i, name in enumerate(names) if len(states[2 * i]) > 1 or len(states[2 * i + 1]) > 1)
+
     def _others(self, side: int) -> int:
         """Return the number of fresh runs whose output differs from that of all trials."""
         return sum(not self.unvarying.is_only(side, _digest(one)) for one in self.side(side))
@@ -107,7 +112,8 @@ class Replayed:
             return ()
         state = (self.before, *(one.kept for one in self.fresh))
         names = sorted(set().union(*state))
-        return tuple(name for name in names if len({one.get(name) for one in state}) > 1)
+        varying = {name for one in self.fresh for name in one.varying}
+        return tuple(name for name in names if name in varying or len({one.get(name) for one in state}) > 1)
 
     def unexplained(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of the `names` of state that an import does not reproduce."""
@@ -153,7 +159,10 @@ def replay(mechanism: Any, neighbours: Neighbours, unvarying: Unvarying) -> Repl
     if not isinstance(mechanism, FunctionMechanism) or mechanism.form is None or mechanism.style is None:
         return no_runs
     style = "one-at-a-time" if mechanism.style == "many-runs" else mechanism.style
-    options: dict[str, Any] = {"style": style, "form": mechanism.form, "records": mechanism.records}
+    changed = () if mechanism.first_runs is None else mechanism.first_runs.changed
+    options: dict[str, Any] = {
+        "style": style, "form": mechanism.form, "records": mechanism.records, "watched": changed,
+    }  # fmt: skip
     with ThreadPoolExecutor(len(ORDERS)) as pool:
         runs = pool.map(lambda seed: run(mechanism.function, neighbours, seed, sides=ORDERS[seed], **options), ORDERS)
         completed = [fresh for fresh in runs if fresh is not None]
@@ -212,20 +221,45 @@ def doubt_of_a_pool(first: FirstRuns, copies: Callable[[], Replayed]) -> Doubt |
     )
 
 
-def doubt_of_shared_noise(first: FirstRuns, replayed: Replayed, runs: tuple[Outputs, Outputs]) -> Doubt | None:
+def doubt_of_shared_noise(
+    first: FirstRuns, stored: tuple[str, ...], replayed: Replayed, runs: tuple[Outputs, Outputs]
+) -> Doubt | None:
     """Return a reason why all trials may share noise that was drawn once; None if there is none.
+
+    Numbers of a module that fresh imports create anew, and state that the first runs filled and that differs between
+    fresh runs on one dataset, are such noise unless the fresh runs refute the claim. Equal state in all fresh runs is
+    not drawn. Other state is judged by the outputs.
 
     Null: the runs of a side in this process and the fresh runs are independent and identically distributed. Given all
     values, the number of fresh ones above a quantile of all is then hypergeometric. Each number of the output is tested
     at each of `QUANTILES`, with Bonferroni's correction over numbers, quantiles and sides, at level `SHARED_LEVEL`.
+
+    Args:
+        first: findings of the first runs.
+        stored: objects that the first runs changed, and later runs did not.
+        replayed: fresh runs.
+        runs: runs of each side in this process.
     """
+    if not replayed.fresh:
+        why = f"it keeps {_listed(stored)} from run to run, and cannot run in a fresh interpreter"
+        return Doubt(why) if stored else None
+    if names := tuple(name for name in first.imported if name in replayed.differs):
+        return Doubt(f"it stores {_listed(names)}, which each process draws again", copies_count=True)
+    if names := replayed.drawn_in(stored):
+        return Doubt(f"it keeps {_listed(names)} from run to run, which each process draws again", copies_count=True)
+    if first.changed and _differ(replayed.outputs(), runs):
+        what = f"it keeps {_listed(first.changed)} from run to run, and runs in fresh processes have another law"
+        return Doubt(what, copies_count=True)
+    return None
+
+
+def _differ(copies: tuple[Outputs, Outputs], runs: tuple[Outputs, Outputs]) -> bool:
+    """Return True if the test of `doubt_of_shared_noise` rejects."""
     from scipy.stats import hypergeom
 
-    if not replayed.fresh:
-        return None
     p_values = []
-    for known, copies in zip(runs, replayed.outputs(), strict=True):
-        inside, fresh = _numbers(known), _numbers(copies)
+    for known, fresh_runs in zip(runs, copies, strict=True):
+        inside, fresh = _numbers(known), _numbers(fresh_runs)
         if not inside.size or not fresh.size or inside.shape[1] != fresh.shape[1]:
             continue
         pooled = np.concatenate([inside, fresh])
@@ -234,9 +268,7 @@ def doubt_of_shared_noise(first: FirstRuns, replayed: Replayed, runs: tuple[Outp
         law = hypergeom(len(pooled), of_all, len(fresh))
         p_values.append(2.0 * np.minimum(law.cdf(of_fresh), law.sf(of_fresh - 1)))
     n_tests = sum(p.size for p in p_values)
-    if not n_tests or n_tests * min(p.min() for p in p_values) > SHARED_LEVEL:
-        return None
-    return Doubt(f"it keeps {_listed(first.changed)} from run to run, which may be noise that was drawn once", True)
+    return bool(n_tests) and n_tests * min(p.min() for p in p_values) <= SHARED_LEVEL
 
 
 def _numbers(outputs: Outputs) -> NDArray[np.float64]:

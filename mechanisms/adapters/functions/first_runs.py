@@ -33,6 +33,8 @@ from .state import content_digest, is_small
 
 INSTALLED = tuple({f"{Path(path)}{os.sep}lib".lower() for path in (sys.prefix, sys.base_prefix)})
 """Folders of installed packages and of Python."""
+PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+"""Folders of installed packages elsewhere, such as those that a user installed for all environments."""
 BY_VALUE = "dpassay_target_"
 """Prefix of the names of modules that are loaded from a file only."""
 DESCRIPTORS = (FunctionType, staticmethod, classmethod, property, GetSetDescriptorType, MemberDescriptorType)
@@ -63,6 +65,7 @@ class FirstRuns:
         written: those of them that are one number of few digits, like an option such as epsilon = 0.5.
         pools: unchanged objects with many numbers that look drawn, whether a copy stores them or an import
             creates them again.
+        imported: unchanged objects with numbers that an import creates again.
         generators: generators that the function stores, named in the same way.
         sources: sources of randomness other than the given rng and the global random states of numpy and Python, which
             an audit seeds; empty if the same rng gave the same results.
@@ -74,6 +77,7 @@ class FirstRuns:
     held: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     pools: tuple[str, ...] = ()
+    imported: tuple[str, ...] = ()
     generators: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     ignores_rng: bool = False
@@ -150,6 +154,7 @@ class Snapshot:
             held=names,
             written=tuple(name for name in names if len(held[name]) == 1 and not _is_long(held[name][0])),
             pools=tuple(name for name, values in held.items() if _looks_drawn(values)),
+            imported=tuple(name for name, values in held.items() if values and name not in first.copied),
             generators=tuple(current.generators),
             sources=tuple(sources),
         )
@@ -169,6 +174,11 @@ def _remember(function: Callable[..., Any], changed: set[str], before: Snapshot)
         return changed, before
     all_changed |= changed
     return all_changed, first
+
+
+def digests_of(function: Callable[..., Any]) -> dict[str, str]:
+    """Return digests of the objects that `function` stores now, by name, without generators."""
+    return {name: digest.hex() for name, digest in Snapshot.of(function).kept.items()}
 
 
 def state_before(function: Callable[..., Any]) -> dict[str, str] | None:
@@ -375,7 +385,12 @@ def is_users(module: Any) -> bool:
     name = getattr(module, "__name__", "")
     if not isinstance(file, str) or name.partition(".")[0] == "dpassay":
         return name == "__main__"
-    return not file.lower().startswith(INSTALLED)
+    return not is_installed(file)
+
+
+def is_installed(file: str) -> bool:
+    """Return True if a file belongs to Python or to an installed package."""
+    return file.lower().startswith(INSTALLED) or any(folder in file.lower() for folder in PACKAGES)
 
 
 def _address_of_global(function: FunctionType, name: str) -> Address | None:

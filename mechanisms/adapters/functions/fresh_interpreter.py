@@ -31,7 +31,7 @@ import numpy as np
 
 from ...accounting.kinds.approximate import PureDP
 from ...core.tensors import random_states
-from .first_runs import BY_VALUE, INSTALLED, Address, Snapshot, digest_of, generators_of, is_users
+from .first_runs import BY_VALUE, Address, digest_of, digests_of, generators_of, is_installed, is_users
 from .function import FunctionMechanism
 from .guard import Guard
 from .same_seed import seeded
@@ -63,7 +63,7 @@ class Watch:
         def hashed(value: object, /) -> int:
             caller = sys._getframe(1)
             is_library = str(caller.f_globals.get("__name__")).partition(".")[0] == "dpassay"
-            installed = caller.f_code.co_filename.lower().startswith(INSTALLED)
+            installed = is_installed(caller.f_code.co_filename)
             if self.on and not isinstance(value, (int, float)) and not is_library and not installed:
                 self.read.add("the hash of a text")
             return source(value)
@@ -172,19 +172,23 @@ def main(request: str, answer: str) -> None:
     )  # written by the process that started this one
     watch, copies, clock = Watch(), Copies(function, arguments), time.monotonic()
     runs: list[list[dict[str, Any]]] = [[], []]
-    kept: dict[str, str] = {}
+    kept: list[dict[str, str]] = []
     try:
         for number in range(options["copies"]):
             for place, side in enumerate(options["sides"]):
                 mechanism = copies.next()
-                kept = kept or {name: digest.hex() for name, digest in Snapshot.of(mechanism.function).kept.items()}
+                kept.append(digests_of(mechanism.function))
                 runs[place].append(_run(mechanism, side, (options["seed"], number), watch))
+                left = digests_of(mechanism.function) if options["watched"] else {}
+                runs[place][-1]["left"] = {name: left[name] for name in options["watched"] if name in left}
             if time.monotonic() - clock > options["seconds"]:
                 break
     except Exception:
         if not runs[1]:
             raise
-    observations = {"runs": runs, "kept": kept, "constants": copies.constants(options["globals"])}
+    varying = [name for name in kept[0] if len({state.get(name) for state in kept}) > 1]
+    observations = {"runs": runs, "kept": kept[0], "varying": varying}
+    observations["constants"] = copies.constants(options["globals"])
     Path(answer).write_text(json.dumps(observations), encoding="utf-8")
 
 

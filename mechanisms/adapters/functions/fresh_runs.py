@@ -58,6 +58,7 @@ class FreshRun:
         shape: shape of the output.
         drawn: the generators that the run drew from, by name, with a digest of the final state of each.
         outside: other sources that the run read, such as files and the entropy of the operating system.
+        left: digests of the objects in `run(watched=...)` after the run, by name.
     """
 
     values: tuple[float, ...]
@@ -65,6 +66,7 @@ class FreshRun:
     shape: tuple[int, ...] = ()
     drawn: Mapping[str, str] = field(default_factory=dict)
     outside: tuple[str, ...] = ()
+    left: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def output(self) -> tuple[tuple[float, ...], str]:
@@ -81,7 +83,8 @@ class Fresh:
 
     Args:
         out, in_: runs on side 0 and on side 1, each with a copy of the function that had not run before.
-        kept: digests of the objects that a copy holds before it runs, by name.
+        kept: digests of the objects that the first copy holds before it runs, by name.
+        varying: names of those whose digests differ between copies.
         constants: digests of the globals that are the same after every import of their modules, by name; only of those
             that a pickle contains.
     """
@@ -89,6 +92,7 @@ class Fresh:
     out: Runs
     in_: Runs
     kept: Mapping[str, str]
+    varying: tuple[str, ...] = ()
     constants: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -147,6 +151,7 @@ def run(
     *,
     sides: tuple[int, int] = (0, 1),
     copies: int = COPIES,
+    watched: tuple[str, ...] = (),
     style: str,
     form: Form,
     records: bool,
@@ -160,12 +165,14 @@ def run(
         neighbours, sides: the pair, and its sides in the order of the runs.
         seed: seed of the rng, of the shared random states and of the hashes of texts, from 0 to 2^32 - 1.
         copies: largest number of runs on each side; fewer if they take more than `ENOUGH` seconds.
+        watched: names of objects that the function stores, as in `FirstRuns.changed`, to read after each run.
         style, form, records: see `FunctionMechanism`.
     """
     if not can_run(function):
         return None
     arguments = {"neighbours": neighbours, "style": style, "form": form, "records": records}
-    options = {"sides": sides, "seed": seed, "copies": copies, "seconds": ENOUGH, "globals": globals_of(function)}
+    options = {"sides": sides, "seed": seed, "copies": copies, "seconds": ENOUGH, "watched": watched}
+    options["globals"] = globals_of(function)
     with tempfile.TemporaryDirectory(prefix="dpassay-") as folder:
         request, answer = Path(folder) / "request", Path(folder) / "answer"
         try:
@@ -184,9 +191,11 @@ def run(
         except Exception:  # the interpreter failed, hung, or the request could not be pickled
             return None
     out, in_ = (tuple(map(_read, observations["runs"][sides.index(side)])) for side in (0, 1))
-    return Fresh(out, in_, observations["kept"], observations["constants"])
+    return Fresh(out, in_, observations["kept"], tuple(observations["varying"]), observations["constants"])
 
 
 def _read(record: Mapping[str, Any]) -> FreshRun:
     values = tuple(map(float, record["values"]))
-    return FreshRun(values, record["event"], tuple(record["shape"]), record["drawn"], tuple(record["outside"]))
+    return FreshRun(
+        values, record["event"], tuple(record["shape"]), record["drawn"], tuple(record["outside"]), record["left"]
+    )

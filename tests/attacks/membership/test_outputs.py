@@ -169,6 +169,9 @@ CLASSES = np.random.default_rng(7).normal(size=(4, 100, 3))
         ({"losses": np.where(np.arange(4)[:, None] == 2, 0.5, SOME)}, "model 2"),
         ({"losses": SOME.astype(str)}, "must be real numbers"),
         ({"scores": SOME + 1j}, "must be real numbers"),
+        ({"scores": SOME * 1e300}, "Divide all"),
+        ({"losses": SOME * 1e300}, "Divide all"),
+        ({"scores": np.where(SOME < 0.5, -np.inf, np.inf)}, "must have a finite value"),
         ({"log_probabilities": CLASSES, "labels": np.zeros(100)}, "give logits"),
         ({"probabilities": np.exp(CLASSES), "labels": np.zeros(100)}, "sum to 1"),
         ({"logits": CLASSES}, "labels must be given"),
@@ -188,6 +191,17 @@ CLASSES = np.random.default_rng(7).normal(size=(4, 100, 3))
 def test_unusable_outputs_are_refused_by_name(given, problem):
     with pytest.raises(ParameterError, match=problem):
         shadows_of(MEMBER, **given)
+
+
+@pytest.mark.parametrize("infinite", [-np.inf, np.inf])
+def test_infinite_scores_become_the_last_finite_ones(infinite):
+    rng = np.random.default_rng(8)
+    member = rng.random((16, 64)) < 0.5
+    scores = rng.normal(size=member.shape)
+    given = shadows_of(member, scores=np.where(scores * np.sign(infinite) > 1.0, infinite, scores), fair=True)
+    limited = np.clip(scores, *((-1.0, None) if infinite < 0 else (None, 1.0)))
+    assert (np.sign(limited[:, 1:] - limited[:, :-1]) == np.sign(np.diff(given.signal("loss")))).all()
+    assert all(np.isfinite(metrics.auc) for metrics in evaluate(given).attacks)
 
 
 @pytest.mark.parametrize("membership", [MEMBER[0], MEMBER.astype(float) * 0.5, np.empty((0, 3), dtype=bool)])

@@ -319,3 +319,15 @@ def test_a_file_of_another_kind_is_refused(tmp_path, name):
 def test_a_file_in_no_directory_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="cannot be written"):
         Coins.toss(range(3), file=tmp_path / "none" / "coins.json")
+
+
+def test_missing_scores_among_infinite_ones_are_guessed_last():
+    coins = tossed()
+    values = [-math.inf, math.inf, -math.inf, math.inf, math.nan] * (len(coins.ids) // 5)
+    assert set(coins.evidence(dict(zip(coins.ids, values, strict=True))).scores[0]) == {-math.inf, 0.0, math.inf}
+
+
+def test_equal_scores_are_warned_of():
+    coins = tossed()
+    result = coins.audit(dict.fromkeys(coins.ids, 1.0), claim=CLAIM)
+    assert "All 600 scores are 1" in result.warnings[0]

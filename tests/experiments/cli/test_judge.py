@@ -326,3 +326,28 @@ def test_parquet_columns_of_half_precision_and_nullable_types_are_read(tmp_path,
     }
     monkeypatch.setattr(pd, "read_parquet", lambda _: pd.DataFrame(honest))
     assert read_evidence(file).scores.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_scores_of_a_pair_that_are_equal_inverted_or_of_one_side_are_reported(tmp_path):
+    file, table = tmp_path / "scores.csv", pair()
+    table.assign(score=1.0).to_csv(file, index=False)
+    assert "scores are 1, so that they show nothing" in " ".join(judge(file, "--epsilon", 1).output.split())
+    table.assign(score=-table["score"]).to_csv(file, index=False)
+    assert "Runs on side 1 have lower scores" in " ".join(judge(file, "--epsilon", 1).output.split())
+    table.assign(side=1).to_csv(file, index=False)
+    refused = judge(file, "--epsilon", 1)
+    assert (refused.exit_code, "out must hold scores of runs on side 0" in refused.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("score,side,score\n1,0,7\n2,1,8\n", "'score' stands twice"),
+        ("score,side\n7,1,0\n8,2,1\n", "Expected 2 fields"),
+        ("id,loss\nc1,0.5,\nc2,0.25,\n", "Expected 2 fields"),
+    ],
+)
+def test_a_csv_whose_columns_are_ambiguous_is_refused(content, problem, tmp_path):
+    (tmp_path / "scores.csv").write_text(content)
+    with pytest.raises(ParameterError, match=problem):
+        read_evidence(tmp_path / "scores.csv")

@@ -120,3 +120,14 @@ def test_damaged_shadow_files_end_in_a_named_error_or_shadows(tmp_path, arrays):
             file.write_bytes(bytes(damaged))
             with contextlib.suppress(ParameterError):
                 load_shadows(file)
+
+
+@pytest.mark.parametrize(
+    ("head", "problem"),
+    [("model,record,member,loss", "Expected 4 fields"), ("model,record,member,loss,loss", "stands twice")],
+)
+def test_a_csv_whose_columns_are_ambiguous_is_refused(head, problem, tmp_path):
+    rows = [f"{model},{record},{(model + record) % 2},{record},7" for model in range(4) for record in range(20)]
+    (tmp_path / "a.csv").write_text("\n".join([head, *rows]))
+    with pytest.raises(ParameterError, match=problem):
+        load_shadows(tmp_path / "a.csv")

@@ -26,9 +26,11 @@ from tests.audit.one_run_laws import (
 from dpassay.audit import AuditResult, audit
 from dpassay.audit.bounds.base import LowerBound
 from dpassay.audit.bounds.bits.guessing import Guessing
+from dpassay.audit.bounds.bits.independent import OneRunIndependent
 from dpassay.audit.bounds.bits.one_run import OneRun, guess_p_value, least_epsilon
 from dpassay.audit.evidence.scores import BitScores, PairScores
-from dpassay.mechanisms import Laplace
+from dpassay.audit.evidence.statement import Statement
+from dpassay.mechanisms import Laplace, PureDP
 from dpassay.mechanisms.core.errors import ParameterError
 
 LEVEL = {"delta": 0.0, "confidence": 0.95}
@@ -232,10 +234,11 @@ def test_bound_is_the_same_with_in_and_out_swapped(seed):
 
 
 def naive_right(scores, size, negatives):
-    ranked = sorted(zip(scores.scores.ravel(), scores.bits.ravel(), strict=True), key=lambda pair: pair[0])
+    ties = np.random.default_rng(scores.n_bits).permutation(scores.n_bits)
+    ranked = sorted(zip(scores.scores.ravel(), ties, scores.bits.ravel(), strict=True), key=lambda each: each[:2])
     low = round(size * negatives)
     guessed_in = ranked[len(ranked) - (size - low) :]
-    return sum(not bit for _, bit in ranked[:low]) + sum(bool(bit) for _, bit in guessed_in)
+    return sum(not bit for *_, bit in ranked[:low]) + sum(bool(bit) for *_, bit in guessed_in)
 
 
 @given(seed=st.integers(0, 10**6), size=st.integers(1, 60), negatives=st.sampled_from([0.0, 0.3, 0.5, 1.0]))
@@ -244,6 +247,17 @@ def test_right_guesses_are_counted_as_a_slow_twin_counts_them(seed, size, negati
     scores = BitScores(rng.random((3, 20)) < 0.5, rng.integers(0, 6, size=(3, 20)))  # ties
     guessing = Guessing(size, negatives)
     assert guessing.right(scores, (size,)) == (naive_right(scores, size, negatives),)
+
+
+@pytest.mark.parametrize("bound", [OneRun(), OneRunIndependent()])
+@pytest.mark.parametrize("n_values", [1, 3])
+def test_tied_scores_of_canaries_in_the_order_of_their_bits_are_no_evidence(bound, n_values):
+    """Null: scores are independent of the bits; rows are sorted by the bits, as in a file with excluded ones first."""
+    rng, refuted, n_games = np.random.default_rng(9), 0, 100
+    for n in range(100, 100 + n_games):
+        scores = BitScores(np.sort(rng.random(n) < 0.5), rng.integers(n_values, size=n).astype(float))
+        refuted += bound.fix(Statement(PureDP(0.1), delta=0.0, confidence=0.8), None, (n,)).exceeds_claim(scores)
+    assert refuted <= stats.binom.isf(1e-6, n_games, 0.2)
 
 
 def test_grid_of_sizes_depends_on_the_number_of_bits_only():

@@ -333,3 +333,51 @@ def test_half_copied_records_are_singled_out_as_often_as_computed():
         assert singled.hits_real >= fewest
         assert ("singled out", "all records") in found(result)
         assert ("copies", "all records") not in found(result)
+
+
+OTHERWISE = {
+    "a number of the row": (
+        lambda t, start: t.assign(row=np.arange(start, start + len(t))),
+        "holdout must be split off",
+    ),
+    "the name of the table": (lambda t, start: t.assign(part=f"part {min(start, 1)}"), "holdout must be split off"),
+    "other codes": (lambda t, start: t.assign(sex=t["sex"].str.upper()) if start == 400 else t, "categories of real"),
+    "other decimals": (
+        lambda t, start: t.assign(bmi=t["bmi"].astype(str).str.replace(".", ",")) if start == 400 else t,
+        "must have numbers in bmi",
+    ),
+}
+"""Name -> function of a table and the number of its first row, 0 in real, 200 in holdout, 400 in synthetic; message."""
+
+
+@pytest.mark.parametrize(("change", "message"), OTHERWISE.values(), ids=OTHERWISE)
+def test_tables_that_write_or_number_their_rows_otherwise_are_refused(change, message):
+    real, synthetic, holdout = made.copies(rng_of(0), 200, 0.5)
+    with pytest.raises(ParameterError, match=message):
+        risk(change(real, 0), change(synthetic, 400), change(holdout, 200))
+
+
+def test_a_random_split_is_refused_at_most_at_the_level(monkeypatch):
+    monkeypatch.setattr("dpassay.audit.metrics.table_risk.tables.SPLIT_LEVEL", 0.2)
+    rng, n, refused = rng_of(2), 200, 0
+    for _ in range(n):
+        pooled, synthetic = made.people(rng, 220), made.people(rng, 20)
+        try:
+            read_tables(pooled[:100], synthetic, pooled[100:], ())
+        except ParameterError as error:
+            refused += "split off" in str(error)
+    assert refused <= binom.isf(1e-6, n, 0.2)
+
+
+def test_dates_with_the_day_first_agree_with_those_of_the_year_first():
+    real, synthetic, holdout = made.copies(rng_of(1), 200, 0.5)
+    real["born"], holdout["born"] = (t["born"].dt.strftime("%d.%m.%Y") for t in (real, holdout))
+    assert risk(real, synthetic.assign(born=synthetic["born"].dt.strftime("%Y-%m-%d")), holdout).overall[0].real == 0.5
+
+
+def test_the_largest_numbers_have_distances():
+    real, synthetic, holdout = (
+        t.assign(bmi=np.where(t["sex"] == "f", 1.0, -1.0) * 1.7e308) for t in made.copies(rng_of(3), 200, 0.5)
+    )
+    attacked = Attacked(read_tables(real, synthetic, holdout, ()), np.arange(400))
+    assert np.isfinite(attacked.ratio).all()

@@ -236,6 +236,20 @@ def copies_of(out, in_):
     return Replayed((Fresh(*sides, kept={}),), Unvarying())
 
 
+def both_imported(*kept, varying=()):
+    """One run a side of two imported copies with this state."""
+    fresh_ones = tuple(
+        Fresh((FreshRun((1.0,), "", (1,)),), (FreshRun((2.0,), "", (1,)),), held, varying) for held in kept
+    )
+    return Replayed(fresh_ones, seen(1.0, 2.0), before=kept[0], made_anew=True)
+
+
+def leaving(*digests):
+    """Copies whose runs leave this state."""
+    runs = [tuple(FreshRun((value,), "", (1,), left={"its x": d}) for d in digests) for value in (1.0, 2.0)]
+    return Replayed((Fresh(*runs, {}),), seen(1.0, 2.0))
+
+
 @pytest.mark.parametrize("digits", [15, 0], ids=["continuous", "tied"])
 def test_independent_runs_with_a_state_are_doubted_at_most_at_the_level(digits, monkeypatch):
     monkeypatch.setattr("dpassay.audit.results.witness.no_randomness.SHARED_LEVEL", 0.2)
@@ -244,7 +258,7 @@ def test_independent_runs_with_a_state_are_doubted_at_most_at_the_level(digits, 
     for _ in range(n):
         runs = tuple(Outputs(rng.normal(size=(150, 1)).round(digits)) for _ in (0, 1))
         copies = copies_of(*rng.normal(size=(2, 100)).round(digits))
-        doubted += doubt_of_shared_noise(first, copies, runs) is not None
+        doubted += doubt_of_shared_noise(first, (), copies, runs) is not None
     assert doubted <= stats.binom.isf(1e-6, n, 0.2)
 
 
@@ -252,12 +266,31 @@ def test_noise_that_all_runs_of_a_process_share_is_doubted():
     rng, first = np.random.default_rng(6), FirstRuns(changed=("its global 'noise'",))
     runs = tuple(Outputs(side + rng.laplace() + rng.laplace(scale=0.05, size=(150, 1))) for side in (0, 1))
     copies = copies_of(rng.laplace(size=100), 1 + rng.laplace(size=100))
-    assert doubt_of_shared_noise(first, copies, runs).copies_count
+    assert doubt_of_shared_noise(first, (), copies, runs).copies_count
+
+
+@pytest.mark.parametrize(
+    ("first", "stored", "replayed", "what"),
+    [
+        (FirstRuns(changed=("its x",)), ("its x",), Replayed((), seen(1.0, 2.0)), "cannot run"),
+        (FirstRuns(changed=("its x",)), (), Replayed((), seen(1.0, 2.0)), None),  # a counter
+        (FirstRuns(imported=("its x",)), (), both_imported({"its x": "a"}, {"its x": "a"}), None),  # a constant
+        (FirstRuns(imported=("its x",)), (), both_imported({"its x": "a"}, {"its x": "b"}), "stores its x"),
+        (FirstRuns(imported=("its x",)), (), both_imported(*[{"its x": "a"}] * 2, varying=("its x",)), "stores its x"),
+        (FirstRuns(changed=("its x",)), ("its x",), leaving("a", "a"), None),  # a deterministic cache
+        (FirstRuns(changed=("its x",)), ("its x",), leaving("a", "b"), "keeps its x"),
+        (FirstRuns(changed=("its x",)), (), leaving("a", "b"), None),  # a log
+    ],
+)
+def test_state_that_each_process_draws_again_is_doubted_whatever_the_outputs_are(first, stored, replayed, what):
+    runs = tuple(Outputs(np.full((4, 1), value)) for value in (1.0, 2.0))
+    found = doubt_of_shared_noise(first, stored, replayed, runs)
+    assert (found is None) is (what is None)
+    assert found is None or what in found.what
 
 
 def test_empty_and_exceptional_outputs_are_not_compared():
     first, copies = FirstRuns(changed=("its global 'noise'",)), copies_of([0.0] * 100, [1.0] * 100)
     empty = Outputs(np.empty((150, 0)))
     raised = Outputs(np.zeros((150, 1)), np.array(["raised ValueError"] * 150))
-    assert doubt_of_shared_noise(first, copies, (empty, raised)) is None
-    assert doubt_of_shared_noise(first, Replayed((), Unvarying()), (empty, raised)) is None
+    assert doubt_of_shared_noise(first, (), copies, (empty, raised)) is None
