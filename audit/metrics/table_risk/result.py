@@ -164,7 +164,7 @@ class RiskResult(Saved):
         membership: share of the real records recognised at 1 % false alarms; None without a holdout.
         memorised: agreements in continuous columns.
         exposed: the most remote real records with a copy or a near copy.
-        n_exposed: number of all of them.
+        n_exposed: number of real records with a copy, and of those under attack with a near copy.
         fewest: smallest number of copied real records, with none in the holdout, that a comparison can show; None
             without a holdout, or if no number is enough.
     """
@@ -287,7 +287,7 @@ class RiskResult(Saved):
                 "shuffled columns."
             )
         notes.append(
-            f"{plural(self.n_exposed, 'real record')} of those under attack, or copied, have a copy or a near copy."
+            f"Real records with a copy in the table, or under attack and with a near copy in it: {self.n_exposed:,}."
         )
         return tuple(notes)
 

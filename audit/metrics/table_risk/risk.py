@@ -41,6 +41,8 @@ from .tables import Tables, read_tables, row_keys
 FEWEST_IN_GROUP = 10
 MOST_SECRETS = 10
 MOST_EXPOSED = 20
+MOST_COPIES = 5_000
+"""Largest number of copied records that are not under attack whose distances are computed: random ones."""
 FPR = 0.01
 _PARTS = 50
 
@@ -215,15 +217,19 @@ def _memorised(tables: Tables) -> Memorised:
 
 
 def _exposed(attacked: Attacked) -> tuple[tuple[Exposed, ...], int]:
-    """Return the real records with a copy or near copy, the most remote first, and their number."""
-    tables, near = attacked.tables, attacked.near()
-    extra = np.setdiff1d(np.flatnonzero(copied(tables) & tables.real), attacked.rows)[:MOST_EXPOSED]
-    if len(extra):
-        attacked = Attacked(tables, np.concatenate([attacked.rows, extra]))
-        near = attacked.near()
-    exact = copied(tables)[attacked.rows]
+    """Return the most remote real records with a copy or near copy, and the number of these records.
+
+    Copies are found among all real records, near copies among those under attack.
+    """
+    tables = attacked.tables
+    copies = copied(tables) & tables.real
+    others = np.setdiff1d(np.flatnonzero(copies), attacked.rows)
+    examined = np.random.default_rng(len(others)).permutation(others)[:MOST_COPIES]
+    if len(examined):
+        attacked = Attacked(tables, np.concatenate([attacked.rows, np.sort(examined)]))
+    exact = copies[attacked.rows]
     _, far, nearby = attacked.to_records
-    found = np.flatnonzero((near | exact) & attacked.real)
+    found = np.flatnonzero((attacked.near() | exact) & attacked.real)
     order = found[np.lexsort((-far[found], nearby[found]))]
     listed = [
         Exposed(
@@ -235,4 +241,4 @@ def _exposed(attacked: Attacked) -> tuple[tuple[Exposed, ...], int]:
         )
         for i in order[:MOST_EXPOSED]
     ]
-    return tuple(listed), len(found)
+    return tuple(listed), len(found) + len(others) - len(examined)

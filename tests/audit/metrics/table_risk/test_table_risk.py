@@ -187,6 +187,16 @@ def test_copies_are_found_and_their_interval_covers_the_share():
     assert {e.row for e in result.exposed if e.exact} <= set(range(1, 21))
 
 
+def test_the_most_remote_of_all_copies_are_listed():
+    """The copies that are not under attack are 300 records in order, the last of which is far from all others."""
+    rng = rng_of(1)
+    real, holdout, synthetic = (pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc")) for n in (400, 400, 100))
+    real.iloc[-1] = [40.0, -40.0, 40.0]
+    result = risk(real, pd.concat([synthetic, real.iloc[100:]]), holdout, n_attacked=100)
+    assert result.exposed[0].row == 400
+    assert result.n_exposed >= 300
+
+
 @pytest.mark.parametrize("n", [150, 400])
 def test_as_many_copies_as_the_report_says_are_a_finding_and_one_less_is_not(n):
     fewest = risk(*made.clean(rng_of(0), n)).fewest
