@@ -106,7 +106,8 @@ class Pooled:
         if self.member.all() or not self.member.any():
             raise ParameterError(
                 f"scores must be of members and of non-members, but are of {int(self.member.sum())} and "
-                f"{int((~self.member).sum())}. Score more records, or more models.",
+                f"{int((~self.member).sum())}. Records that an attack cannot compare, such as those in all or in none "
+                "of its models, are left out: score more records, or more models.",
                 argument="scores",
             )
 
