@@ -75,7 +75,9 @@ def test_at_least_thirty_functions_are_in_the_slow_sweep():
 
 @pytest.mark.parametrize("make", [COUNTING[0], *slow(*COUNTING[1:])])
 def test_a_function_that_counts_calls_or_keeps_a_log_can_be_refuted(make):
-    assert verdict(make(10.0), 1.0) == "violation"
+    assert verdict(make(4.0), 1.0) == "violation"
+    if make is not hidden.counting_behind_a_lock:  # at 10 no output varies, and no copy can show why
+        assert verdict(make(10.0), 1.0) == "violation"
 
 
 @pytest.mark.parametrize("value", [True, *slow(0.123456789, {2: 1, 3: 1}, np.ones(3))])
