@@ -95,7 +95,7 @@ gallery: adapters  ## docs/gallery/libraries.json: audits of other libraries, wi
 	$(ADAPTERS)/bin/python -m pip install --quiet jax-privacy==2.0.0
 	$(ADAPTERS)/bin/python docs/site/libraries.py
 
-numbers: $(STAMP) ## the numbers that README and docs state, measured again; about three minutes
+numbers: $(STAMP) ## the numbers that README and docs state, measured again; about ten minutes
 	$(BIN)/python docs/measured
 
 wheel: $(STAMP)  ## dist/: the sdist, and the wheel that is built from it, both checked
