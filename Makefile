@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode every worker and every process of a test compiles all it imports
 SOURCES := __init__.py mechanisms attacks audit experiments src tests benchmarks docs
 
-.PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers site gallery wheel smoke clean help
+.PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers site gallery wheel smoke clean help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -29,7 +29,7 @@ demo: $(STAMP)   ## the main job: audit a Laplace count on real data, and the te
 test: $(STAMP)   ## the fast tests, about twelve minutes on two busy cores
 	$(PYTEST) --dist loadfile -m "not slow"
 
-test-all: test test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-experiments  ## every test: the fast ones, then the five slow parts
+test-all: test test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments  ## every test: the fast ones, then the six slow parts
 
 test-slow-mechanisms: $(STAMP)  ## the long statistical tests of mechanisms and attacks
 	$(PYTEST) -m slow tests/mechanisms tests/attacks
@@ -40,8 +40,11 @@ test-slow-bounds: $(STAMP)  ## those of the bounds on bits and on guesses, and o
 test-slow-pair-bounds: $(STAMP)  ## those of the bounds on runs of a pair
 	$(PYTEST) -m slow tests/audit/bounds/pair
 
-test-slow-audit: $(STAMP)  ## those of whole audits
-	$(PYTEST) -m slow tests/audit --ignore=tests/audit/bounds
+test-slow-audit: $(STAMP)  ## those of calibration, games, metrics, search and trials
+	$(PYTEST) -m slow $(filter-out tests/audit/bounds/ tests/audit/__pycache__/, $(sort $(wildcard tests/audit/*/)))
+
+test-slow-verdicts: $(STAMP)  ## those of whole audits
+	$(PYTEST) -m slow $(wildcard tests/audit/test_*.py)
 
 test-slow-experiments: $(STAMP)  ## those of experiments, of the pytest plugin and of the tests themselves
 	$(PYTEST) -m slow tests --ignore=tests/mechanisms --ignore=tests/attacks --ignore=tests/audit
