@@ -170,14 +170,19 @@ class Logging:
         return self.last
 
 
-def counting_behind_a_lock(epsilon):
-    lock, release = threading.Lock(), counting(epsilon)
+def locked(release):
+    """Return `release` behind a lock, which cannot be pickled, so that no fresh interpreter can run it."""
+    lock = threading.Lock()
 
-    def locked(dataset, rng):
+    def run(dataset, rng):
         with lock:
             return release(dataset, rng)
 
-    return locked
+    return run
+
+
+def counting_behind_a_lock(epsilon):
+    return locked(counting(epsilon))
 
 
 COUNTING = (counting, counting_behind_a_lock, counting_in_an_attribute, logging, Logging)
@@ -352,14 +357,7 @@ def lying_once_in_words(epsilon):
 
 
 def behind_a_lock(epsilon):
-    """A lock cannot be pickled, so that no fresh interpreter can run it."""
-    lock, release = threading.Lock(), lying_once(epsilon)
-
-    def locked(dataset, rng):
-        with lock:
-            return release(dataset, rng)
-
-    return locked
+    return locked(lying_once(epsilon))
 
 
 DRAWN_ONCE = (

@@ -104,6 +104,7 @@ def test_errors_of_the_mechanism_stay_those_of_the_mechanism():
 
 @pytest.mark.parametrize("status", ["closing", "closed"])
 def test_no_task_of_a_closed_client_is_awaited(status):
-    never = SimpleNamespace(has_ready=lambda: False)
+    looks = iter([False] * 3)  # then StopIteration, in place of a wait without end
+    never = SimpleNamespace(has_ready=lambda: next(looks))
     with pytest.raises(ClusterError, match=r"does not answer: the connection to its scheduler has ended"):
         execution._await_any(never, SimpleNamespace(status=status))
