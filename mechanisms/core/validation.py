@@ -128,7 +128,7 @@ def real_numbers(**value: Any) -> Floats:
     ((name, raw),) = value.items()
     try:
         array = np.asarray(on_host(raw))
-        if array.dtype.kind not in "biufO" or any(isinstance(x, complex) for x in array.flat if array.dtype == "O"):
+        if array.dtype.kind not in "biufO" or (array.dtype == "O" and any(isinstance(x, complex) for x in array.flat)):
             raise TypeError
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
