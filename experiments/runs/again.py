@@ -79,7 +79,9 @@ def card(directory: Path | str) -> tuple[Card, ConfigRun]:
 
 def _saved(directory: RunDirectory) -> tuple[Result, Heading]:
     """Load the numbers of a finished run, and what its pages say besides them."""
-    if not (directory.path / JUDGED).is_file():
+    with directory.disk():
+        judged = (directory.path / JUDGED).is_file()
+    if not judged:
         config, source = directory.config()
         result: Result = read_result(directory.read("results.json"), config, directory)
         return result, Heading.of(result, config, source.name)
