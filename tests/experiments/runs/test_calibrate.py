@@ -6,6 +6,7 @@ import re
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -140,6 +141,48 @@ def test_mistakes_end_with_2_and_say_what_to_do(call, monkeypatch):
     assert "pip install '.[jax]'" in results.stderr
     monkeypatch.undo()
     assert CliRunner().invoke(app, ["calibrate", "--seed", "-1", "-q", "--bound", "simultaneous-band"]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--jobs", "0"], "--jobs must be a whole number >= 1"),
+        (
+            ["--bound", "simultaneous-band", "--bound", "reconstruction"],
+            "bound reconstruction reads no scores of pairs",
+        ),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(call, tmp_path, words, message):
+    results = call(*words, "--out", "here")
+    assert results.exit_code == 2
+    assert message in results.stderr
+    assert not (tmp_path / "here").exists()
+
+
+def test_bound_named_twice_is_measured_once(call, tmp_path):
+    assert call(*["--bound", "simultaneous-band"] * 2, "--out", "here").exit_code == 0
+    certificate = Certificate.from_json((tmp_path / "here" / "certificate.json").read_text())
+    assert len(certificate.of("simultaneous-band")) == 10
+
+
+def test_too_few_audits_decide_nothing(call, monkeypatch):
+    setting = CertificateSetting(all_equal(), (0.0,), ((20, 20),), 2)
+    monkeypatch.setattr(calibration, "quick_plan", lambda repeats: CertificatePlan("few", (setting,)))
+    monkeypatch.setattr(calibration, "our_methods", lambda names: [BoundMethod(Overshoots())])
+    results = call("--repeats", "2", "--out", "here")
+    assert results.exit_code == 0
+    assert "HOLDS" not in results.stdout
+    assert "UNDECIDED: no bound was measured in enough audits" in results.stdout
+    assert "2 of 2 measurements had too few audits" in results.stdout
+    page = Path("here", "certificate.html").read_text()
+    assert "– Too few audits to judge a bound" in page
+    assert "–\u00a0too few audits" in page
+
+
+@pytest.mark.parametrize("repeats", [1, 4, 200])
+def test_quick_plan_measures_slow_bounds_with_any_number_of_repeats(repeats):
+    assert any(setting.audits(slow=True) for setting in quick_plan(repeats).settings)
 
 
 def test_same_seed_gives_the_same_bytes(written, tmp_path):
