@@ -147,6 +147,7 @@ def test_mistakes_end_with_2_and_say_what_to_do(call, monkeypatch):
     ("words", "message"),
     [
         (["--jobs", "0"], "--jobs must be a whole number >= 1"),
+        (["--published", "--repeats", "0"], "--repeats must be a whole number >= 1"),
         (
             ["--bound", "simultaneous-band", "--bound", "reconstruction"],
             "bound reconstruction reads no scores of pairs",
