@@ -91,12 +91,15 @@ class UserLevel(OnBase):
         return group(self.base.guarantee(), self.most_records)
 
     def worst_case(self) -> Neighbours:
-        """Return a pair with one user of `most_records` records, missing on side 0 or with other values there."""
-        users = np.zeros(self.most_records, dtype=np.int64)
-        full = (users, np.full(self.most_records, self.record))
+        """Return a pair with one user, whose records are missing on side 0 or have other values there.
+
+        The user has one record more than is used, so that an audit of the pair also tests that it is dropped.
+        """
+        owned = self.most_records + 1
+        full = (np.zeros(owned, dtype=np.int64), np.full(owned, self.record))
         if self.relation is Relation.ADD_REMOVE:
             return remove_user(full, 0)
-        return replace_user(full, 0, np.full(self.most_records, self.other))
+        return replace_user(full, 0, np.full(owned, self.other))
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the claim if the records of the worst case move the answer by k sensitivities; otherwise None."""
