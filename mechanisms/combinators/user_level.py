@@ -15,6 +15,7 @@ from ..core.constraints import Finite, PositiveInt, instance_of
 from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
+from ..core.validation import missing_entries, none_missing
 from ..noise.laplace import Laplace
 from ..noise.queries.sums import Sum
 from .base import OnBase
@@ -192,27 +193,13 @@ def _columns(dataset: Dataset) -> tuple[NDArray[np.generic], NDArray[np.generic]
             f"users and values must have the same length, but have shapes {users.shape} and {values.shape}.",
             argument="dataset",
         )
-    if (unowned := np.flatnonzero(_missing(users))).size:
-        raise ParameterError(
-            f"users must name the owner of each record, but record {unowned[0]} has none. Leave out such records, or "
-            "give each an owner.",
-            argument="dataset",
-        )
+    none_missing(users=users)
     return users, values
-
-
-def _missing(column: NDArray[np.generic]) -> Bools:
-    """Return which entries are missing: NaN, NaT or None."""
-    if column.dtype.kind != "O":
-        return np.asarray(column != column)  # true of NaN and NaT only
-    from pandas import isna
-
-    return np.asarray(isna(column), dtype=bool)
 
 
 def _equal(column0: NDArray[np.generic], column1: NDArray[np.generic]) -> Bools:
     """Return where two columns of the same length are equal; missing values are equal to each other."""
-    return np.asarray((column0 == column1) | (_missing(column0) & _missing(column1)), dtype=bool)
+    return np.asarray((column0 == column1) | (missing_entries(column0) & missing_entries(column1)), dtype=bool)
 
 
 def _order(users: NDArray[np.generic]) -> NDArray[np.intp]:
