@@ -196,7 +196,7 @@ def _word(kind: str, failed: int, *, decides: bool) -> tuple[str, str]:
         return "✖ misses too often" if kind == BOUND else "✖ not a bound", BAD
     if not decides:
         return "– too few audits", UNDECIDED
-    return ("– no miss detected", UNDECIDED) if kind in (UNCORRECTED, PUBLISHED) else ("✓ keeps its level", GOOD)
+    return ("– within the limit", UNDECIDED) if kind in (UNCORRECTED, PUBLISHED) else ("✓ keeps its level", GOOD)
 
 
 def _with_interval(cell: CertificateCell) -> str:

@@ -227,6 +227,14 @@ def test_summary_names_the_worst_place_of_each_method(good, bad):
     assert broken["overshoots"][1][-2:] == ("0 of 10", "✖ misses too often")
 
 
+def test_misses_within_the_limit_are_not_called_absent():
+    setting = CertificateSetting(all_equal(), (0.0,), ((20, 20),), 60)
+    certificate = certify(CertificatePlan("one law", (setting,)), uncorrected(), seed=0)
+    some = [replace(cell, misses=1) for cell in certificate.cells]
+    rows = summary_table(replace(certificate, cells=tuple(some))).rows
+    assert {cells[-1] for _, cells in rows} == {"– within the limit"}
+
+
 def test_places_table_marks_what_exceeds_the_limit(bad):
     table = place_table(bad, 0.95)
     assert len(table.rows) == 5
