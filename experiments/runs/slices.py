@@ -227,6 +227,7 @@ def merge(
     directory.claim(config)
     warn = report_line or (lambda text: None)
     _report_changed(parts, warn)
+    _report_other_software(first, parts[first], warn)
     seconds: dict[str, float] = defaultdict(float)
     for folder, stores in _stores(parts).items():
         merge_stores(stores, directory.trials(folder), warn=warn)
@@ -242,6 +243,13 @@ def _report_changed(parts: Mapping[Path, SliceRecord], warn: Report) -> None:
     for path, record in parts.items():
         if RunDirectory(path).journals() != record.trials:
             warn(f"the trials in {path} are not those of the finished slice; chunks that are missing are run again")
+
+
+def _report_other_software(path: Path, record: SliceRecord, warn: Report) -> None:
+    """Report versions and code of the slices that are not those of the merge, which its records name."""
+    for text in differences(record.derived_by, json.loads(json.dumps(derived_by()))):
+        there = text.replace("the store", str(path)).replace("this run has", "this merge has")
+        warn(f"the trials were made by other software: {there}")
 
 
 def _stores(parts: Mapping[Path, SliceRecord]) -> dict[str, list[Path]]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -190,6 +191,17 @@ def test_slices_of_different_versions_are_refused(place, key, value):
     (parts[1] / "slice.json").write_text(json.dumps(record))
     with pytest.raises(FingerprintError, match=rf"not slices of one experiment(.|\n)*derived_by\.{key}"):
         merge(parts, place / "merged")
+
+
+def test_a_merge_by_other_software_is_reported(place):
+    parts, lines = sliced(place, "secrets", (1, 2), 2), []
+    for part in parts:
+        record = json.loads((part / "slice.json").read_text())
+        record["derived_by"]["versions"]["numpy"] = "1.0"
+        (part / "slice.json").write_text(json.dumps(record))
+    merge(parts, place / "merged", report_line=lines.append)
+    (line,) = [line for line in lines if "other software" in line]
+    assert re.search(r'versions\.numpy: .*secrets-1 has "1\.0", this merge has', line)
 
 
 def test_slices_of_different_numbers_are_refused(place):
