@@ -175,8 +175,8 @@ def none_missing(**columns: NDArray[Any]) -> None:
     for name, column in columns.items():
         if (missing := np.flatnonzero(missing_entries(column))).size:
             raise ParameterError(
-                f"{name} must name someone for each record, but entry {missing[0]} is missing. Leave out such records, "
-                "or give each a name.",
+                f"{name} must have a name for each record, but entry {missing[0]} is missing (None or NaN). Leave out "
+                "such records, or give each a name.",
                 argument=name,
             )
 

@@ -318,7 +318,7 @@ def test_missing_values_of_other_users_do_not_differ(dtype):
 
 @pytest.mark.parametrize("users", [[1.0, np.nan], ["a", None], np.array(["2026", "NaT"], "M8[Y]")])
 def test_records_without_an_owner_are_refused(users):
-    with pytest.raises(ParameterError, match="users must name someone for each record, but entry 1 is missing"):
+    with pytest.raises(ParameterError, match="users must have a name for each record, but entry 1 is missing"):
         UserLevel().bounded((np.asarray(users), np.ones(2)))
 
 

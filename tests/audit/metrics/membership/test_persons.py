@@ -81,7 +81,7 @@ def test_unusable_people_are_refused():
     with pytest.raises(ParameterError, match="Give one"):
         evaluate(shadows, "loss", persons=index, groups=index)
     for absent in (np.nan, None):
-        with pytest.raises(ParameterError, match="must name someone for each record, but entry 2 is missing"):
+        with pytest.raises(ParameterError, match="must have a name for each record, but entry 2 is missing"):
             evaluate(shadows, "loss", persons=np.where(np.arange(len(index)) == 2, absent, index))
     data = np.zeros((4, 1)), np.arange(4) % 2
     with pytest.raises(ParameterError, match="entry 3 is missing"):
