@@ -107,8 +107,8 @@ wheel: $(STAMP)  ## dist/: the sdist, and the wheel that is built from it, both 
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/check-wheel-contents dist/*.whl
 
-smoke: wheel     ## the wheel in a clean environment, used as a newcomer would
-	PYTHON=$(PYTHON) bash .ci/smoke dist/*.whl
+smoke: wheel     ## the wheel with the newest Python and dependencies in a clean environment, used as a newcomer would
+	PYTHON=$$(.ci/newest) bash .ci/smoke dist/*.whl
 
 clean:           ## everything that can be made again
 	rm -rf $(VENV) $(ADAPTERS) $(LOWEST) $(SITE) docs/_build build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -65,6 +65,11 @@ class CertificateCell:
         """True if there are at most `allowed` misses."""
         return self.misses <= self.allowed
 
+    @property
+    def decides(self) -> bool:
+        """True if so many audits can have more misses than allowed; fewer cannot show that a bound misses too often."""
+        return self.allowed < self.repeats
+
 
 def judged(cell: CertificateCell, n_bounds: int) -> CertificateCell:
     """Return the cell with the number of misses allowed to one of `n_bounds` cells of bounds."""

@@ -135,6 +135,16 @@ class Certificate(Saved):
         return not self.failures
 
     @property
+    def undecided(self) -> tuple[CertificateCell, ...]:
+        """Cells of bounds with so few audits that no number of misses is too many."""
+        return tuple(cell for cell in self.bounds if not cell.decides)
+
+    @property
+    def decides(self) -> bool:
+        """True if a bound that always misses would fail in some cell."""
+        return len(self.undecided) < len(self.bounds)
+
+    @property
     def methods(self) -> tuple[str, ...]:
         """Names of the methods: bounds first, then the methods compared to them."""
         kinds = {cell.method: cell.kind for cell in self.cells}

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from ...attacks.membership.queries import ask, shadows_of, shows_trajectory, train
 from ...attacks.membership.shadows import Shadows, draw_inclusion
+from ...mechanisms.core.arrays import Ints
 from ...mechanisms.core.base import Workers
 from ...mechanisms.core.errors import ParameterError, plural
 from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.printable import display_name
-from ...mechanisms.core.validation import whole
+from ...mechanisms.core.validation import none_missing, whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
 from ..trials.array_files import Arrays
 from ..trials.execution import execute
@@ -102,7 +103,7 @@ def train_shadows(
                 argument="population",
             )
     data = queried["records"]
-    index = np.arange(len(data)) if persons is None else _index_of(persons, len(data))
+    index = np.arange(len(data)) if persons is None else person_of(persons, len(data))[0]
     inclusion = draw_inclusion(n_models, int(index.max()) + 1, stream(seed, Stage.COINS), design=design)[:, index]
     work = QueryWork(learner, data, inclusion, queried, seed)
     chunks = plan_training(n_models, work.bytes_per_model, together=2 if design == "pairs" else 1)
@@ -119,15 +120,17 @@ def train_shadows(
     )
 
 
-def _index_of(persons: Any, n_records: int) -> NDArray[np.int64]:
-    """Return the number of the person of each record."""
+def person_of(persons: Any, n_records: int) -> tuple[Ints, list[str]]:
+    """Return the number of the person of each record, and the names of the persons in that order."""
     names = np.asarray(persons)
     if names.shape != (n_records,):
         raise ParameterError(
             f"persons must name the person of each record, ({n_records},), but has shape {names.shape}.",
             argument="persons",
         )
-    return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64)
+    none_missing(persons=names)
+    unique, index = np.unique(names.astype(str), return_inverse=True)
+    return index.astype(np.int64), unique.tolist()
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,7 @@ from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hi
 
 import numpy as np
 
+from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.errors import DpassayError, ResultError
 from ..evidence.scores import Tally
 
@@ -38,6 +39,8 @@ DIGEST = "sha256"
 DRAWINGS = "dpassay.drawings"
 """Entry points: name of a result's class -> function that draws it."""
 _SPECIAL = ("inf", "-inf", "nan")
+_ITEMS: dict[Any, Any] = {Floats: float, Ints: int}
+"""Type of an array -> type of its items; looked up as a whole, since its parts differ between versions of numpy."""
 _AGAIN = "Restore an intact copy, or run the same command again."
 
 
@@ -168,8 +171,8 @@ def encode(value: Any, hint: Any) -> Any:
         return [encode(v, h) for v, h in zip(value, _each(inner, len(value)), strict=True)]
     if origin is dict:
         return {str(key): encode(v, inner[1]) for key, v in value.items()}
-    if origin is np.ndarray:
-        return [encode(v, _item(hint)) for v in value.tolist()]
+    if hint in _ITEMS:
+        return [encode(v, _ITEMS[hint]) for v in value.tolist()]
     return _plain(value) if hint is Any else _WRITE[hint](value)
 
 
@@ -215,9 +218,10 @@ def decode(value: Any, hint: Any, at: str) -> Any:
     if origin is dict:
         entries = value if isinstance(value, dict) else _refuse(value, "an object", at)
         return {key: decode(v, inner[1], f"{at}.{key}") for key, v in entries.items()}
-    if origin is np.ndarray:
-        numbers = decode(value, tuple[_item(hint), ...], at)  # type: ignore[misc]
-        return np.array(numbers, dtype=np.float64 if _item(hint) is float else np.int64)
+    if hint in _ITEMS:
+        item = _ITEMS[hint]
+        numbers = decode(value, tuple[item, ...], at)  # type: ignore[valid-type]
+        return np.array(numbers, dtype=np.float64 if item is float else np.int64)
     if hint is Any:
         return _from_plain(value)
     fits, allowed = _READ[hint]
@@ -295,11 +299,6 @@ def _optional(members: tuple[Any, ...]) -> Any:
 def _each(inner: tuple[Any, ...], size: int) -> list[Any]:
     """Return the types of the items of a tuple."""
     return [inner[0]] * size if len(inner) == 2 and inner[1] is Ellipsis else list(inner)
-
-
-def _item(hint: Any) -> type[float] | type[int]:
-    """Return the item type of an array."""
-    return float if issubclass(get_args(get_args(hint)[1])[0], np.floating) else int
 
 
 def _join(at: str, name: str) -> str:

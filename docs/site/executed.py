@@ -2,8 +2,8 @@
 
     python docs/site/executed.py gallery|demo PAGE FOLDER
 
-A page is executed again where its text or the code of a module that it imported has changed; docstrings and comments do
-not count. FOLDER receives `body.md`, the Markdown of the executed page, its figures, and `uses.json`: file -> digest.
+A page is executed again where its text or a module that it imported has changed. FOLDER receives `body.md`, the
+Markdown of the executed page, its figures, and `uses.json`: file -> digest.
 """
 
 from __future__ import annotations
@@ -61,22 +61,8 @@ def is_fresh(folder: Path, page: Path) -> bool:
 
 @cache
 def digest(path: Path) -> str | None:
-    """Return a digest of a file; of a module without its docstrings and comments; None if the file is missing."""
-    if not path.exists():
-        return None
-    data = path.read_bytes()
-    if path.suffix == ".py":
-        tree = ast.parse(data)
-        for node in ast.walk(tree):
-            body = getattr(node, "body", None)
-            if isinstance(body, list):
-                node.body = [statement for statement in body if not _is_text(statement)]  # type: ignore[attr-defined]
-        data = ast.dump(tree).encode()
-    return hashlib.sha256(data).hexdigest()
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    """Return a digest of a file; None if the file is missing."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
 
 
 # --- in the process of one page ---------------------------------------------------------------------------------------
@@ -88,8 +74,8 @@ def execute(kind: str, page: Path, folder: Path) -> None:
     (folder / "body.md").write_text(text)
     loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     files = {Path(file).resolve() for file in loaded if file} | {page, Path(__file__)}
-    inside = sorted(file for file in files if file.is_relative_to(ROOT) and ".venv" not in file.parts)
-    (folder / "uses.json").write_text(json.dumps({str(file.relative_to(ROOT)): digest(file) for file in inside}))
+    ours = [file for file in files if file.is_relative_to(ROOT) and not file.is_relative_to(sys.prefix)]
+    (folder / "uses.json").write_text(json.dumps({str(file.relative_to(ROOT)): digest(file) for file in sorted(ours)}))
 
 
 def gallery(page: Path) -> str:

@@ -294,4 +294,4 @@ def risk_command(
         line = shlex.join(["dpassay", "risk", real.name, synthetic.name, *words])
         digests = {name: fingerprint({"rows": table.to_csv(index=False)}) for name, table in tables.items()}
         show_files(keep_risk(result, out, name=synthetic.name, request={"command": line, **digests}, command=line))
-    return VIOLATION if result.findings or result.memorised_by_assumption else 0
+    return VIOLATION if result.leaks else 0

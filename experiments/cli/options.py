@@ -201,6 +201,7 @@ OF_ARGUMENTS = {
     **{
         name: name
         for name in (
+            "allow",
             "attack",
             "bound",
             "cluster",
@@ -209,6 +210,7 @@ OF_ARGUMENTS = {
             "epsilon",
             "p",
             "queries",
+            "repeats",
             "seed",
             "share",
             "slice",

@@ -17,16 +17,19 @@ PANEL = "Saved results"
 
 @command("report", PANEL)
 def report_command(
-    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, or that of --out.")],
     pdf: option.Pdf = False,
     strict: option.Strict = False,
 ) -> int:
     """Regenerate the figures and reports of a finished run from its saved results."""
+    from ...audit.metrics.table_risk.result import RiskResult
     from ..runs.again import report
     from .terminal import show_run
 
     done = report(directory, pdf=pdf)
     show_run(done)
+    if isinstance(done.result, RiskResult):
+        return VIOLATION if done.result.leaks else 0
     return exit_code_of(done.verdict, strict=strict)
 
 

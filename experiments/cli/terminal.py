@@ -18,6 +18,7 @@ from ...audit.results.text import BEST_GUESS, meaning, percent, reason
 from ...mechanisms.core.printable import line, terminal
 
 if TYPE_CHECKING:
+    from ...audit.calibration.certificate import Certificate
     from ...audit.trials.plan import Slice
     from ..pipeline.comparison import Comparison
     from ..report.results.sweep import SweepPoint, SweepResult
@@ -132,7 +133,7 @@ def results_table(result: SweepResult) -> Table:
 
 def show_calibration(done: CalibrationRun) -> None:
     """Print one row per method, the verdict, and the paths of the files."""
-    from ..report.certificate import summary_table
+    from ..report.certificate import summary_table, too_few_audits
 
     out, content = console(), summary_table(done.certificate)
     table = Table(box=None, pad_edge=False)
@@ -141,11 +142,20 @@ def show_calibration(done: CalibrationRun) -> None:
     for _, cells in content.rows:
         table.add_row(*(Text(line(cell)) for cell in cells))
     out.print(table)
-    word, style = ("HOLDS", "green") if done.certificate.holds else ("FAILS", "bold red")
-    text = "no bound misses more often than allowed" if done.certificate.holds else "a bound misses too often"
-    out.print(Text.assemble((word, style), f": {text}"))
+    out.print(_calibration_verdict(done.certificate))
+    if note := too_few_audits(done.certificate):
+        out.print(Text(note, style="yellow"), soft_wrap=True)
     out.print(Text(f"results: {done.directory}"), soft_wrap=True)
     out.print(Text(f"report:  {done.page}"), soft_wrap=True)
+
+
+def _calibration_verdict(certificate: Certificate) -> Text:
+    """Return whether the bounds keep their level, or that nothing was measured that could tell."""
+    if certificate.failures:
+        return Text.assemble(("FAILS", "bold red"), ": a bound misses too often")
+    if not certificate.decides:
+        return Text.assemble(("UNDECIDED", "yellow"), ": no bound was measured in enough audits")
+    return Text.assemble(("HOLDS", "green"), ": no bound misses more often than allowed")
 
 
 def show_comparison(comparison: Comparison, notes: Sequence[str]) -> None:

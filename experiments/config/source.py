@@ -46,7 +46,11 @@ class Source:
 
         Raises:
             ConfigError: no such file (the nearest names are listed), or it cannot be read.
+            ParameterError: `settings` is no mapping.
         """
+        if not isinstance(settings, Mapping | None):
+            allowed = 'map dotted keys to values, such as {"audit.trials": 1000}'
+            raise ParameterError(argument="settings", value=settings, allowed=allowed)
         try:
             path = _path_of(name_or_path)
             content = path.read_bytes()

@@ -11,6 +11,7 @@ from ...audit.calibration.certificate import Certificate
 from ...audit.calibration.methods import BOUND, PEER, PUBLISHED, UNCORRECTED
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
+from ...mechanisms.core.errors import plural
 from .content import ReportTable
 from .pages import load_figures, page, without_repeated_captions
 from .results.formatting import number
@@ -39,7 +40,7 @@ def write_certificate(
     power = [figure for name, figure in drawn.items() if name.startswith("power")]
     text = page(
         "certificate.html.j2",
-        verdict=GOOD if certificate.holds else BAD,
+        verdict=BAD if certificate.failures else GOOD if certificate.decides else UNDECIDED,
         headline=_headline(certificate),
         answer=_answer(certificate),
         contrast=_contrast(certificate),
@@ -77,7 +78,7 @@ def summary_table(certificate: Certificate) -> ReportTable:
             worst.append(_with_interval(max(at, key=_evidence)) if at else "–")
         failed = sum(not cell.holds for cell in cells)
         within_limit = f"{len(cells) - failed} of {len(cells)}"
-        word, colour = _word(cells[0].kind, failed)
+        word, colour = _word(cells[0].kind, failed, decides=any(cell.decides for cell in cells))
         rows.append((colour, (name, KIND_WORDS[cells[0].kind], *worst, within_limit, word)))
     allowed = [f"worst miss rate at {percent(c)}" for c in confidences]
     return ReportTable(("method", "kind", *allowed, "settings within the limit", "verdict"), tuple(rows), 2)
@@ -123,17 +124,31 @@ def mean_tables(certificate: Certificate) -> list[tuple[str, ReportTable]]:
     return tables
 
 
+def too_few_audits(certificate: Certificate) -> str:
+    """Return a sentence on the cells of bounds that cannot fail; empty if there are none."""
+    if not certificate.undecided:
+        return ""
+    measured = plural(len(certificate.bounds), "measurement")
+    return (
+        f"{len(certificate.undecided)} of {measured} had too few audits to detect even a bound that always misses: "
+        "give more --repeats."
+    )
+
+
 def _headline(certificate: Certificate) -> str:
+    if not certificate.decides:
+        return "Too few audits to judge a bound" if certificate.bounds else "No bound was measured"
     return "Every bound keeps its significance level" if certificate.holds else "A bound misses too often"
 
 
 def _answer(certificate: Certificate) -> str:
     bounds = {cell.method for cell in certificate.bounds}
-    if not certificate.bounds:
-        return "No bound was measured."
+    if not certificate.decides:
+        return too_few_audits(certificate)
     if certificate.holds:
         word = "The bound exceeds" if len(bounds) == 1 else f"All {len(bounds)} bounds on epsilon exceed"
-        return f"{word} the exact value no more often than stated, in all of {len(certificate.bounds)} measurements."
+        often = f"{word} the exact value no more often than stated, in all of {len(certificate.bounds)} measurements."
+        return f"{often} {too_few_audits(certificate)}".rstrip()
     failed = {cell.method for cell in certificate.failures}
     return (
         f"{', '.join(sorted(failed))}: more misses than its confidence allows, in {len(certificate.failures)} of "
@@ -175,11 +190,13 @@ def _evidence(cell: CertificateCell) -> tuple[float, float]:
     return cell.interval[0], cell.miss_rate
 
 
-def _word(kind: str, failed: int) -> tuple[str, str]:
+def _word(kind: str, failed: int, *, decides: bool) -> tuple[str, str]:
     """Return the verdict on a method, and its colour."""
     if failed:
         return "✖ misses too often" if kind == BOUND else "✖ not a bound", BAD
-    return ("– no miss detected", UNDECIDED) if kind in (UNCORRECTED, PUBLISHED) else ("✓ keeps its level", GOOD)
+    if not decides:
+        return "– too few audits", UNDECIDED
+    return ("– within the limit", UNDECIDED) if kind in (UNCORRECTED, PUBLISHED) else ("✓ keeps its level", GOOD)
 
 
 def _with_interval(cell: CertificateCell) -> str:
@@ -218,4 +235,4 @@ def _range(values: set[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-__all__ = ["mean_tables", "place_table", "summary_table", "write_certificate"]
+__all__ = ["mean_tables", "place_table", "summary_table", "too_few_audits", "write_certificate"]

@@ -27,7 +27,7 @@ def write_membership(
     command: str,
     description: str = "",
     settings: Sequence[tuple[str, str]] = (),
-    config: str = "",
+    config: str | None = None,
 ) -> list[Path]:
     """Write `report.html` and `report.md` into a run directory.
 
@@ -39,7 +39,7 @@ def write_membership(
         command: command that reproduces the numbers.
         description: paragraphs below the heading.
         settings: names and values for the list of settings.
-        config: the configuration, printed in full; empty if there is none.
+        config: the configuration, printed in full; None if there is none.
 
     Returns:
         The two files. The page is self-contained and needs no network.
@@ -62,7 +62,7 @@ def write_membership(
         groups=[(m.attack, _groups(m.groups)) for m in result.attacks if m.groups],
         confidence=percent(result.confidence),
         command=command,
-        config=config,
+        config=config or "",
         versions=versions_of(directory),
     )
     files = {

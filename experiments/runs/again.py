@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...audit.metrics.membership.result import MembershipResult
+from ...audit.metrics.table_risk.result import RiskResult
 from ...mechanisms.core.errors import ResultError, StoreError
 from ..config.schema import Config
 from ..report.results.sweep import SweepResult
 from .directory import JUDGED, RunDirectory
 from .evidence import write_evidence
 from .record import recorded
-from .writing import AGAIN, ConfigRun, write_results
+from .writing import ConfigRun, Heading, Result, write_results
 
 if TYPE_CHECKING:
     from ..report.card.card import Card
@@ -23,15 +24,18 @@ if TYPE_CHECKING:
 def report(directory: Path | str, *, pdf: bool = False) -> ConfigRun:
     """Draw and report a finished run again, from its numbers; with `pdf`, draw the figures as PDF too.
 
+    Args:
+        directory: of `dpassay run`, of `sweep`, or of `--out` of `dpassay judge`, `membership` or `risk`.
+        pdf: whether to draw the figures as PDF too.
+
     Raises:
-        StoreError: it is not a run directory, or the run is not finished.
+        StoreError: it is not such a directory, or the run is not finished.
         ResultError: the numbers were damaged or changed, contradict each other, or belong to another configuration.
     """
     run_directory = RunDirectory(Path(directory))
-    config, source = run_directory.config()
-    result = read_result(run_directory.read("results.json"), config, run_directory)
+    result, heading = _saved(run_directory)
     known, inputs = recorded(run_directory)
-    files = write_results(result, config, source.name, run_directory, inputs=inputs, known=known, pdf=pdf)
+    files = write_results(result, heading, run_directory, inputs=inputs, known=known, pdf=pdf)
     return ConfigRun(run_directory.path, result, tuple(files))
 
 
@@ -49,18 +53,12 @@ def card(directory: Path | str) -> tuple[Card, ConfigRun]:
         ResultError: the numbers were damaged or changed, or belong to another configuration.
     """
     run_directory = RunDirectory(Path(directory))
-    title, unit, command = "", "", AGAIN
-    if (run_directory.path / JUDGED).is_file():
-        result = _read_any(run_directory)
-        request = judged_request(run_directory)
-        command, unit = str(request.get("command", command)), str(request.get("unit", ""))
-    else:
-        config, _ = run_directory.config()
-        result = read_result(run_directory.read("results.json"), config, run_directory)
-        title, unit = config.title, config.unit
-    if not title:
-        name = run_directory.path.resolve().name
-        title = result.title if isinstance(result, SweepResult) else f"Membership attacks in {name}"
+    result, heading = _saved(run_directory)
+    if isinstance(result, RiskResult):
+        raise StoreError(
+            f"{run_directory.path} has the risks of a table, which test no claim on epsilon: they have no evidence "
+            "card. `dpassay report` writes their pages."
+        )
     known, inputs = recorded(run_directory)
     if not known:
         raise StoreError(
@@ -68,26 +66,49 @@ def card(directory: Path | str) -> tuple[Card, ConfigRun]:
             "the last session did not finish. Run the experiment again; it continues from its trials."
         )
     made, files = write_evidence(
-        result, run_directory, title=title, command=command, environment=known, unit=unit, inputs=inputs
+        result,
+        run_directory,
+        title=heading.title,
+        command=heading.command,
+        environment=known,
+        unit=heading.unit,
+        inputs=inputs,
     )
     return made, ConfigRun(run_directory.path, result, tuple(files))
 
 
-def judged_request(directory: RunDirectory) -> dict[str, Any]:
-    """Return the description of external scores; raise `StoreError` if it is damaged."""
+def _saved(directory: RunDirectory) -> tuple[Result, Heading]:
+    """Load the numbers of a finished run, and what its pages say besides them."""
+    with directory.disk():
+        judged = (directory.path / JUDGED).is_file()
+    if not judged:
+        config, source = directory.config()
+        result: Result = read_result(directory.read("results.json"), config, directory)
+        return result, Heading.of(result, config, source.name)
+    _refuse_parts(directory)
+    result = _read_any(directory)
+    title = result.title if isinstance(result, SweepResult) else directory.path.resolve().name
     try:
-        return tomllib.loads(directory.read(JUDGED))
-    except ValueError as error:
+        return result, Heading.from_dict(tomllib.loads(directory.read(JUDGED)), title)
+    except (ValueError, KeyError) as error:
         raise StoreError(f"{directory.path / JUDGED} is damaged: {error}. Judge the scores again.") from error
 
 
-def _read_any(directory: RunDirectory) -> SweepResult | MembershipResult:
+def _refuse_parts(directory: RunDirectory) -> None:
+    """Raise `StoreError` for the directory of an audit of texts, whose results are in folders."""
+    parts = [path.parent for path in sorted(directory.path.glob(f"*/{JUDGED}"))]
+    if parts and not (directory.path / "results.json").exists():
+        listed = ", ".join(map(str, parts))
+        raise StoreError(f"{directory.path} has its results in folders. Pass one of them: {listed}.")
+
+
+def _read_any(directory: RunDirectory) -> Result:
     """Load the numbers of a directory without a configuration, by the format that they state."""
+    kinds = {kind.FORMAT: kind for kind in (SweepResult, MembershipResult, RiskResult)}
     text = directory.read("results.json")
     try:
-        is_sweep = json.loads(text).get("format") == SweepResult.FORMAT
-        return SweepResult.from_json(text) if is_sweep else MembershipResult.from_json(text)
-    except (ValueError, AttributeError, RecursionError) as error:
+        return kinds.get(json.loads(text).get("format"), SweepResult).from_json(text)
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise ResultError(f"{directory.path / 'results.json'}: {error}") from error
 
 
@@ -107,4 +128,4 @@ def read_result(text: str, config: Config, directory: RunDirectory) -> SweepResu
     return result
 
 
-__all__ = ["card", "judged_request", "read_result", "report"]
+__all__ = ["card", "read_result", "report"]

@@ -28,7 +28,8 @@ from ...audit.calibration.laws import (
 from ...audit.calibration.methods import Method, our_methods, uncorrected
 from ...audit.calibration.published import published_rules
 from ...audit.trials.folder import Folder
-from ...mechanisms.core.errors import ParameterError, StoreError
+from ...audit.trials.options import RunOptions
+from ...mechanisms.core.errors import ParameterError, StoreError, listed
 from ...mechanisms.core.printable import csv_cell
 from ..report.results.provenance import environment
 
@@ -101,7 +102,7 @@ def quick_plan(repeats: int = 200) -> CertificatePlan:
         "quick",
         (
             *_settings((20,), repeats, few=0, unequal=True),
-            *_settings((100,), repeats, few=repeats // 5, slowest=0),
+            *_settings((100,), repeats, few=-(-repeats // 5), slowest=0),
             *_settings((1_000,), -(-repeats // 2), few=0),
         ),
         numbers=12,
@@ -145,18 +146,20 @@ def calibrate(
 
     Raises:
         UnknownNameError: no such bound.
-        ParameterError: a number out of range, or peers that are not installed.
+        ParameterError: a number out of range, a bound without a law, or peers that are not installed.
         StoreError: the directory cannot be written.
     """
     if full and published:
         raise ParameterError("full and published are two plans: give one of them.", argument=("full", "published"))
+    RunOptions(n_jobs)
     plan_of = no_leak_plan if published else full_plan if full else quick_plan
     plan = plan_of() if repeats is None else plan_of(repeats)
-    ours = our_methods(tuple(bounds) or (BESIDE_PUBLISHED if published else ()))
-    if not ours:
+    if without_law := [name for name in bounds if not our_methods((name,))]:
         raise ParameterError(
-            f"none of the bounds {', '.join(bounds)} applies to pairs of scores, so there is no law for them."
+            f"bound {listed(without_law)} reads no scores of pairs or bits, so there is no law for it. Leave it out.",
+            argument="bound",
         )
+    ours = our_methods(tuple(dict.fromkeys(bounds)) or (BESIDE_PUBLISHED if published else ()))
     methods: list[Method] = [*ours, *uncorrected(), *(published_rules() if published else [])]
     if peers:
         from ...audit.calibration.peers import jax_privacy_methods

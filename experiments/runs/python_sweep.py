@@ -30,9 +30,8 @@ from ..config.toml_text import to_toml
 from ..report.results.formatting import parameters_text
 from ..report.results.sweep import SweepResult, corrected
 from .directory import RunDirectory
-from .kept import keep_sweep
 from .record import session
-from .writing import ConfigRun
+from .writing import ConfigRun, Heading, write_results
 
 PER_SWEEP = ("confidence", "seed", "n_jobs", "progress", "store", "n_hypotheses")
 """Arguments of `audit` that belong to the sweep; a point cannot set them."""
@@ -115,7 +114,8 @@ def sweep(
             if report_line is not None:
                 report_line(_line(point, results))
         result = _result(name, title, description, points, results, seed, confidence)
-        return keep_sweep(result, directory, command=command, unit=unit, inputs=inputs, pdf=pdf)
+        files = write_results(result, Heading(result.title, command, unit), directory, inputs=inputs, pdf=pdf)
+    return ConfigRun(directory.path, result, tuple(files))
 
 
 def _points(over: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

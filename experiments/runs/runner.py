@@ -31,7 +31,7 @@ from .directory import RunDirectory
 from .evidence import files_read
 from .limits import announced, within_limits
 from .record import Finished, add_time, finished, session, timed
-from .writing import ConfigRun, write_records, write_results
+from .writing import ConfigRun, Heading, write_records, write_results
 
 if TYPE_CHECKING:
     from ..config.tasks.base import Task
@@ -131,7 +131,7 @@ def run_loaded(
         with session(directory, config.seed, execution.cluster or execution.n_jobs, inputs):
             with connected(execution.cluster, source.allowed) as cluster:
                 result = compute(directory, cluster)
-            files = write_results(result, config, source.name, directory, inputs=inputs, pdf=pdf)
+            files = write_results(result, Heading.of(result, config, source.name), directory, inputs=inputs, pdf=pdf)
     return ConfigRun(directory.path, result, tuple(files))
 
 
@@ -155,7 +155,7 @@ def _reused(
         return ConfigRun(directory.path, result, tuple(files))
     directory.claim(config)
     with session(directory, config.seed, None):
-        files = write_results(result, config, name, directory, pdf=pdf)
+        files = write_results(result, Heading.of(result, config, name), directory, pdf=pdf)
     return ConfigRun(directory.path, result, tuple(files))
 
 

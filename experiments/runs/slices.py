@@ -13,8 +13,9 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,18 @@ from .runner import RUNS, SHADOWS, Execution, run_loaded
 from .writing import ConfigRun
 
 Report = Callable[[str], None]
+_KINDS = {
+    "number": int,
+    "count": int,
+    "name": str,
+    "inputs": dict,
+    "derived_by": dict,
+    "finished": bool,
+    "trials": dict,
+}
+"""Types of the values of slice.json."""
+MOST_NAMED = 20
+"""Largest number of slices that an error names."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,7 @@ class SliceRecord:
         inputs: path -> SHA-256 of files outside the directory that the slice read.
         derived_by: versions and code.
         finished: True if all chunks of the slice are in its directory.
+        trials: path of each journal of trials -> its SHA-256 when the slice finished.
     """
 
     number: int
@@ -52,6 +66,7 @@ class SliceRecord:
     inputs: Mapping[str, str]
     derived_by: Mapping[str, Any]
     finished: bool = False
+    trials: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, directory: RunDirectory) -> SliceRecord:
@@ -60,7 +75,11 @@ class SliceRecord:
         if not (directory.path / SLICE).is_file():
             raise StoreError(f"{directory.path} has no slice. Pass folders of `dpassay run --slice`.")
         try:
-            return cls(**json.loads(directory.read(SLICE)))
+            record = cls(**json.loads(directory.read(SLICE)))
+            wrong = [name for name, kind in _KINDS.items() if type(getattr(record, name)) is not kind]
+            if wrong or not 1 <= record.number <= record.count:
+                raise ValueError(f"the value of {wrong[0] if wrong else 'number'} is none of a slice")
+            return record
         except (ValueError, TypeError, RecursionError) as error:
             raise StoreError(f"{directory.path / SLICE} is damaged: {error}. Run the slice again.") from error
 
@@ -114,7 +133,7 @@ def run_slice(
                 part = replace(share, audit=place, n_audits=len(audits))
                 if part.reaches:
                     _run_part(part, folder, answer, config, directory, Execution(n_jobs, progress, report_line))
-            replace(record, finished=True).write(directory)
+            replace(record, finished=True, trials=directory.journals()).write(directory)
     return directory.path
 
 
@@ -207,6 +226,8 @@ def merge(
     directory.refuse_slice()
     directory.claim(config)
     warn = report_line or (lambda text: None)
+    _report_changed(parts, warn)
+    _report_other_software(first, parts[first], warn)
     seconds: dict[str, float] = defaultdict(float)
     for folder, stores in _stores(parts).items():
         merge_stores(stores, directory.trials(folder), warn=warn)
@@ -215,6 +236,20 @@ def merge(
     with suppress(StoreError):
         directory.write(TIMES, times_text(seconds))
     return run_loaded(config, source, directory, Execution(1, progress, report_line), pdf=pdf)
+
+
+def _report_changed(parts: Mapping[Path, SliceRecord], warn: Report) -> None:
+    """Report each slice whose trials are not those with which it finished."""
+    for path, record in parts.items():
+        if RunDirectory(path).journals() != record.trials:
+            warn(f"the trials in {path} are not those of the finished slice; chunks that are missing are run again")
+
+
+def _report_other_software(path: Path, record: SliceRecord, warn: Report) -> None:
+    """Report versions and code of the slices that are not those of the merge, which its records name."""
+    for text in differences(record.derived_by, json.loads(json.dumps(derived_by()))):
+        there = text.replace("the store", str(path)).replace("this run has", "this merge has")
+        warn(f"the trials were made by other software: {there}")
 
 
 def _stores(parts: Mapping[Path, SliceRecord]) -> dict[str, list[Path]]:
@@ -255,15 +290,18 @@ def _check_complete(parts: Mapping[Path, SliceRecord]) -> None:
     twice = [f"{number} ({listed(map(str, paths))})" for number, paths in sorted(by_number.items()) if len(paths) > 1]
     if twice:
         raise ParameterError(f"slice {listed(twice)} of {count} is there more than once. Pass each slice once.")
-    missing = [str(number) for number in range(1, count + 1) if number not in by_number]
-    if missing:
-        shown = listed(missing) if len(missing) <= 20 else f"{', '.join(missing[:20])} and {len(missing) - 20:,} more"
+    if n_missing := count - len(by_number):
+        absent = (str(number) for number in range(1, count + 1) if number not in by_number)
+        missing = list(islice(absent, MOST_NAMED))
+        more = n_missing - len(missing)
+        shown = f"{', '.join(missing)} and {more:,} more" if more else listed(missing)
         raise ParameterError(
             f"missing slices of {count:,}: {shown}. Run each with --slice NUMBER/{count}, and pass its folder."
         )
     open_ = [f"{record.number} ({path})" for path, record in parts.items() if not record.finished]
     if open_:
-        raise StoreError(f"slice {listed(open_[:20])} is not finished. Run the same command again; it continues.")
+        named = f"slice {open_[0]} is" if len(open_) == 1 else f"slices {listed(open_[:MOST_NAMED])} are"
+        raise StoreError(f"{named} not finished. Run the same command again; it continues.")
 
 
 __all__ = ["SliceRecord", "merge", "run_slice"]

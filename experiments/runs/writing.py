@@ -9,7 +9,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 AGAIN = "dpassay run config.toml --out again"
 """Command that repeats an experiment from the configuration in its report."""
+Result: TypeAlias = SweepResult | MembershipResult | RiskResult
+"""Audits and their verdict; or the metrics of membership attacks; or the risks of a table."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,12 @@ class ConfigRun:
 
     Args:
         directory: the run directory.
-        result: the audits and the verdict; or the metrics of membership attacks; or the risks of a table.
+        result: see `Result`.
         files: the figures, the reports and the evidence.
     """
 
     directory: Path
-    result: SweepResult | MembershipResult | RiskResult
+    result: Result
     files: tuple[Path, ...]
 
     @property
@@ -58,10 +60,57 @@ class ConfigRun:
         return latex_table(self.result)
 
 
+@dataclass(frozen=True)
+class Heading:
+    """What pages and evidence card say besides the numbers.
+
+    Args:
+        title: of the page.
+        command: reproduces the numbers.
+        unit: the privacy unit in words; for the evidence card.
+        description: paragraphs below the title of membership metrics; a sweep has its own.
+        settings: names and values for the list of settings of membership metrics.
+        config: the configuration, printed in full; None if there is none.
+        assumptions: the assumptions of the bounds, in sentences; None for those of the games.
+    """
+
+    title: str
+    command: str = AGAIN
+    unit: str = ""
+    description: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
+    config: str | None = None
+    assumptions: str | None = None
+
+    @classmethod
+    def of(cls, result: Result, config: Config, name: str) -> Heading:
+        """Return the heading of an experiment `name` with a configuration."""
+        trained = config.data.shadows if config.data is not None else None
+        models = ("mechanism", config.mechanism.name) if trained is None else ("shadow models", trained)
+        return cls(
+            title=result.title if isinstance(result, SweepResult) else config.title or name,
+            unit=config.unit,
+            description=config.description,
+            settings=(models, ("seed", str(config.seed))),
+            config=config.to_toml(),
+        )
+
+    @classmethod
+    def from_dict(cls, texts: Mapping[str, str], title: str) -> Heading:
+        """Return the heading in `judged.toml`; `title` where it has none, as that of a sweep in Python."""
+        return cls(
+            texts.get("title", title), texts["command"], texts.get("unit", ""), assumptions=texts.get("assumptions")
+        )
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the texts of a heading without a configuration, for `judged.toml`."""
+        texts = {"command": self.command, "title": self.title, "unit": self.unit, "assumptions": self.assumptions}
+        return {key: text for key, text in texts.items() if text}
+
+
 def write_results(
-    result: SweepResult | MembershipResult,
-    config: Config,
-    name: str,
+    result: Result,
+    heading: Heading,
     directory: RunDirectory,
     *,
     inputs: Mapping[str, str] | None = None,
@@ -70,52 +119,62 @@ def write_results(
 ) -> list[Path]:
     """Write the numbers, the evidence card, the figures and the reports; return all but the numbers.
 
+    Risks of a table have neither card nor figures.
+
     Args:
-        result, config, directory: of the run.
-        name: of the experiment.
+        result, heading, directory: of the run.
         inputs: path -> SHA-256 of files outside the directory that the run read.
         known: environment of the run; None for the present one.
         pdf: whether to draw the figures as PDF too.
     """
+    write_numbers(result, directory)
+    if isinstance(result, RiskResult):
+        return _pages(result, heading, directory, pdf=pdf)
+    _, evidence = write_evidence(
+        result,
+        directory,
+        title=heading.title,
+        command=heading.command,
+        environment=environment() if known is None else known,
+        unit=heading.unit,
+        inputs=inputs,
+    )
+    return [*_pages(result, heading, directory, pdf=pdf), *evidence]
+
+
+def _pages(result: Result, heading: Heading, directory: RunDirectory, *, pdf: bool) -> list[Path]:
+    """Write the figures and the reports."""
     from ..report.membership import write_membership
     from ..report.pages import write
     from ..report.plots import draw_all
     from ..report.plots.membership import draw_study
+    from ..report.table_risk import write_risk
 
-    write_numbers(result, directory)
-    title = result.title if isinstance(result, SweepResult) else config.title or name
-    _, evidence = write_evidence(
-        result,
-        directory,
-        title=title,
-        command=AGAIN,
-        environment=environment() if known is None else known,
-        unit=config.unit,
-        inputs=inputs,
-    )
+    path, command = directory.path, heading.command
     with directory.disk():
-        if isinstance(result, MembershipResult):
-            figures = draw_study(result, directory.figures(), pdf=pdf)
-            trained = config.data.shadows if config.data is not None else None
-            models = ("mechanism", config.mechanism.name) if trained is None else ("shadow models", trained)
-            settings = (models, ("seed", str(config.seed)))
-            pages = write_membership(
-                result,
-                directory.path,
-                figures,
-                title=title,
-                description=config.description,
-                settings=settings,
-                command=AGAIN,
-                config=config.to_toml(),
+        if isinstance(result, RiskResult):
+            return write_risk(result, path, title=heading.title, command=command)
+        if isinstance(result, SweepResult):
+            figures = draw_all(result, directory.figures(), pdf=pdf)
+            pages = write(
+                result, path, figures, command=command, config=heading.config, assumptions=heading.assumptions
             )
-            return [*figures, *pages, *evidence]
-        figures = draw_all(result, directory.figures(), pdf=pdf)
-        pages = write(result, directory.path, figures, command=AGAIN, config=config.to_toml())
-        return [*figures, *pages, *evidence]
+            return [*figures, *pages]
+        figures = draw_study(result, directory.figures(), pdf=pdf)
+        pages = write_membership(
+            result,
+            path,
+            figures,
+            title=heading.title,
+            command=command,
+            description=heading.description,
+            settings=heading.settings,
+            config=heading.config,
+        )
+        return [*figures, *pages]
 
 
-def write_numbers(result: SweepResult | MembershipResult | RiskResult, directory: RunDirectory) -> None:
+def write_numbers(result: Result, directory: RunDirectory) -> None:
     """Write results.json and results.csv."""
     directory.write("results.json", result.to_json())
     table = io.StringIO()

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import group
-from ..core.arrays import Floats
+from ..core.arrays import Bools, Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
 from ..core.constraints import Finite, PositiveInt, instance_of
 from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
+from ..core.validation import missing_entries, none_missing
 from ..noise.laplace import Laplace
 from ..noise.queries.sums import Sum
 from .base import OnBase
@@ -27,7 +28,8 @@ SUM = Laplace(1.0, query=Sum())
 class UserLevel(OnBase):
     """A mechanism for records, run on the records of users who own several records each; claim by group privacy.
 
-    A dataset is a pair `(users, values)` of arrays of the same length: the owner and the value of each record. The
+    A dataset is a pair `(users, values)` of arrays of the same length: the owner and the value of each record. Every
+    record needs an owner, and all owners are of one type, such as numbers or names; a value may be missing (NaN). The
     first `most_records` records of each user are used, and the others are dropped. So two datasets that differ in one
     user are at most `most_records` steps of the base's relation apart.
 
@@ -67,7 +69,7 @@ class UserLevel(OnBase):
     def bounded(self, dataset: Dataset) -> NDArray[np.generic]:
         """Return the values of the records that are used, in order: the first `most_records` of each user."""
         users, values = _columns(dataset)
-        order = np.argsort(users, kind="stable")
+        order = _order(users)
         starts = np.flatnonzero(np.append(True, users[order][1:] != users[order][:-1])) if len(users) else order
         place = np.arange(len(users)) - np.repeat(starts, np.diff(np.append(starts, len(users))))
         return np.asarray(values[np.sort(order[place < self.most_records])])
@@ -90,12 +92,15 @@ class UserLevel(OnBase):
         return group(self.base.guarantee(), self.most_records)
 
     def worst_case(self) -> Neighbours:
-        """Return a pair with one user of `most_records` records, missing on side 0 or with other values there."""
-        users = np.zeros(self.most_records, dtype=np.int64)
-        full = (users, np.full(self.most_records, self.record))
+        """Return a pair with one user, whose records are missing on side 0 or have other values there.
+
+        The user has one record more than is used, so that an audit of the pair also tests that it is dropped.
+        """
+        owned = self.most_records + 1
+        full = (np.zeros(owned, dtype=np.int64), np.full(owned, self.record))
         if self.relation is Relation.ADD_REMOVE:
             return remove_user(full, 0)
-        return replace_user(full, 0, np.full(self.most_records, self.other))
+        return replace_user(full, 0, np.full(owned, self.other))
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the claim if the records of the worst case move the answer by k sensitivities; otherwise None."""
@@ -155,12 +160,14 @@ def check_users(neighbours: Neighbours) -> None:
     (users0, values0), (users1, values1) = _columns(neighbours.d0), _columns(neighbours.d1)
     if neighbours.relation is Relation.REPLACE_ONE:
         same = np.array_equal(users0, users1)
-        fits = same and len(set(users0[values0 != values1].tolist())) == 1
+        fits = same and len(set(users0[~_equal(values0, values1)].tolist())) == 1
     else:
         small, large = sorted(((users0, values0), (users1, values1)), key=lambda side: len(side[0]))
         missing = set(large[0].tolist()) - set(small[0].tolist())
         remaining = ~np.isin(large[0], list(missing))
-        fits = len(missing) == 1 and all(np.array_equal(a[remaining], b) for a, b in zip(large, small, strict=True))
+        kept = [column[remaining] for column in large]
+        fits = len(missing) == 1 and len(kept[0]) == len(small[0])
+        fits = fits and all(_equal(a, b).all() for a, b in zip(kept, small, strict=True))
     if not fits:
         raise NeighboursError(
             f"under {neighbours.relation.value!r} the two datasets must differ in all records of one user, and in "
@@ -186,4 +193,21 @@ def _columns(dataset: Dataset) -> tuple[NDArray[np.generic], NDArray[np.generic]
             f"users and values must have the same length, but have shapes {users.shape} and {values.shape}.",
             argument="dataset",
         )
+    none_missing(users=users)
     return users, values
+
+
+def _equal(column0: NDArray[np.generic], column1: NDArray[np.generic]) -> Bools:
+    """Return where two columns of the same length are equal; missing values are equal to each other."""
+    return np.asarray((column0 == column1) | (missing_entries(column0) & missing_entries(column1)), dtype=bool)
+
+
+def _order(users: NDArray[np.generic]) -> NDArray[np.intp]:
+    """Return the positions of the records, sorted by owner and then by position."""
+    try:
+        return np.argsort(users, kind="stable")
+    except TypeError as error:
+        raise ParameterError(
+            f"users must be of one type, such as whole numbers or names, but cannot be sorted ({error}).",
+            argument="dataset",
+        ) from error

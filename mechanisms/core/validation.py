@@ -17,8 +17,9 @@ from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .arrays import Floats
+from .arrays import Bools, Floats
 from .errors import CallError, ParameterError, unknown_name_message
 from .tensors import on_host
 
@@ -154,6 +155,30 @@ def numeric_rows(**value: Any) -> Floats:
             argument=name,
         )
     return rows
+
+
+def missing_entries(column: NDArray[Any]) -> Bools:
+    """Return which entries of a column are missing: None, NaN or NaT.
+
+    >>> missing_entries(np.array([1.0, np.nan])), missing_entries(np.array(["a", None], dtype=object))
+    (array([False,  True]), array([False,  True]))
+    """
+    if column.dtype.kind != "O":
+        return np.asarray(column != column)  # true of NaN and NaT only
+    from pandas import isna
+
+    return np.asarray(isna(column), dtype=np.bool_)
+
+
+def none_missing(**columns: NDArray[Any]) -> None:
+    """Raise `ParameterError` if an entry of a column of names, one for each record, is missing."""
+    for name, column in columns.items():
+        if (missing := np.flatnonzero(missing_entries(column))).size:
+            raise ParameterError(
+                f"{name} must have a name for each record, but entry {missing[0]} is missing (None or NaN). Leave out "
+                "such records, or give each a name.",
+                argument=name,
+            )
 
 
 def instance(kind: type[Any], example: str, /, **values: Any) -> None:

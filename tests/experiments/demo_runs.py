@@ -9,25 +9,14 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
-import pytest
-
-from dpassay.audit.power.power import Detectable
 from dpassay.experiments.demos import get
 from dpassay.experiments.demos.terminal import WIDTH, terminal
 
 
 @functools.cache
 def played(name):
-    """The names that a document sets, with its `text` in the terminal, `page` and `notebook`, answers included.
-
-    What an audit could have detected is not searched for, which takes longer than the demo.
-    """
-    with (
-        contextlib.redirect_stdout(io.StringIO()) as printed,
-        pytest.MonkeyPatch.context() as patch,
-        tempfile.TemporaryDirectory() as folder,
-    ):
-        patch.setattr("dpassay.audit.power.power.detectable_epsilon", lambda *_, **__: Detectable(1.0, "any"))
+    """The names that a document sets, with its `text` in the terminal, `page` and `notebook`, answers included."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed, tempfile.TemporaryDirectory() as folder:
         names = get(name).play(terminal(), out=Path(folder), answers=True)
         page, notebook = ((Path(folder) / f"{name}.{kind}").read_text() for kind in ("html", "ipynb"))
     return SimpleNamespace(names=names, text=printed.getvalue(), page=page, notebook=json.loads(notebook))

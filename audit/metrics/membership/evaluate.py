@@ -18,8 +18,9 @@ from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.printable import display_name
 from ....mechanisms.core.validation import open_unit
 from ...evidence.statement import check_claim
+from ...games.training import person_of
 from .feature_baseline import FeatureBaseline, feature_baseline
-from .persons import person_of, scores_of_persons, shadows_of_persons
+from .persons import scores_of_persons, shadows_of_persons
 from .records import FEWEST, group_rows, record_table
 from .result import AttackMetrics, MembershipResult, Region
 from .roc import Pooled

@@ -7,27 +7,11 @@ hypothesis of a test is that the signals of the person's records do not depend o
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ....attacks.membership.shadows import Shadows
 from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.errors import ParameterError
-
-
-def person_of(persons: Any, n_records: int) -> tuple[Ints, list[str]]:
-    """Return the number of the person of each record, and the names of the persons in that order."""
-    names = np.asarray(persons)
-    if names.shape != (n_records,):
-        raise ParameterError(
-            f"persons must name the person of each record, ({n_records},), but has shape {names.shape}.",
-            argument="persons",
-        )
-    if names.dtype.kind == "f" and np.isnan(names).any():
-        raise ParameterError("persons must not hold NaN: give a record without a person a name.", argument="persons")
-    unique, index = np.unique(names.astype(str), return_inverse=True)
-    return index.astype(np.int64), unique.tolist()
 
 
 def shadows_of_persons(shadows: Shadows, index: Ints, names: list[str]) -> Shadows:

@@ -207,9 +207,14 @@ class RiskResult(Saved):
         return self.n_holdout > 0 and self.memorised.rare
 
     @property
+    def leaks(self) -> bool:
+        """Whether there is a finding."""
+        return bool(self.findings) or self.memorised_by_assumption
+
+    @property
     def safe_so_far(self) -> bool:
         """Whether there is a holdout and no finding. This is no proof of safety."""
-        return self.n_holdout > 0 and not self.findings and not self.memorised_by_assumption
+        return self.n_holdout > 0 and not self.leaks
 
     @property
     def worst_group(self) -> SplitTest | None:

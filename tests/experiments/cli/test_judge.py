@@ -170,6 +170,21 @@ def test_out_holds_numbers_figures_and_a_report_for_every_kind_of_evidence(kind,
     assert (tmp_path / "b" / "results.json").read_bytes() == (out / "results.json").read_bytes()
 
 
+def test_report_draws_the_pages_of_judged_scores_again(tmp_path):
+    file, out = tmp_path / "scores.csv", tmp_path / "out"
+    pair(200).to_csv(file, index=False)
+    assert judge(file, "--epsilon", 4, "--out", out).exit_code == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    for name in ("report.html", "report.md", "card.md"):
+        (out / name).unlink()
+    done = CliRunner().invoke(app, ["report", str(out)])
+    assert (done.exit_code, "Scores in scores.csv" in done.output) == (0, True), done.output
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
+    (out / "judged.toml").write_text("title = 'no command'\n")
+    damaged = CliRunner().invoke(app, ["report", str(out)])
+    assert (damaged.exit_code, "judged.toml is damaged" in " ".join(damaged.output.split())) == (2, True)
+
+
 def test_out_accepts_the_same_request_again_and_no_other_folder(tmp_path):
     file, out = tmp_path / "scores.csv", tmp_path / "out"
     pair(200).to_csv(file, index=False)

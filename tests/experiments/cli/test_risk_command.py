@@ -38,7 +38,14 @@ def test_copies_exit_with_1_and_have_a_report(copied, tmp_path):
     text = (tmp_path / "out" / "results.json").read_text()
     assert RiskResult.from_json(text).findings
     assert json.loads(text)["n_real"] == 200
-    assert (tmp_path / "out" / "report.md").read_text().startswith("## The table leaks records")
+    summary = (tmp_path / "out" / "report.md").read_text()
+    assert summary.startswith("## The table leaks records")
+    (tmp_path / "out" / "report.md").unlink()
+    assert CliRunner().invoke(app, ["report", str(tmp_path / "out")]).exit_code == 1
+    assert (tmp_path / "out" / "report.md").read_text() == summary
+    assert (tmp_path / "out" / "report.html").read_text() == page
+    without = CliRunner().invoke(app, ["card", str(tmp_path / "out")])
+    assert (without.exit_code, "no evidence card" in " ".join(without.output.split())) == (2, True)
 
 
 def test_a_clean_table_exits_with_0(tmp_path):

@@ -63,7 +63,12 @@ def test_scores_and_reports_are_written_and_replaced(folder, without_pixels):
     assert len((folder / "out" / "signals.csv").read_text().splitlines()) == N + 1
     assert len((folder / "out" / "extraction.csv").read_text().splitlines()) == 3
     for part in ("membership", "audit"):
-        assert "--signal min-k" in (folder / "out" / part / "report.html").read_text()
+        page = (folder / "out" / part / "report.html").read_text()
+        assert "--signal min-k" in page
+        assert dpassay("report", folder / "out" / part).exit_code == (part == "audit")
+        assert (folder / "out" / part / "report.html").read_text() == page
+    whole = dpassay("report", folder / "out")
+    assert (whole.exit_code, "Pass one of them" in " ".join(whole.output.split())) == (2, True)
     other = dpassay(*words, "--out", folder / "out")
     assert (other.exit_code, "other options" in " ".join(other.output.split())) == (2, True)
 

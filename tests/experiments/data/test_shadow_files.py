@@ -57,7 +57,11 @@ def test_the_command_writes_table_records_and_report(tmp_path, arrays):
     assert set(records["record"]) == set(ids)
     assert records["lira: p (Holm)"].is_monotonic_increasing
     assert json.loads((tmp_path / "out" / "results.json").read_text())["n_models"] == N_MODELS
-    assert "dpassay membership a.npz --attack lira" in (tmp_path / "out" / "report.html").read_text()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "dpassay membership a.npz --attack lira" in page
+    (tmp_path / "out" / "report.html").unlink()
+    assert CliRunner().invoke(app, ["report", str(tmp_path / "out")]).exit_code == 0
+    assert (tmp_path / "out" / "report.html").read_text() == page
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import re
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -142,6 +143,49 @@ def test_mistakes_end_with_2_and_say_what_to_do(call, monkeypatch):
     assert CliRunner().invoke(app, ["calibrate", "--seed", "-1", "-q", "--bound", "simultaneous-band"]).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--jobs", "0"], "--jobs must be a whole number >= 1"),
+        (["--published", "--repeats", "0"], "--repeats must be a whole number >= 1"),
+        (
+            ["--bound", "simultaneous-band", "--bound", "reconstruction"],
+            "bound reconstruction reads no scores of pairs",
+        ),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(call, tmp_path, words, message):
+    results = call(*words, "--out", "here")
+    assert results.exit_code == 2
+    assert message in results.stderr
+    assert not (tmp_path / "here").exists()
+
+
+def test_bound_named_twice_is_measured_once(call, tmp_path):
+    assert call(*["--bound", "simultaneous-band"] * 2, "--out", "here").exit_code == 0
+    certificate = Certificate.from_json((tmp_path / "here" / "certificate.json").read_text())
+    assert len(certificate.of("simultaneous-band")) == 10
+
+
+def test_too_few_audits_decide_nothing(call, monkeypatch):
+    setting = CertificateSetting(all_equal(), (0.0,), ((20, 20),), 2)
+    monkeypatch.setattr(calibration, "quick_plan", lambda repeats: CertificatePlan("few", (setting,)))
+    monkeypatch.setattr(calibration, "our_methods", lambda names: [BoundMethod(Overshoots())])
+    results = call("--repeats", "2", "--out", "here")
+    assert results.exit_code == 0
+    assert "HOLDS" not in results.stdout
+    assert "UNDECIDED: no bound was measured in enough audits" in results.stdout
+    assert "2 of 2 measurements had too few audits" in results.stdout
+    page = Path("here", "certificate.html").read_text()
+    assert "– Too few audits to judge a bound" in page
+    assert "–\u00a0too few audits" in page
+
+
+@pytest.mark.parametrize("repeats", [1, 4, 200])
+def test_quick_plan_measures_slow_bounds_with_any_number_of_repeats(repeats):
+    assert any(setting.audits(slow=True) for setting in quick_plan(repeats).settings)
+
+
 def test_same_seed_gives_the_same_bytes(written, tmp_path):
     again = certify(PLAN, [BoundMethod(SimultaneousBand()), *uncorrected()], seed=0)
     one, two = written["good"], write_calibration(again, tmp_path, command="dpassay calibrate")
@@ -181,6 +225,14 @@ def test_summary_names_the_worst_place_of_each_method(good, bad):
     broken = {cells[0]: (verdict, cells) for verdict, cells in summary_table(bad).rows}
     assert broken["overshoots"][0] == "violation"
     assert broken["overshoots"][1][-2:] == ("0 of 10", "✖ misses too often")
+
+
+def test_misses_within_the_limit_are_not_called_absent():
+    setting = CertificateSetting(all_equal(), (0.0,), ((20, 20),), 60)
+    certificate = certify(CertificatePlan("one law", (setting,)), uncorrected(), seed=0)
+    some = [replace(cell, misses=1) for cell in certificate.cells]
+    rows = summary_table(replace(certificate, cells=tuple(some))).rows
+    assert {cells[-1] for _, cells in rows} == {"– within the limit"}
 
 
 def test_places_table_marks_what_exceeds_the_limit(bad):

@@ -36,7 +36,7 @@ KILLER = textwrap.dedent(
     from dpassay.mechanisms.learning.dp_sgd.training import Trainer
     from dpassay.audit.power.power import Detectable
 
-    runs.write_results = lambda result, config, name, home, **_: home.write("results.json", result.to_json()) or []
+    runs.write_results = lambda result, heading, home, **_: home.write("results.json", result.to_json()) or []
     dpassay.audit.power.power.detectable_in_bits = lambda *given, **options: Detectable(1.0, None)
     real = {"fsync": os.fsync, "replace": Path.replace, "step": Trainer.add_noise}
 
@@ -105,7 +105,7 @@ def planned(request, tmp_path):
 def numbers_only(monkeypatch):
     """Runs without figures, reports and power, which take longer than all of the training."""
     monkeypatch.setattr("dpassay.audit.power.power.detectable_in_bits", lambda *given, **options: Detectable(1.0, None))
-    write = lambda result, config, name, home, **_: home.write("results.json", result.to_json()) or []  # noqa: E731
+    write = lambda result, heading, home, **_: home.write("results.json", result.to_json()) or []  # noqa: E731
     monkeypatch.setattr(runs, "write_results", write)
 
 

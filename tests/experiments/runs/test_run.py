@@ -21,7 +21,7 @@ from dpassay.experiments.report.results.sweep import SweepResult
 from dpassay.experiments.runs import runner as run_module
 from dpassay.experiments.runs.again import report
 from dpassay.experiments.runs.runner import run
-from dpassay.mechanisms.core.errors import ConfigError, FingerprintError, ReleaseError, StoreError
+from dpassay.mechanisms.core.errors import ConfigError, FingerprintError, ParameterError, ReleaseError, StoreError
 
 ROOT = Path(__file__).parents[3]
 CONFIG = """\
@@ -255,6 +255,11 @@ def test_a_damaged_record_of_what_was_run_is_refused(config):
     (Path("here") / "config.toml").write_text("[mechanism\n")
     with pytest.raises(StoreError, match=r"here/config\.toml is damaged"):
         run(config, out="here", settings={"audit.trials": 500})
+
+
+def test_settings_that_are_no_mapping_are_refused(config):
+    with pytest.raises(ParameterError, match="settings must map dotted keys to values"):
+        run(config, settings=["audit.trials=500"], out="here")
 
 
 def test_a_mistake_in_the_configuration_leaves_nothing_behind(config):

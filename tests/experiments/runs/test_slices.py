@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,8 +15,10 @@ from typer.testing import CliRunner
 
 from dpassay.audit.trials.plan import Slice
 from dpassay.experiments.cli.commands import app
+from dpassay.experiments.config.schema import Config
 from dpassay.experiments.runs import run
-from dpassay.experiments.runs.slices import merge, run_slice
+from dpassay.experiments.runs.directory import RunDirectory
+from dpassay.experiments.runs.slices import SliceRecord, merge, run_slice
 from dpassay.mechanisms.core.errors import ConfigError, FingerprintError, ParameterError, StoreError
 
 SWEEP = """
@@ -190,6 +193,17 @@ def test_slices_of_different_versions_are_refused(place, key, value):
         merge(parts, place / "merged")
 
 
+def test_a_merge_by_other_software_is_reported(place):
+    parts, lines = sliced(place, "secrets", (1, 2), 2), []
+    for part in parts:
+        record = json.loads((part / "slice.json").read_text())
+        record["derived_by"]["versions"]["numpy"] = "1.0"
+        (part / "slice.json").write_text(json.dumps(record))
+    merge(parts, place / "merged", report_line=lines.append)
+    (line,) = [line for line in lines if "other software" in line]
+    assert re.search(r'versions\.numpy: .*secrets-1 has "1\.0", this merge has', line)
+
+
 def test_slices_of_different_numbers_are_refused(place):
     with pytest.raises(FingerprintError, match=r"count: .* has 2, .* has 3"):
         merge([*sliced(place, "secrets", (1,), 2), *sliced(place, "secrets", (2,), 3)], place / "merged")
@@ -210,6 +224,38 @@ def test_a_damaged_chunk_of_a_slice_is_reported_and_run_again(place):
     chunk.write_bytes(chunk.read_bytes()[:-1] + b"x")
     assert numbers(merge(parts, place / "merged", report_line=lines.append)) == numbers(whole)
     assert [line for line in lines if "is damaged" in line]
+
+
+def test_trials_that_a_finished_slice_has_lost_are_reported(place):
+    parts = sliced(place, "secrets", (1, 2), 2)
+    shutil.rmtree(parts[1] / "trials")
+    lines = []
+    done = merge(parts, place / "merged", report_line=lines.append)
+    assert [line for line in lines if "secrets-2 are not those of the finished slice" in line]
+    assert not [line for line in lines if "secrets-1" in line]
+    assert numbers(done) == numbers(run(place / "secrets.toml", out=place / "whole"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("number", [1]), ("number", True), ("number", 3), ("count", "2"), ("count", 2.0), ("count", 0), ("name", 5),
+     ("inputs", None), ("derived_by", []), ("finished", "no"), ("trials", 1)],
+)  # fmt: skip
+def test_a_record_with_impossible_values_is_damaged(place, key, value):
+    directory = RunDirectory(place / "slice")
+    directory.claim(Config.load(place / "secrets.toml")[0])
+    SliceRecord(1, 2, "secrets", {}, {}).write(directory)
+    assert SliceRecord.read(directory).count == 2
+    file = directory.path / "slice.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
+    with pytest.raises(StoreError, match=rf"slice\.json is damaged: the value of (number|{key}) is none of a slice"):
+        SliceRecord.read(directory)
+
+
+def test_missing_slices_of_a_huge_number_are_counted_at_once(place):
+    (part,) = sliced(place, "secrets", (2,), 10**15)
+    with pytest.raises(ParameterError, match=r"1, 3, .*, 20, 21 and 999,999,999,999,979 more"):
+        merge([part], place / "merged")
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_a_file_of_a_run_that_is_a_link_is_replaced(name, tmp_path, monkeypatch,
 def test_a_run_directory_with_an_impossible_name_is_refused(out, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.toml").write_text(CONFIG)
-    for arguments in (["run", "mine.toml", "--out", out], ["report", out]):
+    for arguments in (["run", "mine.toml", "--out", out], ["report", out], ["card", out]):
         shown = CliRunner().invoke(app, arguments)
         assert (shown.exit_code, "File name too long" in shown.output) == (2, True)
         assert "Traceback" not in shown.output

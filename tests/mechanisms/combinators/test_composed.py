@@ -284,9 +284,48 @@ def test_pairs_of_users_differ_in_one_user_with_all_records():
             UserLevel(Laplace(1.0, query=Sum(), relation=pair.relation)).bind(pair)
 
 
+class Uncapped(UserLevel):
+    """Bug: the records of a user are not bounded."""
+
+    def bounded(self, dataset):
+        return np.asarray(dataset[1])
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_worst_case_has_more_records_than_are_used(relation):
+    """A missing cap shows in the audit of the default pair."""
+    losses = []
+    for kind in (UserLevel, Uncapped):
+        mechanism = kind(Laplace(0.5, query=Sum(), relation=relation), most_records=2)
+        pair, outputs = mechanism.worst_case(), Outputs(np.array([-9.0, 9.0]))
+        check_users(pair)
+        ratios = mechanism.log_density(outputs, pair.d1) - mechanism.log_density(outputs, pair.d0)
+        losses.append(np.abs(ratios).max())
+    assert losses == pytest.approx([mechanism.guarantee().epsilon(0.0), 1.5])
+
+
+@pytest.mark.parametrize("dtype", [float, object])
+def test_missing_values_of_other_users_do_not_differ(dtype):
+    users, values = np.array([4, 5, 4, 6]), np.array([0.1, np.nan, 0.3, np.nan], dtype=dtype)
+    check_users(remove_user((users, values), 4))
+    check_users(replace_user((users, values), 4, [0.9, 0.3]))
+    check_users(replace_user((users, values), 5, [0.9]))
+    mechanism = UserLevel()
+    assert mechanism.bind(remove_user((users, values), 5)) is mechanism
+    with pytest.raises(NeighboursError, match="one user"):
+        check_users(Neighbours((users, values), (users, values.copy()), "replace_one"))
+
+
+@pytest.mark.parametrize("users", [[1.0, np.nan], ["a", None], np.array(["2026", "NaT"], "M8[Y]")])
+def test_records_without_an_owner_are_refused(users):
+    with pytest.raises(ParameterError, match="users must have a name for each record, but entry 1 is missing"):
+        UserLevel().bounded((np.asarray(users), np.ones(2)))
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
+        (lambda: UserLevel().bounded((np.array([1, "a"], dtype=object), np.ones(2))), "one type"),
         (lambda: Subsampled(Laplace(1.0, relation="replace_one")), "poisson sampling amplifies"),
         (lambda: Subsampled(rate=1.5), "rate must"),
         (lambda: Subsampled(1.0), "base must be a Mechanism"),

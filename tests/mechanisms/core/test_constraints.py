@@ -33,35 +33,37 @@ CONSTRAINTS = (
     "instance_of",
     "AddOrReplace",
 )
-NEEDS_TORCH = "mechanisms.adapters.opacus.training"
+NEEDS_TORCH = ROOT / "mechanisms" / "adapters" / "opacus" / "training.py"
+DEMOS = ROOT / "experiments" / "demos" / "documents"  # to import one is to run it
+
+
+def modules():
+    """Name and file of every module of the package that can be imported without other libraries."""
+    for room in ("mechanisms", "attacks", "audit", "experiments"):
+        for path in sorted((ROOT / room).rglob("*.py")):
+            if path != NEEDS_TORCH and path.parent != DEMOS:
+                name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+                yield f"dpassay.{name}", path
 
 
 def classes():
     """Every dataclass of the package that declares a constraint, with its fields."""
-    for room in ("mechanisms", "attacks", "audit", "experiments"):
-        for path in sorted((ROOT / room).rglob("*.py")):
-            name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-            if name == NEEDS_TORCH:
-                continue
-            module = import_module(f"dpassay.{name}")
-            for kind in vars(module).values():
-                if isinstance(kind, type) and kind.__module__ == module.__name__ and is_dataclass(kind):
-                    for field in constraints_of(kind):
-                        yield pytest.param(kind, field, id=f"{kind.__qualname__}-{field.name}")
+    for name, _ in modules():
+        module = import_module(name)
+        for kind in vars(module).values():
+            if isinstance(kind, type) and kind.__module__ == module.__name__ and is_dataclass(kind):
+                for field in constraints_of(kind):
+                    yield pytest.param(kind, field, id=f"{kind.__qualname__}-{field.name}")
 
 
 def declared_in_source():
     """Every field of the package whose annotation names a constraint: its module, class and name."""
     words = re.compile(rf"\b({'|'.join(CONSTRAINTS)})\b")
-    for room in ("mechanisms", "attacks", "audit", "experiments"):
-        for path in sorted((ROOT / room).rglob("*.py")):
-            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-            if name == NEEDS_TORCH:
-                continue
-            for kind in ast.parse(path.read_text()).body:
-                for field in kind.body if isinstance(kind, ast.ClassDef) else ():
-                    if isinstance(field, ast.AnnAssign) and words.search(ast.unparse(field.annotation)):
-                        yield f"dpassay.{name}", kind.name, field.target.id
+    for name, path in modules():
+        for kind in ast.parse(path.read_text()).body:
+            for field in kind.body if isinstance(kind, ast.ClassDef) else ():
+                if isinstance(field, ast.AnnAssign) and words.search(ast.unparse(field.annotation)):
+                    yield name, kind.name, field.target.id
 
 
 def test_every_constraint_in_the_source_is_known_at_run_time():

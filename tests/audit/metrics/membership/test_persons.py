@@ -80,9 +80,11 @@ def test_unusable_people_are_refused():
         evaluate(shadows, "loss", persons=index[:5])
     with pytest.raises(ParameterError, match="Give one"):
         evaluate(shadows, "loss", persons=index, groups=index)
-    with pytest.raises(ParameterError, match="NaN"):
-        evaluate(shadows, "loss", persons=np.where(index == 0, np.nan, index))
+    for absent in (np.nan, None):
+        with pytest.raises(ParameterError, match="must have a name for each record, but entry 2 is missing"):
+            evaluate(shadows, "loss", persons=np.where(np.arange(len(index)) == 2, absent, index))
+    data = np.zeros((4, 1)), np.arange(4) % 2
+    with pytest.raises(ParameterError, match="entry 3 is missing"):
+        train_shadows(EstimatorLearner(KNeighborsClassifier(1)), data, 4, seed=0, persons=[1, 1, 2, None])
     with pytest.raises(ParameterError, match="shape"):
-        train_shadows(
-            EstimatorLearner(KNeighborsClassifier(1)), (np.zeros((4, 1)), np.arange(4) % 2), 4, seed=0, persons=[1]
-        )
+        train_shadows(EstimatorLearner(KNeighborsClassifier(1)), data, 4, seed=0, persons=[1])
