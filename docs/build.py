@@ -36,8 +36,8 @@ ENTRY = re.compile(r"\w+(\.py|/) |\s{8,}\S")  # a line of a table of contents, o
 TESTS = HERE.parent / "tests" / "experiments" / "systems" / "tests_of_systems.toml"
 """The test of each system: family -> name of the system -> "FILE::TEST"."""
 BLOCK = re.compile(r"(<!-- ((?!end)[\w -]+) -->\n\n).*?(\n?<!-- end -->)", re.DOTALL)
-ARGS = re.compile(r"^ *Args:\n(.*?)(?:\n *\n|\Z)", re.DOTALL | re.MULTILINE)
-ARGUMENT = re.compile(r"^ {8}(\w[\w, ]*): (.*(?:\n {9,}.*)*)", re.MULTILINE)
+ARGS = re.compile(r"^Args:\n(.*?)(?:\n *\n|\Z)", re.DOTALL | re.MULTILINE)
+ARGUMENT = re.compile(r"^ {4}(\w[\w, ]*): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 
 Options = dict[str, tuple[str, str]]
 """An option, or several joined by commas -> its default as TOML has it, and what the docstring says of it."""
@@ -123,7 +123,7 @@ def options(thing: Any) -> Options:
     parameters = inspect.signature(thing).parameters
     found: Options = {}
     for one in reversed(inspect.getmro(thing)) if inspect.isclass(thing) else [thing]:
-        section = ARGS.search(one.__doc__ or "")
+        section = ARGS.search(inspect.cleandoc(one.__doc__ or ""))  # indented before Python 3.13
         for names, said in ARGUMENT.findall(section[1] if section else ""):
             if all(name in parameters for name in names.split(", ")):
                 defaults = [default_text(parameters[name].default) for name in names.split(", ")]
