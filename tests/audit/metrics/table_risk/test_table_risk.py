@@ -154,7 +154,10 @@ def test_named_categories_of_mostly_distinct_numbers_are_identifiers():
     assert kinds["number"] == "identifier"
 
 
-@pytest.mark.parametrize("infinity", [np.inf, -np.inf, "inf", "1e400"])
+OLD_PANDAS = pytest.mark.skipif(int(pd.__version__.partition(".")[0]) < 3, reason="reads 1e400 as text")
+
+
+@pytest.mark.parametrize("infinity", [np.inf, -np.inf, "inf", pytest.param("1e400", marks=OLD_PANDAS)])
 def test_a_column_of_numbers_with_an_infinite_one_is_refused(infinity):
     tables = dict(zip(("real", "synthetic", "holdout"), made.clean(rng_of(0), 120), strict=True))
     for name, table in tables.items():
