@@ -26,7 +26,7 @@ demo: $(STAMP)   ## the main job: audit a Laplace count on real data, and the te
 	$(BIN)/dpassay run laplace-count --out runs/laplace-count
 	$(BIN)/dpassay demo randomized-response
 
-test: $(STAMP)   ## the fast tests, about twelve minutes on two busy cores
+test: $(STAMP)   ## the fast tests, about seven minutes on two cores
 	$(PYTEST) --dist loadfile -m "not slow"
 
 test-all: test test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments  ## every test: the fast ones, then the six slow parts
