@@ -96,8 +96,15 @@ class Heading:
         )
 
     @classmethod
-    def from_dict(cls, texts: Mapping[str, str], title: str) -> Heading:
-        """Return the heading in `judged.toml`; `title` where it has none, as that of a sweep in Python."""
+    def from_dict(cls, texts: Mapping[str, Any], title: str) -> Heading:
+        """Return the heading in `judged.toml`; `title` where it has none, as that of a sweep in Python.
+
+        Raises:
+            KeyError, ValueError: there is no command, or a value is no text.
+        """
+        for name, text in texts.items():
+            if not isinstance(text, str):
+                raise ValueError(f"{name} must be text, but is {text!r}")
         return cls(
             texts.get("title", title), texts["command"], texts.get("unit", ""), assumptions=texts.get("assumptions")
         )

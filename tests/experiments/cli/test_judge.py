@@ -1,6 +1,7 @@
 """A claim against scores that lie in a file."""
 
 import html
+import json
 import os
 import shlex
 import sys
@@ -180,9 +181,21 @@ def test_report_draws_the_pages_of_judged_scores_again(tmp_path):
     done = CliRunner().invoke(app, ["report", str(out)])
     assert (done.exit_code, "Scores in scores.csv" in done.output) == (0, True), done.output
     assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
-    (out / "judged.toml").write_text("title = 'no command'\n")
-    damaged = CliRunner().invoke(app, ["report", str(out)])
-    assert (damaged.exit_code, "judged.toml is damaged" in " ".join(damaged.output.split())) == (2, True)
+    for text in ("title = 'no command'\n", "command = 5\n"):
+        (out / "judged.toml").write_text(text)
+        damaged = CliRunner().invoke(app, ["report", str(out)])
+        assert (damaged.exit_code, "judged.toml is damaged" in " ".join(damaged.output.split())) == (2, True)
+
+
+def test_report_keeps_the_versions_that_made_the_numbers(tmp_path):
+    file, out = tmp_path / "scores.csv", tmp_path / "out"
+    pair(200).to_csv(file, index=False)
+    assert judge(file, "--epsilon", 4, "--out", out).exit_code == 0
+    record = json.loads((out / "environment.json").read_text())
+    record["versions"]["numpy"] = "1.99.7"
+    (out / "environment.json").write_text(json.dumps(record))
+    assert CliRunner().invoke(app, ["report", str(out)]).exit_code == 0
+    assert "1.99.7" in (out / "card.json").read_text()
 
 
 def test_out_accepts_the_same_request_again_and_no_other_folder(tmp_path):

@@ -60,6 +60,7 @@ def game(n_correct, n_guesses, n_bits):
         ([[0, 1]], [[1.0]], r"scores must have the shape of bits, \(1, 2\), but has shape \(1, 1\)"),
         ([[0, 1]], [[1.0, np.nan]], "scores holds NaN"),
         ([[0, 1]], [[1.0, 2j]], "scores must be real numbers"),
+        ([[0, 1]], np.array([[1.0, np.complex128(2 + 1j)]], dtype=object), "scores must be real numbers"),
         ([[0j, 1 + 0j]], [[1.0, 2.0]], "bits must be True"),
     ],
 )
