@@ -12,7 +12,7 @@ from .records import FEWEST, GroupRow, RecordTable, models_needed
 from .roc import FEWEST_MODELS
 
 if TYPE_CHECKING:
-    from .result import AttackMetrics, MembershipResult
+    from .result import MembershipResult
     from .roc import RateAt
 
 
@@ -24,7 +24,8 @@ def summary(result: MembershipResult) -> str:
     """Return the table of all attacks, followed by notes on how to read it."""
     lines = [*(f"{name:<8}  {text}" for name, text in head(result)), "", *_table(result), "", *notes(result)]
     for metrics in result.attacks:
-        lines += _groups(metrics)
+        lines += _rows(metrics.attack, "group", metrics.groups)
+        lines += _rows(metrics.attack, "model", metrics.models)
     return "\n".join(lines)
 
 
@@ -45,6 +46,7 @@ def head(result: MembershipResult) -> list[tuple[str, str]]:
                 "members and non-members come from different distributions: these metrics are no evidence of a leak",
             )
         )
+    rows += [("WARNING", warning) for warning in result.warnings]
     if result.region is not None:
         rows.append(("claim", result.region.claim))
     return rows
@@ -179,16 +181,17 @@ def auc_with_interval(row: GroupRow) -> str:
     return f"{row.auc:.3f} ({interval})"
 
 
-def _groups(metrics: AttackMetrics) -> list[str]:
-    if not metrics.groups:
+def _rows(attack: str, unit: str, rows: tuple[GroupRow, ...]) -> list[str]:
+    """Return a line for each group or model, the largest AUC first."""
+    if not rows:
         return []
-    width = max(5, *(len(row.group) for row in metrics.groups))
+    width = max(5, *(len(row.group) for row in rows))
     lines = [
         "",
-        f"{metrics.attack} by group",
-        f"{'group':<{width}}{'scores in':>11}{'scores out':>12}  {'AUC':<22}{'TPR@1%FPR':>12}",
+        f"{attack} by {unit}",
+        f"{unit:<{width}}{'scores in':>11}{'scores out':>12}  {'AUC':<22}{'TPR@1%FPR':>12}",
     ]
-    for row in sorted(metrics.groups, key=lambda row: -row.auc):
+    for row in sorted(rows, key=lambda row: -row.auc):
         auc = auc_with_interval(row)
         lines.append(f"{row.group:<{width}}{row.n_in:>11,}{row.n_out:>12,}  {auc:<22}{_rate(row.rate):>12}")
     return lines
