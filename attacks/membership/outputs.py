@@ -42,6 +42,7 @@ from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.tensors import on_host
 from ...mechanisms.core.validation import called_as
+from .consistency import doubt_about_labels
 from .shadows import Shadows
 from .signals import SIGNALS, from_loss
 
@@ -135,7 +136,17 @@ def shadows_of(
         given |= {"scores": None, _OF_SIGNAL[str(signal)]: scores}
     signals, y = _signals(given, labels, member.shape, prefix="", signal=signal or "loss")
     outside, partner = _population(population, len(member)), _partners(member)
-    return _with_queries(member, y, signals, population=outside, partner=partner, fair=fair)
+    doubts = () if (doubt := _doubt(given, y, member)) is None else (doubt,)
+    return _with_queries(member, y, signals, population=outside, partner=partner, fair=fair, warnings=doubts)
+
+
+def _doubt(given: dict[str, Any], y: Ints, member: Bools) -> str | None:
+    """Return a doubt about the order of the labels of checked outputs of classes; None if there is none."""
+    for kind in ("log_probabilities", "logits", "probabilities"):
+        if given[kind] is not None and np.ndim(given[kind]) > 2:
+            log_p = _log_probabilities(kind, _numbers(given[kind], kind), kind)
+            return doubt_about_labels(log_p if log_p.ndim == 3 else log_p[:, :, 0], y, member)
+    return None
 
 
 def _as_one_model(values: Any) -> Any:

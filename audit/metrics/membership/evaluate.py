@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.catalogue import catalogue
+from ....attacks.membership.consistency import doubts_about
 from ....attacks.membership.designs import Design, form_for, offline_form, possible_targets
 from ....attacks.membership.shadows import Shadows
 from ....mechanisms.core.arrays import Floats, Ints
@@ -61,6 +62,8 @@ def evaluate(
         attacks: names or attacks; None for all attacks of the catalogue that these shadows allow (the others are listed
             in `skipped`, with the reason). An attack given by its name takes the form that the references allow, such as
             LiRA offline where they saw none of the records; one given as an object is used as it is, or refused.
+            For a named target, attacks by name are added in their offline mode, since online modes assume that the
+            references leak as the target does.
         target: the audited model, by index or by name; None for all in turn. If a single model has both members and
             non-members, it is the target.
         models: `(n_models,)` names of the models; None for their numbers, from 0 on.
@@ -111,8 +114,9 @@ def evaluate(
     metrics, by_model, skipped = [], [], []
     unequal: dict[str, str] = {}
     listed = _attacks(attacks, shadows, design)
-    if attacks is None and target is not None:
-        listed += [attack for attack in map(offline_form, listed) if attack is not None]
+    if target is not None:
+        by_name = [a for a in listed if attacks is None or a not in _as_list(attacks)]
+        listed += [attack for attack in map(offline_form, by_name) if attack is not None]
     for attack in listed:
         try:
             if (problem := design.problem(attack)) is not None:
@@ -157,7 +161,7 @@ def evaluate(
         skipped=tuple(skipped),
         region=None if claim is None else _region(claim),
         target=labels[targets[0]] if single else None,
-        warnings=(*warnings, *odd_models([m.attack for m in metrics], by_model, units.inclusion, names_in)),
+        warnings=(*shadows.warnings, *doubts_about(shadows), *warnings, *odd_models([m.attack for m in metrics], by_model, units.inclusion, names_in)),
     )
 
 
@@ -242,6 +246,10 @@ def name_of(attack: MembershipAttack) -> str:
     return name if options in ("", ")") else f"{name}({options}"
 
 
+def _as_list(attacks: Any) -> list[Any]:
+    return list(attacks) if isinstance(attacks, (list, tuple)) else [attacks]
+
+
 def _model_names(models: Any, n_models: int) -> list[str]:
     names = [str(name) for name in (range(n_models) if models is None else models)]
     if len(names) != n_models or len(set(names)) < n_models:
@@ -279,7 +287,7 @@ def _attacks(
     """Return the attacks; those given by name in the form that suits signals and design."""
     if attacks is None:
         return [form_for(catalogue.build(name), shadows, design) for name in catalogue.entries]
-    listed: Any = list(attacks) if isinstance(attacks, (list, tuple)) else [attacks]
+    listed = _as_list(attacks)
     if not listed:
         raise ParameterError(
             "attacks must name at least one attack, but is empty. Leave it out for all of them.", argument="attacks"

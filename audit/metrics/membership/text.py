@@ -86,7 +86,8 @@ def notes(result: MembershipResult) -> list[str]:
     texts = [
         "No bound on epsilon follows from these numbers. Coins that were tossed before training give one: `dpassay "
         "coins`, or of models with fair coins dpassay.audit.games.one_run.",
-        f"Intervals: {percent(result.confidence)} confidence, one attack at a time.",
+        f"Intervals: {percent(result.confidence)} confidence, one attack at a time"
+        + (", about the target and records like these, given the references." if result.target is not None else "."),
         "advantage: at the best threshold of the same scores, so optimistic; held out: threshold of other scores.",
     ]
     if 1 < result.n_models < 2 * FEWEST_MODELS and any(m.auc_upper - m.auc_lower == 1.0 for m in result.attacks):
@@ -114,7 +115,7 @@ def notes(result: MembershipResult) -> list[str]:
         f"would be references only, and {result.n_models // 2:,} are too few. Train at least {2 * FEWEST}, or pairs of "
         "models, each on the records that the other one does not have, or read the records of 'loss', whose scores use "
         "the target only.",
-        [m.attack for m in result.attacks if m.records is None and result.n_models >= FEWEST],
+        [m.attack for m in result.attacks if m.records is None and result.n_models >= FEWEST and result.target is None],
     )
     texts += [
         f"{metrics.attack}: {metrics.n_missing:,} scores are missing: too few references."
