@@ -87,8 +87,8 @@ def doubt_about_labels(log_p: Floats, y: Ints, inclusion: Bools) -> str | None:
     return (
         "labels seem to be in another order than the outputs: the models are surer of their members than of others "
         f"({total:.1f} standard errors), but predict the labels of members no better than labels in a random order "
-        f"({gain / spread:.1f}; permutation test, level {LEVEL:g} over all tests). Give the label of each record in the "
-        "order of the outputs."
+        f"({gain / spread:.1f}; permutation test, level {LEVEL:g} over all tests). Give the label of each record in "
+        "the order of the outputs."
     )
 
 
@@ -147,7 +147,7 @@ def _best_other(signal: Floats, member: Floats, rows: Ints, excluded: Ints) -> t
     own = with_other[index, rows]
     left = (1.0 - own**2)[:, None] * (1.0 - between**2)
     partial = (with_other - own[:, None] * between) / np.sqrt(np.maximum(left, 1e-9))
-    partial[(left < 1e-6) | ~member.any(axis=1)[None, :]] = 0.0
+    partial[(left < 1e-6) | ~np.atleast_1d(member.any(axis=1))] = 0.0
     partial[index, rows] = partial[index, excluded] = 0.0
     t = partial * np.sqrt((n - 3.0) / np.maximum(1.0 - partial**2, 1e-12))
     limit = -special.stdtrit(n - 3.0, SHARE / max(partial.size, 1))
@@ -166,9 +166,9 @@ def _models(values: Floats, shadows: Shadows) -> str | None:
     if found is None:
         return None
     return (
-        f"models seem to be in another order in the outputs than in membership: the outputs of model {found[0]} go with "
-        f"the membership of model {found[1]}, and less with its own (partial rank correlations, level {LEVEL:g} over "
-        "all tests). Bring the rows of membership and outputs into one order."
+        f"models seem to be in another order in the outputs than in membership: the outputs of model {found[0]} go "
+        f"with the membership of model {found[1]}, and less with its own (partial rank correlations, level {LEVEL:g} "
+        "over all tests). Bring the rows of membership and outputs into one order."
     )
 
 
@@ -195,7 +195,8 @@ def _other_run(values: Floats, shadows: Shadows) -> str | None:
     x = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
     ranks, n = _ranks(x), member.shape[1]
     own = _correlations(ranks, _standardised(member)).diagonal()
-    if n < 20 or float(own.sum()) * np.sqrt(n / len(own)) > -special.ndtri(LEVEL):
+    paired = 2.0 if shadows.paired else 1.0  # the two correlations of a pair are equal where its outputs are opposite
+    if n < 20 or float(own.sum()) * np.sqrt(n / len(own)) > -special.ndtri(LEVEL) * np.sqrt(paired):
         return None  # membership explains the outputs, at least in part
     evidence = None
     if shadows.paired:
@@ -214,8 +215,8 @@ def _other_run(values: Floats, shadows: Shadows) -> str | None:
         return None
     return (
         f"membership seems to be that of another run: {evidence}, level {LEVEL:g} over all tests), as where models "
-        "remember their training sets, but no model has higher signals on its own members. Give the membership of these "
-        "models, with records in the order of the outputs."
+        "remember their training sets, but no model has higher signals on its own members. Give the membership of "
+        "these models, with records in the order of the outputs."
     )
 
 
@@ -238,6 +239,6 @@ def _exchanged_axes(values: Floats, inclusion: Bools) -> str | None:
     return (
         f"models and records seem to be exchanged: of {n_models:,} models on {n_records:,} records, the models differ "
         f"({100 * share:.0f} % of the variance) and the records do not (variance of their means 1/{ratio:.0f}; F-test, "
-        f"level {LEVEL:g} over all tests), as records of {n_records:,} models would. If so, exchange the first two axes "
-        "of membership and outputs; if all canaries of a run share noise, ignore this."
+        f"level {LEVEL:g} over all tests), as records of {n_records:,} models would. If so, exchange the first two "
+        "axes of membership and outputs; if all canaries of a run share noise, ignore this."
     )

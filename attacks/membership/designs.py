@@ -75,12 +75,12 @@ class Design:
         zeros = np.zeros(shadows.inclusion.shape)
         n_in, n_out = (shadows.others(zeros, which=side).count[targets] for side in ("in", "out"))
         member = shadows.inclusion[targets]
-        sides = tuple(_side(n_in[mask], n_out[mask]) for mask in (member, ~member))
-        difference, total = sides[0].seen_by - sides[1].seen_by, n_in + n_out
+        members, others = (_side(n_in[mask], n_out[mask]) for mask in (member, ~member))
+        difference, total = members.seen_by - others.seen_by, n_in + n_out
         counts = np.maximum([member.sum(), (~member).sum()], 1)
         chance = np.sqrt(0.25 / max(float(total.mean()), 1.0) * np.sum(1.0 / counts))
         related = abs(difference) > RELATED and abs(difference) > NOT_CHANCE * chance
-        return cls(*sides, related=bool(related), n_references=int(total[0].max(initial=0)))
+        return cls(members, others, bool(related), int(total[0].max(initial=0)))
 
     @property
     def offline(self) -> bool:
@@ -197,11 +197,10 @@ def form_for(attack: MembershipAttack, shadows: Shadows, design: Design) -> Memb
             shadows.signal(given.signal)
         except DpassayError:
             given = replace(given, signal=next(iter(shadows.signals)))
-    forms = [given, *(replace(given, **options) for options in given.other_forms)]
+    forms: list[MembershipAttack] = [given, *(replace(given, **options) for options in given.other_forms)]
     if design.offline:
         forms = [*forms[1:], given]
-    return next((form for form in forms if design.problem(form) is None), given)
-
+    return next((form for form in forms if design.problem(form) is None), forms[0])
 
 
 def offline_form(attack: MembershipAttack) -> MembershipAttack | None:

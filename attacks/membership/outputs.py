@@ -231,8 +231,8 @@ def _signals(
     axes = "n_models, n_records[, n_queries]" + ", n_classes" * by_class
     if values.shape[:2] != shape or values.ndim - by_class not in (2, 3) or 0 in values.shape:
         raise ParameterError(
-            f"{name} must have shape ({axes}) with {shape[0]} models and {shape[1]} records, as membership has, but has "
-            f"shape {values.shape}.{_transposed(values.shape, shape, name)}",
+            f"{name} must have shape ({axes}) with {shape[0]} models and {shape[1]} records, as membership has, but "
+            f"has shape {values.shape}.{_transposed(values.shape, shape, name)}",
             argument=name,
         )
     if kind == "predictions":
@@ -268,8 +268,9 @@ def _losses_of_labels(kind: str, values: Floats, name: str) -> Floats:
     low, high = (0.0, 1.0) if kind == "probabilities" else (-np.inf, 0.0)
     if (values < low).any() or (values > high).any():
         raise ParameterError(
-            f"{name} of shape (n_models, n_records) must be those of the label, from {low:g} to {high:g}, but range from "
-            f"{values.min():.4g} to {values.max():.4g}. If they are another signal, give scores, higher for members.",
+            f"{name} of shape (n_models, n_records) must be those of the label, from {low:g} to {high:g}, but range "
+            f"from {values.min():.4g} to {values.max():.4g}. If they are another signal, give scores, higher for "
+            "members.",
             argument=name,
         )
     with np.errstate(divide="ignore"):
@@ -365,8 +366,9 @@ def of_losses(losses: Floats, name: str) -> dict[str, Floats]:
     if (losses < 0.0).any():
         raise ParameterError(
             f"{name} must be cross-entropies, >= 0, but {int((losses < 0.0).sum()):,} of {losses.size:,} are below 0, "
-            f"the lowest {losses.min():.4g}. If they are log probabilities of the label, give them as log_probabilities; "
-            "if they are log p - log(1 - p), as rescaled_logits; another signal as scores, higher for members.",
+            f"the lowest {losses.min():.4g}. If they are log probabilities of the label, give them as "
+            "log_probabilities; if they are log p - log(1 - p), as rescaled_logits; another signal as scores, higher "
+            "for members.",
             argument=name,
         )
     positive = losses[(losses > 0.0) & np.isfinite(losses)]

@@ -67,8 +67,8 @@ def with_trained(table: Mapping[str, Any], source: Source) -> dict[str, Any]:
         if key not in READ and key in MembershipSection.model_fields:
             raise source.error(
                 ("membership", key),
-                f"membership.{key} is for models that are trained here: with data.shadows only {', '.join(READ)} are used. "
-                "Leave it out.",
+                f"membership.{key} is for models that are trained here: with data.shadows only {', '.join(READ)} are "
+                "used. Leave it out.",
             )
     path = data["shadows"]
     content = {} if "sha256" in data or not isinstance(path, str) else {"sha256": digest(path, source)}

@@ -60,8 +60,8 @@ def evaluate(
     Args:
         shadows: models and their signals; from `train_shadows`, or of one model with a natural split.
         attacks: names or attacks; None for all attacks of the catalogue that these shadows allow (the others are listed
-            in `skipped`, with the reason). An attack given by its name takes the form that the references allow, such as
-            LiRA offline where they saw none of the records; one given as an object is used as it is, or refused.
+            in `skipped`, with the reason). An attack given by its name takes the form that the references allow, such
+            as LiRA offline where they saw none of the records; one given as an object is used as it is, or refused.
             For a named target, attacks by name are added in their offline mode, since online modes assume that the
             references leak as the target does.
         target: the audited model, by index or by name; None for all in turn. If a single model has both members and
@@ -98,7 +98,8 @@ def evaluate(
         raise ParameterError(
             f"groups must be one name a record, ({shadows.n_records},), but has shape {names.shape}.", argument="groups"
         )
-    _check_complements(shadows)
+    if target is None:
+        _check_complements(shadows)
     labels = _model_names(models, len(shadows))
     targets = _targets(target, shadows, labels)
     single = len(targets) == 1 and len(shadows) > 1
@@ -155,13 +156,19 @@ def evaluate(
         attacks=tuple(metrics),
         n_models=len(shadows),
         n_records=units.n_records,
-        design=_design(shadows, labels[targets[0]] if single else None) + ("" if index is None else "; each person with all records, scored as one"),
+        design=_design(shadows, labels[targets[0]] if single else None)
+        + ("" if index is None else "; each person with all records, scored as one"),
         confidence=confidence,
         feature_baseline=_feature_baseline(shadows, int(targets[0]), confidence) if features else None,
         skipped=tuple(skipped),
         region=None if claim is None else _region(claim),
         target=labels[targets[0]] if single else None,
-        warnings=(*shadows.warnings, *doubts_about(shadows), *warnings, *odd_models([m.attack for m in metrics], by_model, units.inclusion, names_in)),
+        warnings=(
+            *shadows.warnings,
+            *doubts_about(shadows),
+            *warnings,
+            *odd_models([m.attack for m in metrics], by_model, units.inclusion, names_in),
+        ),
     )
 
 

@@ -7,8 +7,8 @@ A model differs if its AUC is further than a margin of 0.1 from the mean of the 
 
     |AUC_m - mean of others| - 0.1 > z sqrt(V (1 + 1 / (M - 1))),       V = max(largest DeLong variance, spread^2)
 
-with z the normal quantile at 0.001 / (2 M attacks): Bonferroni over M models, attacks and both directions. The spread is
-the standard deviation of the other AUCs, the DeLong variance that of records like these under one model. The null
+with z the normal quantile at 0.001 / (2 M attacks): Bonferroni over M models, attacks and both directions. The spread
+is the standard deviation of the other AUCs, the DeLong variance that of records like these under one model. The null
 hypothesis allows models of one procedure to differ by the margin, which few models could not show to be chance.
 """
 
@@ -90,10 +90,11 @@ def odd_models(
     _, attack, place, value, mean = worst
     more = f" {len(differ)} models differ in this way." if len(differ) > 1 else ""
     return (
-        f"model {names[place]} differs from the others: {attack} has AUC {value:.3f} on it, and {mean:.3f} on average on "
-        f"the others (more than {MARGIN} apart; test at level {LEVEL:g} over all models and attacks).{more} The table is "
-        f"a mean over all models, and describes neither. If one model is audited, name it: --target {names[place]}, "
-        f"or evaluate(..., target={names[place]!r}); the others are then references only. --per-model shows each model.",
+        f"model {names[place]} differs from the others: {attack} has AUC {value:.3f} on it, and {mean:.3f} on average "
+        f"on the others (more than {MARGIN} apart; test at level {LEVEL:g} over all models and attacks).{more} The "
+        "table is a mean over all models, and describes neither. If one model is audited, name it: --target "
+        f"{names[place]}, or evaluate(..., target={names[place]!r}); the others are then references only. --per-model "
+        "shows each model.",
     )
 
 
@@ -119,4 +120,4 @@ def aucs(scores: Floats, inclusion: Bools) -> tuple[Floats, Floats]:
     squares_out = np.where(outside, (lost - 1.0 + auc) ** 2, 0.0).sum(axis=1, keepdims=True)
     enough = (n_in > 1) & (n_out > 1)
     variance = squares_in / np.maximum(n_in * (n_in - 1), 1) + squares_out / np.maximum(n_out * (n_out - 1), 1)
-    return tuple(np.where(enough, values, np.nan)[:, 0] for values in (auc, variance))
+    return np.where(enough, auc, np.nan)[:, 0], np.where(enough, variance, np.nan)[:, 0]
