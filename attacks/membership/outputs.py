@@ -115,6 +115,8 @@ def shadows_of(
         >>> len(shadows), shadows.signal("rescaled-logit").shape
         (8, (8, 100))
     """
+    for name in population.keys() & OTHER_CALLS.keys():
+        raise ParameterError(OTHER_CALLS[name], argument=name)
     member, single = _membership(membership)
     given = {
         "losses": losses,
@@ -192,8 +194,6 @@ def _population(given: dict[str, Any], n_models: int) -> Shadows | None:
     """Return shadows of the records that no model was trained on; None if there are none."""
     named = {name.removeprefix("population_"): values for name, values in given.items()}
     for name in given:
-        if name in OTHER_CALLS:
-            raise ParameterError(OTHER_CALLS[name], argument=name)
         if not name.startswith("population_") or named.keys() - {*KINDS, "labels"}:
             known = ", ".join(f"population_{kind}" for kind in (*KINDS, "labels"))
             raise ParameterError(f"unknown argument {name!r}. The population has {known}.", argument=name)

@@ -101,7 +101,7 @@ def evaluate(
     if target is None:
         _check_complements(shadows)
     labels = _model_names(models, len(shadows))
-    targets = _targets(target, shadows, labels)
+    targets = targets_of(target, shadows, labels)
     single = len(targets) == 1 and len(shadows) > 1
     design = Design.of(shadows, targets)
     units, index = shadows, None
@@ -268,8 +268,8 @@ def _model_names(models: Any, n_models: int) -> list[str]:
     return names
 
 
-def _targets(target: int | str | None, shadows: Shadows, names: list[str]) -> Ints:
-    """Return the models to score: the named one, or all that can be targets."""
+def targets_of(target: int | str | None, shadows: Shadows, names: Sequence[str]) -> Ints:
+    """Return the models to score: the named one, or all that can be targets; raise `ParameterError` on another name."""
     if target is None:
         return possible_targets(shadows.inclusion)
     if str(target) not in names:
@@ -277,7 +277,7 @@ def _targets(target: int | str | None, shadows: Shadows, names: list[str]) -> In
             f"target must be one of the {len(names)} models, {names[0]} to {names[-1]}, but is {str(target)[:100]!r}.",
             argument="target",
         )
-    place = names.index(str(target))
+    place = list(names).index(str(target))
     inside = int(shadows.inclusion[place].sum())
     if inside in (0, shadows.n_records):
         raise ParameterError(

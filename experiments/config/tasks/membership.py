@@ -14,7 +14,7 @@ from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.catalogue import catalogue as membership_attacks
 from ....attacks.membership.synthetic_data.shadows import ShadowTables
 from ....audit.games.training import train_shadows
-from ....audit.metrics.membership.evaluate import evaluate
+from ....audit.metrics.membership.evaluate import evaluate, targets_of
 from ....audit.metrics.membership.result import MembershipResult
 from ....audit.trials.execution import in_this_process
 from ....audit.trials.options import Store
@@ -112,6 +112,8 @@ class TrainedStudy:
     def answer(self) -> MembershipResult:
         """Run the attacks, and compute the metrics."""
         with pointing_at(self.source, "membership", self.section):
+            targets_of(self.section.target, self.named.shadows, self.named.models)
+        with pointing_at(self.source, "membership.attacks"):
             return evaluate(
                 self.named.shadows,
                 self.attacks,
@@ -145,6 +147,11 @@ def study(config: Config, source: Source) -> MembershipStudy | TrainedStudy:
                 argument="name",
             )
     with pointing_at(source, "membership", section):
+        if section.target is not None and str(section.target) not in map(str, range(section.n_models)):
+            raise ParameterError(
+                f"target must be the number of a model, 0 to {section.n_models - 1}, but is {section.target!r}.",
+                argument="target",
+            )
         if section.design == "pairs" and section.n_models % 2:
             raise ParameterError(
                 f"n_models must be even for pairs of complements, but is {section.n_models}. Use "
