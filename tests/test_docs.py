@@ -285,6 +285,10 @@ def test_samplings_on_the_page_have_claims_under_exactly_their_relations():
                     planned(**options, mechanism_relation=relation.value)
 
 
+OF_ONE_MODEL = ("target", "per_model")
+"""Keys of [membership] that a study of one training procedure does not need."""
+
+
 def test_the_config_on_the_page_on_membership_can_be_run():
     _, text = re.findall(r"```toml\n(.*?)```", page_named("membership").read_text(), flags=re.DOTALL)
     source = Source("page", "membership.md")
@@ -292,7 +296,7 @@ def test_the_config_on_the_page_on_membership_can_be_run():
     assert len(task.records[1]) == 400
     assert len(task.population[1]) == 300
     given = {name: getattr(task.section, name) for name in task.section.model_fields_set}
-    assert set(given) == set(MembershipSection.model_fields) - {"by_attribute"}
+    assert set(given) == set(MembershipSection.model_fields) - {"by_attribute", *OF_ONE_MODEL}
 
 
 def test_the_config_of_trained_models_on_the_page_on_membership_can_be_run(tmp_path, monkeypatch):
@@ -309,7 +313,7 @@ def test_the_config_on_the_page_on_synthetic_data_can_be_run(tmp_path):
     (example,) = re.findall(r"```toml\n(.*?)```", page_named("synthetic-data").read_text(), flags=re.DOTALL)
     (tmp_path / "who.toml").write_text(example)
     task = study(*Config.load(tmp_path / "who.toml"))
-    assert set(task.section.model_fields_set) == set(MembershipSection.model_fields) - {"by_label", "design"}
+    assert set(task.section.model_fields_set) == set(MembershipSection.model_fields) - {"by_label", "design", *OF_ONE_MODEL}
     assert len(task.records) == len(task.groups) == 150
 
 

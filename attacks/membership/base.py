@@ -13,7 +13,8 @@ entropy, the smallest variance of LiRA). A membership metric is no bound on epsi
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import Options
@@ -37,6 +38,21 @@ class MembershipAttack(Options):
 
     additive: ClassVar[bool] = False
     """True if scores are log likelihood ratios, which are added over records that are in together."""
+
+    any_signal: ClassVar[bool] = False
+    """True if the option `signal` can be any signal, higher for members."""
+
+    other_forms: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    """Options for other references than the default ones, in order of preference: "offline" where these saw none of the
+    records."""
+
+    @property
+    def references(self) -> str:
+        """References that a score needs: "" for none, else models that saw the record: "in", "out", "both" or "any".
+
+        "learned" is for a rule that is learned from members and non-members of the references.
+        """
+        return ""
 
     @property
     def minimum_references(self) -> int:

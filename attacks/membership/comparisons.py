@@ -8,8 +8,9 @@ Exposure                rank of the record among candidates, in bits
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +38,7 @@ class AttackP(MembershipAttack):
     """
 
     name: ClassVar[str] = "attack-p"
+    any_signal: ClassVar[bool] = True
 
     signal: str = "loss"
 
@@ -79,6 +81,8 @@ class AttackR(MembershipAttack):
 
     name: ClassVar[str] = "attack-r"
     minimum_references = 1
+    references = "out"
+    any_signal: ClassVar[bool] = True
 
     signal: str = "loss"
 
@@ -119,6 +123,8 @@ class DifficultyCalibration(MembershipAttack):
     """
 
     name: ClassVar[str] = "calibration"
+    any_signal: ClassVar[bool] = True
+    other_forms: ClassVar[tuple[Mapping[str, Any], ...]] = ({"offset": "out-mean"}, {"offset": "in-mean"})
 
     signal: str = "loss"
     offset: Annotated[str, one_of_names(*OFFSETS)] = "out-mean"
@@ -126,6 +132,10 @@ class DifficultyCalibration(MembershipAttack):
     @property
     def minimum_references(self) -> int:
         return 2 if self.offset == "midpoint" else 1
+
+    @property
+    def references(self) -> str:
+        return {"in-mean": "in", "midpoint": "both"}.get(self.offset, "out")
 
     def scores_of(self, shadows: Shadows) -> Floats:
         return shadows.signal(self.signal) - self._offset(shadows)

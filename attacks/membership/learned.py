@@ -48,6 +48,7 @@ class ShadowClassifier(MembershipAttack):
 
     name: ClassVar[str] = "shadow-classifier"
     minimum_references = 1
+    references = "learned"
 
     classifier: Annotated[str, one_of_names("logistic", "boosting")] = "logistic"
     n_folds: Annotated[int, at_least(2)] = 4

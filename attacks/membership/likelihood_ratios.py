@@ -9,8 +9,9 @@ RMIA      the ratio of the record against each of many other records
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -90,6 +91,8 @@ class LiRA(RecordLikelihoodRatio):
     """
 
     name: ClassVar[str] = "lira"
+    any_signal: ClassVar[bool] = True
+    other_forms: ClassVar[tuple[Mapping[str, Any], ...]] = ({"mode": "offline-tail"},)
 
     mode: Annotated[str, one_of_names(*MODES)] = "online"
     variance: Annotated[str, one_of_names("auto", "record", "global")] = "auto"
@@ -99,6 +102,10 @@ class LiRA(RecordLikelihoodRatio):
     @property
     def minimum_references(self) -> int:
         return 4 if self.mode == "online" else 2
+
+    @property
+    def references(self) -> str:
+        return "both" if self.mode == "online" else "out"
 
     def ratio(self, shadows: Shadows) -> Floats:
         phi = shadows.signal(self.signal)
@@ -177,6 +184,8 @@ class BaVarIA(RecordLikelihoodRatio):
     """
 
     name: ClassVar[str] = "bavaria"
+    any_signal: ClassVar[bool] = True
+    other_forms: ClassVar[tuple[Mapping[str, Any], ...]] = ({"mode": "offline"},)
 
     mode: Annotated[str, one_of_names("online", "offline")] = "online"
     predictive: Annotated[str, one_of_names("student-t", "normal")] = "student-t"
@@ -186,6 +195,10 @@ class BaVarIA(RecordLikelihoodRatio):
     @property
     def minimum_references(self) -> int:
         return 4 if self.mode == "online" and self.prior == "flat" else 2
+
+    @property
+    def references(self) -> str:
+        return "both" if self.mode == "online" else "out"
 
     def ratio(self, shadows: Shadows) -> Floats:
         if shadows.n_records < FEWEST_RECORDS:
@@ -339,9 +352,14 @@ class BASE(MembershipAttack):
 
     name: ClassVar[str] = "base"
     minimum_references = 1
+    other_forms: ClassVar[tuple[Mapping[str, Any], ...]] = ({"mode": "offline"},)
 
     mode: Annotated[str, one_of_names("online", "offline")] = "online"
     alpha: UnitInterval = 0.33
+
+    @property
+    def references(self) -> str:
+        return "any" if self.mode == "online" else "out"
 
     def scores_of(self, shadows: Shadows) -> Floats:
         log_p = shadows.signal("loss")
@@ -388,10 +406,15 @@ class RMIA(MembershipAttack):
 
     name: ClassVar[str] = "rmia"
     minimum_references = 1
+    other_forms: ClassVar[tuple[Mapping[str, Any], ...]] = ({"mode": "offline"},)
 
     mode: Annotated[str, one_of_names("online", "offline")] = "online"
     gamma: Positive = 1.0
     a: UnitInterval = 0.3
+
+    @property
+    def references(self) -> str:
+        return "any" if self.mode == "online" else "out"
 
     def scores_of(self, shadows: Shadows) -> Floats:
         separate = shadows.population is not None

@@ -1,11 +1,16 @@
 """Shadow models of other code: the outputs of their models on the records, checked, as `Shadows`.
 
     losses             cross-entropy, >= 0                       (n_models, n_records[, n_queries])
-    log_probabilities  of each class, or of the label only       (n_models, n_records[, n_queries], n_classes)
-    logits             of each class, before the softmax         (n_models, n_records[, n_queries], n_classes)
+    log_probabilities  of each class                             (n_models, n_records[, n_queries], n_classes)
     probabilities      of each class                             (n_models, n_records[, n_queries], n_classes)
+    the same two       of the label only                         (n_models, n_records)
+    logits             of each class, before the softmax         (n_models, n_records[, n_queries], n_classes)
+    rescaled_logits    log p - log(1 - p) of the label, as the authors' code of LiRA writes them
+                                                                 (n_models, n_records[, n_queries])
     predictions        of a regression; labels are its targets   (n_models, n_records[, n_queries])
     scores             any signal, higher = more like a member   (n_models, n_records[, n_queries])
+
+One model may be given without the axis of models: membership `(n_records,)`, losses `(n_records,)`.
 
 Checks and repairs, none of which reads membership:
 
@@ -37,11 +42,20 @@ from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.tensors import on_host
 from ...mechanisms.core.validation import called_as
+from .consistency import doubt_about_labels
 from .shadows import Shadows
 from .signals import SIGNALS, from_loss
 
-KINDS = ("losses", "log_probabilities", "logits", "probabilities", "predictions", "scores")
+KINDS = ("losses", "log_probabilities", "logits", "probabilities", "rescaled_logits", "predictions", "scores")
 """Names of the arrays of outputs, one of which is given."""
+_OF_SIGNAL = {"rescaled-logit": "rescaled_logits", "confidence": "probabilities"}
+"""Kinds of outputs that scores with these signals are."""
+OTHER_CALLS = {
+    name: f"{name} are of tokens, and of texts: give them to dpassay.audit.metrics.membership.evaluate_texts, or as "
+    "log_probabilities in a JSONL file to `dpassay text FILE`."
+    for name in ("token_logprobs", "token_log_probs", "token_log_probabilities", "token_losses")
+}
+"""Arrays that other calls read, and these calls."""
 NORMALISED = 1e-2
 """Largest distance from 1 of a sum of probabilities, which half precision keeps for 1,000 classes."""
 LARGEST = 1e150
@@ -59,19 +73,27 @@ def shadows_of(
     log_probabilities: Any = None,
     logits: Any = None,
     probabilities: Any = None,
+    rescaled_logits: Any = None,
     predictions: Any = None,
     scores: Any = None,
+    signal: str | None = None,
     fair: bool = False,
     **population: Any,
 ) -> Shadows:
     """Return shadows from the outputs of models that other code has trained.
 
-    Give one of `losses`, `log_probabilities`, `logits`, `probabilities`, `predictions` and `scores`; shapes are above.
+    Give one of `losses`, `log_probabilities`, `logits`, `probabilities`, `rescaled_logits`, `predictions` and `scores`;
+    shapes are above.
 
     Args:
-        membership: `(n_models, n_records)` True where the record was in the training set of the model.
+        membership: `(n_models, n_records)` True where the record was in the training set of the model, or
+            `(n_records,)` for one model. Losses of the members and of the non-members of one model, in two arrays:
+            `shadows_of(np.arange(n_in + n_out) < n_in, losses=np.concatenate([losses_in, losses_out]))`.
         labels: `(n_records,)` class of each record, 0 to n_classes - 1, required for outputs with classes; or target of
             each record, required for `predictions`.
+        signal: name of the signal that `scores` are, such as "margin" (log p of the label minus that of the best other
+            class, the hinge score of LiRA) or one of your own, under which attacks with the option `signal` read it.
+            By default they are read as "loss": scores that are nowhere above 0 as the log probability of the label.
         fair: whether each record was in each model, or in one model of each complementary pair, by an independent fair
             coin.
         population: outputs of the same models on records that no model was trained on, such as `population_losses`,
@@ -93,18 +115,45 @@ def shadows_of(
         >>> len(shadows), shadows.signal("rescaled-logit").shape
         (8, (8, 100))
     """
-    member = _membership(membership)
+    for name in population.keys() & OTHER_CALLS.keys():
+        raise ParameterError(OTHER_CALLS[name], argument=name)
+    member, single = _membership(membership)
     given = {
         "losses": losses,
         "log_probabilities": log_probabilities,
         "logits": logits,
         "probabilities": probabilities,
+        "rescaled_logits": rescaled_logits,
         "predictions": predictions,
         "scores": scores,
     }
-    signals, y = _signals(given, labels, member.shape, prefix="")
+    if single:
+        given, population = ({k: _as_one_model(v) for k, v in arrays.items()} for arrays in (given, population))
+    if signal is not None and (not isinstance(signal, str) or not signal or scores is None):
+        raise ParameterError(
+            f"signal must be the name of the signal that scores are, given with scores, but is {signal!r}.",
+            argument="signal",
+        )
+    if signal in _OF_SIGNAL:
+        given |= {"scores": None, _OF_SIGNAL[str(signal)]: scores}
+    signals, y = _signals(given, labels, member.shape, prefix="", signal=signal or "loss")
     outside, partner = _population(population, len(member)), _partners(member)
-    return _with_queries(member, y, signals, population=outside, partner=partner, fair=fair)
+    doubts = () if (doubt := _doubt(given, y, member)) is None else (doubt,)
+    return _with_queries(member, y, signals, population=outside, partner=partner, fair=fair, warnings=doubts)
+
+
+def _doubt(given: dict[str, Any], y: Ints, member: Bools) -> str | None:
+    """Return a doubt about the order of the labels of checked outputs of classes; None if there is none."""
+    for kind in ("log_probabilities", "logits", "probabilities"):
+        if given[kind] is not None and np.ndim(given[kind]) > 2:
+            log_p = _log_probabilities(kind, _numbers(given[kind], kind), kind)
+            return doubt_about_labels(log_p if log_p.ndim == 3 else log_p[:, :, 0], y, member)
+    return None
+
+
+def _as_one_model(values: Any) -> Any:
+    """Return outputs of one model with the axis of models; labels and other arrays of records are the caller's."""
+    return None if values is None else np.asarray(on_host(values))[None]
 
 
 def _with_queries(
@@ -124,18 +173,21 @@ def _with_queries(
     return Shadows(member, y, means, population=population, queries=queries, **options)
 
 
-def _membership(values: Any) -> Bools:
+def _membership(values: Any) -> tuple[Bools, bool]:
+    """Return membership, `(n_models, n_records)`, and whether it was given for one model, without that axis."""
     member = np.asarray(on_host(values))
     if member.dtype != np.bool_ and (member.dtype.kind not in "iuf" or not np.isin(member, (0, 1)).all()):
         raise ParameterError(
             f"membership must be True or False, or 1 and 0, but is {member.dtype} with other values.",
             argument="membership",
         )
-    if member.ndim != 2 or member.size == 0:
+    if member.ndim not in (1, 2) or member.size == 0:
         raise ParameterError(
-            f"membership must have shape (n_models, n_records), but has shape {member.shape}.", argument="membership"
+            f"membership must have shape (n_models, n_records), or (n_records,) for one model, but has shape "
+            f"{member.shape}.",
+            argument="membership",
         )
-    return member.astype(np.bool_)
+    return np.atleast_2d(member).astype(np.bool_), member.ndim == 1
 
 
 def _population(given: dict[str, Any], n_models: int) -> Shadows | None:
@@ -161,7 +213,7 @@ def _population(given: dict[str, Any], n_models: int) -> Shadows | None:
 
 
 def _signals(
-    given: dict[str, Any], labels: Any, shape: tuple[int, ...], *, prefix: str
+    given: dict[str, Any], labels: Any, shape: tuple[int, ...], *, prefix: str, signal: str = "loss"
 ) -> tuple[dict[str, Floats], NDArray[Any]]:
     """Return signals `(*shape, n_queries)` and labels from one kind of outputs."""
     kinds = [kind for kind, values in given.items() if values is not None]
@@ -174,12 +226,13 @@ def _signals(
     (kind,) = kinds
     name = prefix + kind
     values = _numbers(given[kind], name)
-    by_class = kind in ("log_probabilities", "logits", "probabilities")
+    of_label = kind in ("log_probabilities", "probabilities") and values.ndim == 2
+    by_class = kind in ("log_probabilities", "logits", "probabilities") and not of_label
     axes = "n_models, n_records[, n_queries]" + ", n_classes" * by_class
     if values.shape[:2] != shape or values.ndim - by_class not in (2, 3) or 0 in values.shape:
         raise ParameterError(
-            f"{name} must have shape ({axes}) with {shape[0]} models and {shape[1]} records, but has shape "
-            f"{values.shape}.",
+            f"{name} must have shape ({axes}) with {shape[0]} models and {shape[1]} records, as membership has, but "
+            f"has shape {values.shape}.{_transposed(values.shape, shape, name)}",
             argument=name,
         )
     if kind == "predictions":
@@ -187,9 +240,13 @@ def _signals(
     else:
         y = _labels(labels, shape[1], values.shape[-1] if by_class else None, name, f"{prefix}labels")
     if kind == "scores":
-        signals = {"loss": _finite(values, name)}
+        signals = {signal: _finite(values, name)}
     elif kind == "losses":
         signals = of_losses(values, name)
+    elif of_label:
+        signals = of_losses(_losses_of_labels(kind, values, name), name)
+    elif kind == "rescaled_logits":
+        signals = _of_rescaled_logits(_finite(values, name))
     elif kind == "predictions":
         signals = _of_predictions(values, y, name)
     else:
@@ -197,6 +254,33 @@ def _signals(
     by_query = {signal: v if v.ndim == 3 else v[:, :, None] for signal, v in signals.items()}
     _check_constant(next(iter(by_query.values())).mean(axis=2), name)
     return by_query, y
+
+
+def _transposed(found: tuple[int, ...], shape: tuple[int, ...], name: str) -> str:
+    """Return a sentence on exchanged axes, if they explain the shape."""
+    if found[:2] != shape[::-1]:
+        return ""
+    return f" Models and records are exchanged in one of the two: {name}.swapaxes(0, 1), or membership.T."
+
+
+def _losses_of_labels(kind: str, values: Floats, name: str) -> Floats:
+    """Return minus the log of the probabilities of the labels."""
+    low, high = (0.0, 1.0) if kind == "probabilities" else (-np.inf, 0.0)
+    if (values < low).any() or (values > high).any():
+        raise ParameterError(
+            f"{name} of shape (n_models, n_records) must be those of the label, from {low:g} to {high:g}, but range "
+            f"from {values.min():.4g} to {values.max():.4g}. If they are another signal, give scores, higher for "
+            "members.",
+            argument=name,
+        )
+    with np.errstate(divide="ignore"):
+        return np.asarray(-(np.log(values) if kind == "probabilities" else values) + 0.0)
+
+
+def _of_rescaled_logits(values: Floats) -> dict[str, Floats]:
+    """Return the rescaled logits, and the log probability and probability of the label that they determine."""
+    loss = np.asarray(-np.logaddexp(0.0, -values))
+    return {"loss": loss, "confidence": special.expit(values), "rescaled-logit": values}
 
 
 def _numbers(values: Any, name: str) -> Floats:
@@ -237,7 +321,9 @@ def _labels(labels: Any, n_records: int, n_classes: int | None, of: str, name: s
     y = np.asarray(on_host(labels))
     if y.shape != (n_records,):
         raise ParameterError(
-            f"{name} must have one entry per record, {n_records}, but has shape {y.shape}.", argument=name
+            f"{name} must have one entry per record, {n_records}, but has shape {y.shape}. If that is the number of "
+            "models, models and records are exchanged in membership and outputs: exchange their first two axes.",
+            argument=name,
         )
     if n_classes is None:
         return y
@@ -280,8 +366,9 @@ def of_losses(losses: Floats, name: str) -> dict[str, Floats]:
     if (losses < 0.0).any():
         raise ParameterError(
             f"{name} must be cross-entropies, >= 0, but {int((losses < 0.0).sum()):,} of {losses.size:,} are below 0, "
-            f"the lowest {losses.min():.4g}. If they are log probabilities of the label, change the sign; if they are "
-            "another signal, give scores, higher for members.",
+            f"the lowest {losses.min():.4g}. If they are log probabilities of the label, give them as "
+            "log_probabilities; if they are log p - log(1 - p), as rescaled_logits; another signal as scores, higher "
+            "for members.",
             argument=name,
         )
     positive = losses[(losses > 0.0) & np.isfinite(losses)]

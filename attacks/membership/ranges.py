@@ -61,6 +61,10 @@ class RangeMembership(MembershipAttack):
     quantile: UnitInterval = 0.9
 
     @property
+    def references(self) -> str:
+        return self.attack.references
+
+    @property
     def minimum_references(self) -> int:
         return max(self.attack.minimum_references, 4 if self.combine == "weighted" else 0)
 

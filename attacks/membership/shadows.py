@@ -52,6 +52,7 @@ class Shadows:
             not): the bits of the other models are then independent of the bits of this one.
         queries: for several queries of each record, the shadows of each query, with the same models and records;
             `signals` are then the means over the queries.
+        warnings: reasons to doubt that outputs, labels and membership belong together.
 
     Raises:
         ParameterError: inconsistent shapes, NaN, or partners that are not complements.
@@ -74,6 +75,7 @@ class Shadows:
     partner: Ints | None = None
     fair: bool = False
     queries: tuple[Shadows, ...] = ()
+    warnings: tuple[str, ...] = ()
     _cache: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -145,8 +145,10 @@ def from_loss(name: str, log_p: Floats) -> Floats:
     if (log_p > 0.0).any():
         raise AttackError(
             f"signal {name!r} is computed from 'loss' if that is the log probability of the label, minus the "
-            f"cross-entropy, at most 0; but 'loss' has {float(log_p.max()):.4g}. Change its sign (signals are higher "
-            f"for members), or give {name!r} directly."
+            f"cross-entropy, at most 0; but 'loss' has {float(log_p.max()):.4g}. If that is a cross-entropy, change "
+            "its sign (signals are higher for members); if it is log p - log(1 - p), give it as 'rescaled-logit' "
+            "(shadows_of(rescaled_logits=...)); for another signal use an attack with the option signal='loss', such "
+            "as lira."
         )
     return FROM_LOSS[name](np.maximum(log_p, FLOOR))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +36,7 @@ class LossThreshold(MembershipAttack):
     """
 
     name: ClassVar[str] = "loss"
+    any_signal: ClassVar[bool] = True
 
     signal: str = "loss"
 
@@ -60,6 +62,7 @@ class LabelOnly(LossThreshold):
     """
 
     name: ClassVar[str] = "label-only"
+    any_signal: ClassVar[bool] = False
 
     signal: str = "boundary-distance"
 
@@ -102,11 +105,16 @@ class ModifiedEntropy(MembershipAttack):
 
     signal: Annotated[str, one_of_names("modified-entropy", "entropy")] = "modified-entropy"
     thresholds: Annotated[str, one_of_names("class", "none")] = "class"
+    other_forms: ClassVar[tuple[Mapping[str, Any], ...]] = ({"thresholds": "none"},)
     n_bins: Annotated[int, at_least(2)] = 256
 
     @property
     def minimum_references(self) -> int:
         return 1 if self.thresholds == "class" else 0
+
+    @property
+    def references(self) -> str:
+        return "learned" if self.thresholds == "class" else ""
 
     def scores_of(self, shadows: Shadows) -> Floats:
         values = shadows.signal(self.signal)

@@ -122,10 +122,19 @@ def membership_command(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="NPZ: membership (models x records) and losses, logits, probabilities or scores; or CSV: model, "
-            "record, member, and loss or score.",
+            help="NPZ: membership (models x records) and losses, logits, probabilities, rescaled_logits or scores; or "
+            "CSV: model, record, member, and loss or score. Of one model: loss_train and loss_test, or a CSV without "
+            "model and record.",
         ),
     ],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="The audited model, by its name or number from 0 on; all others are references only. Default: every "
+            "model in turn.",
+        ),
+    ] = None,
     attack: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="See `dpassay list membership`; repeatable. Default: all that apply."),
@@ -133,27 +142,45 @@ def membership_command(
     fair: Annotated[
         bool, typer.Option("--fair", help="Each record was in each model by an independent fair coin.")
     ] = False,
+    signal: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What the array scores is, such as margin. Default: not said."),
+    ] = None,
+    per_model: Annotated[bool, typer.Option("--per-model", help="Add the metrics of each model.")] = False,
     confidence: Annotated[
         float, typer.Option(metavar="C", parser=option.real, help="Confidence of each interval.")
     ] = 0.95,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory for numbers, figures and report. Default: none.")
     ] = None,
+    json_: option.JsonFile = None,
 ) -> int:
     """Attack shadow models trained elsewhere, and report how well each attack identifies members."""
     from ...audit.metrics.membership import evaluate
     from ..data.shadow_files import load_shadows
+    from .outputs import OutputFiles
     from .terminal import show_files
 
-    named = load_shadows(file, fair=fair)
-    result = evaluate(named.shadows, attack or None, confidence=confidence)
+    files = OutputFiles(json_file=json_)
+    files.check_writable()
+    named = load_shadows(file, fair=fair, signal=signal)
+    result = evaluate(
+        named.shadows,
+        attack or None,
+        target=target,
+        models=named.models,
+        per_model=per_model,
+        confidence=confidence,
+    )
     sys.stdout.write(f"{result.summary()}\n")
+    files.write("", json_text=result.to_json())
     if out is not None:
         from ...mechanisms.core.fingerprint import describe, fingerprint
         from ..runs.kept import keep_membership
 
-        words = [word for name in attack or () for word in ("--attack", name)]
-        words += ["--fair"] * fair + ["--confidence", str(confidence)]
+        chosen = [("--target", target), *(("--attack", name) for name in attack or ()), ("--signal", signal)]
+        words = [word for name, value in chosen if value is not None for word in (name, value)]
+        words += ["--fair"] * fair + ["--per-model"] * per_model + ["--confidence", str(confidence)]
         command_line = shlex.join(["dpassay", "membership", file.name, *words])
         arrays = {"membership": named.shadows.inclusion, **named.shadows.signals}
         request = {"command": command_line, "shadows": fingerprint({"arrays": describe(arrays)})}

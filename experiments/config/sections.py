@@ -70,6 +70,9 @@ class DataSection(Named):
     fair: bool | None = Field(
         default=None, description="true, if each record was in each model of shadows by an independent fair coin"
     )
+    signal: str | None = Field(
+        default=None, min_length=1, description="what the array scores of shadows is, such as 'margin'"
+    )
     sha256: str | None = Field(
         default=None, pattern="^[0-9a-f]{64}$", description="the SHA-256 of the file of shadows, 64 digits in quotes"
     )
@@ -171,6 +174,10 @@ class MembershipSection(Section):
     population: Whole | None = Field(
         default=None, ge=1, description="a whole number >= 1: further records, used by no model, for comparison"
     )
+    target: Whole | str | None = Field(
+        default=None, description="the number of the audited model, from 0 on, or its name; the others are references"
+    )
+    per_model: bool = Field(default=False, description="true, for a row for each model")
     by_label: bool = Field(default=False, description="true, for a row for each label")
     by_attribute: str | None = Field(
         default=None, description="the name of an attribute of a synthetic table, in quotes: a row for each value"

@@ -15,9 +15,9 @@ from ...audit.trials.array_files import open_regular
 from .sections import MembershipSection
 from .source import Source
 
-OF_FILE = ("shadows", "fair", "sha256")
+OF_FILE = ("shadows", "fair", "signal", "sha256")
 """Keys of [data] that describe a file of shadow models."""
-READ = ("attacks",)
+READ = ("attacks", "target", "per_model")
 """Keys of [membership] that are used with such a file."""
 FILLED: dict[str, dict[str, Any]] = {
     "data": {"name": "shadows"},
@@ -60,15 +60,15 @@ def with_trained(table: Mapping[str, Any], source: Source) -> dict[str, Any]:
         if key not in OF_FILE:
             raise source.error(
                 ("data", key),
-                f"data.{key} is not used with data.shadows, next to which only {' and '.join(OF_FILE[1:])} are. "
+                f"data.{key} is not used with data.shadows, next to which only {', '.join(OF_FILE[1:])} are. "
                 "Leave it out.",
             )
     for key in section:
         if key not in READ and key in MembershipSection.model_fields:
             raise source.error(
                 ("membership", key),
-                f"membership.{key} is for models that are trained here: with data.shadows only {READ[0]} is used. "
-                "Leave it out.",
+                f"membership.{key} is for models that are trained here: with data.shadows only {', '.join(READ)} are "
+                "used. Leave it out.",
             )
     path = data["shadows"]
     content = {} if "sha256" in data or not isinstance(path, str) else {"sha256": digest(path, source)}

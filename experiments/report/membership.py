@@ -59,7 +59,12 @@ def write_membership(
         paragraphs=[part for part in description.strip().split("\n\n") if part],
         verdict="underpowered" if result.confounded else "plain",
         figures=list(load_figures(figures).values()),
-        groups=[(m.attack, _groups(m.groups)) for m in result.attacks if m.groups],
+        groups=[
+            (f"{m.attack}, by {unit}", _groups(rows, unit))
+            for m in result.attacks
+            for unit, rows in (("group", m.groups), ("model", m.models))
+            if rows
+        ],
         confidence=percent(result.confidence),
         command=command,
         config=config or "",
@@ -103,13 +108,13 @@ def _best_groups(result: MembershipResult) -> dict[str, Any]:
     return {"best": best.attack, "of_best": first_rows, "n_hidden": max(0, len(table.rows) - CI_ROWS)}
 
 
-def _groups(groups: Iterable[GroupRow]) -> ReportTable:
-    """Return one row per group, the most exposed first."""
+def _groups(groups: Iterable[GroupRow], unit: str = "group") -> ReportTable:
+    """Return one row per group or model, the most exposed first."""
     rows = []
     for row in sorted(groups, key=lambda row: -row.auc):
         rate = f"{100 * row.rate.tpr:.3g} %"
         rows.append(("", (row.group, f"{row.n_in:,}", f"{row.n_out:,}", auc_with_interval(row), rate)))
-    return ReportTable(("group", "scores in", "scores out", "AUC", "TPR@1%FPR"), tuple(rows), 1)
+    return ReportTable((unit, "scores in", "scores out", "AUC", "TPR@1%FPR"), tuple(rows), 1)
 
 
 __all__ = ["answer", "write_membership"]

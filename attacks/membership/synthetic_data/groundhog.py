@@ -135,6 +135,7 @@ class GroundhogMembership(MembershipAttack):
 
     name: ClassVar[str] = "groundhog"
     minimum_references = 2
+    references = "learned"
     learns_each_record: ClassVar[bool] = True
 
     ridge: Positive = 1.0

@@ -4,6 +4,7 @@ evaluate.py           Evaluation of membership attacks: many attacks on the same
 feature_baseline.py   The feature baseline: how well the features of records reveal their membership without any model
 language_models.py    Membership, exposure and extraction of texts under one language model; with coins, a lower bound
                       on epsilon
+models.py             Metrics of each model, and a test whether one of them leaks more or less than the others
 persons.py            Scores of people: the scores of all records of a person, which are in a model together, as one
 records.py            Tests of single records and of groups of records for exposure
 result.py             Results of membership attacks: frozen, complete, with a versioned JSON form, and without a bound

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.catalogue import catalogue
+from ....attacks.membership.consistency import doubts_about
+from ....attacks.membership.designs import Design, form_for, offline_form, possible_targets
 from ....attacks.membership.shadows import Shadows
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.printable import display_name
@@ -20,6 +22,7 @@ from ....mechanisms.core.validation import open_unit
 from ...evidence.statement import check_claim
 from ...games.training import person_of
 from .feature_baseline import FeatureBaseline, feature_baseline
+from .models import model_rows, odd_models
 from .persons import scores_of_persons, shadows_of_persons
 from .records import FEWEST, group_rows, record_table
 from .result import AttackMetrics, MembershipResult, Region
@@ -36,13 +39,20 @@ def evaluate(
     shadows: Shadows,
     attacks: str | MembershipAttack | Sequence[str | MembershipAttack] | None = None,
     *,
+    target: int | str | None = None,
+    models: Any = None,
+    per_model: bool = False,
     groups: Any = None,
     persons: Any = None,
     claim: Guarantee | None = None,
     confidence: float = 0.95,
     features: bool = True,
 ) -> MembershipResult:
-    """Score every model and record by every attack, and measure how much membership the scores leak.
+    """Score models and records by every attack, and measure how much membership the scores leak.
+
+    Without a target every model is the target in turn, and the metrics are means over models. That is right for models
+    of one training procedure, and wrong for a question about a single model: name it. The others are then references
+    only, and the metrics and their intervals are about this model and records like these, given the references.
 
     The metrics are not bounds: they average over models and records, and their thresholds are chosen on the evaluated
     scores. For a bound on epsilon see `dpassay.audit.games.canaries`.
@@ -50,7 +60,14 @@ def evaluate(
     Args:
         shadows: models and their signals; from `train_shadows`, or of one model with a natural split.
         attacks: names or attacks; None for all attacks of the catalogue that these shadows allow (the others are listed
-            in `skipped`, with the reason).
+            in `skipped`, with the reason). An attack given by its name takes the form that the references allow, such
+            as LiRA offline where they saw none of the records; one given as an object is used as it is, or refused.
+            For a named target, attacks by name are added in their offline mode, since online modes assume that the
+            references leak as the target does.
+        target: the audited model, by index or by name; None for all in turn. If a single model has both members and
+            non-members, it is the target.
+        models: `(n_models,)` names of the models; None for their numbers, from 0 on.
+        per_model: whether to add the metrics of each model, `AttackMetrics.models`.
         groups: `(n_records,)` names of the groups that get a separate row; None for none.
         persons: `(n_records,)` names of the person of each record: a score, a rate and a test are then about a person,
             all of whose records are in a model, or none; None for records.
@@ -60,7 +77,8 @@ def evaluate(
 
     Raises:
         AttackError: a listed attack cannot be used.
-        ParameterError: no attack, or an object that is not an attack; `groups` of the wrong length, or members only;
+        ParameterError: a target that is no model, or has only members or only non-members; no attack, or an object that
+            is not an attack; `groups` of the wrong length, or members only;
             persons with some of their records in a model;
             models trained on complements that `shadows.partner` does not name.
 
@@ -80,24 +98,41 @@ def evaluate(
         raise ParameterError(
             f"groups must be one name a record, ({shadows.n_records},), but has shape {names.shape}.", argument="groups"
         )
-    _check_complements(shadows)
+    if target is None:
+        _check_complements(shadows)
+    labels = _model_names(models, len(shadows))
+    targets = targets_of(target, shadows, labels)
+    single = len(targets) == 1 and len(shadows) > 1
+    design = Design.of(shadows, targets)
     units, index = shadows, None
     if persons is not None:
         if names is not None:
             raise ParameterError("groups are of records, and persons replace them. Give one.", argument="groups")
         index, people = person_of(persons, shadows.n_records)
         units = shadows_of_persons(shadows, index, people)
-    metrics, skipped = [], []
-    for attack in _attacks(attacks):
+    units = units if len(targets) == len(shadows) else units.take(targets)
+    names_in = [labels[t] for t in targets]
+    metrics, by_model, skipped = [], [], []
+    unequal: dict[str, str] = {}
+    listed = _attacks(attacks, shadows, design)
+    if target is not None:
+        by_name = [a for a in listed if attacks is None or a not in _as_list(attacks)]
+        listed += [attack for attack in map(offline_form, by_name) if attack is not None]
+    for attack in listed:
         try:
-            scores = attack.score(shadows)
+            if (problem := design.problem(attack)) is not None:
+                raise AttackError(problem)
+            scores = attack.score(shadows)[targets]
         except AttackError as error:
             if attacks is not None:
                 raise
             skipped.append((attack.name, str(error)))
             continue
         alone = attack.minimum_references == 0
-        held_out = None if alone or shadows.paired else held_out_scores(attack, shadows)
+        whole = len(targets) == len(shadows)
+        held_out = None if alone or shadows.paired or not whole else held_out_scores(attack, shadows)
+        if attack.references == "out" and design.unequal is not None:
+            unequal[name_of(attack)] = design.unequal
         if index is not None:
             scores = scores_of_persons(scores, index, additive=attack.additive)
             held_out = None if held_out is None else scores_of_persons(held_out, index, additive=attack.additive)
@@ -113,15 +148,27 @@ def evaluate(
                 held_out=held_out,
             )
         )
+        by_model.append(scores)
+        if per_model:
+            metrics[-1] = replace(metrics[-1], models=model_rows(scores, units, names_in, confidence=confidence))
+    warnings = [f"{', '.join(unequal)}: {next(iter(unequal.values()))}"] if unequal else []
     return MembershipResult(
         attacks=tuple(metrics),
         n_models=len(shadows),
         n_records=units.n_records,
-        design=_design(shadows) + ("" if index is None else "; each person with all records, scored as one"),
+        design=_design(shadows, labels[targets[0]] if single else None)
+        + ("" if index is None else "; each person with all records, scored as one"),
         confidence=confidence,
-        feature_baseline=_feature_baseline(shadows, confidence) if features else None,
+        feature_baseline=_feature_baseline(shadows, int(targets[0]), confidence) if features else None,
         skipped=tuple(skipped),
         region=None if claim is None else _region(claim),
+        target=labels[targets[0]] if single else None,
+        warnings=(
+            *shadows.warnings,
+            *doubts_about(shadows),
+            *warnings,
+            *odd_models([m.attack for m in metrics], by_model, units.inclusion, names_in),
+        ),
     )
 
 
@@ -206,15 +253,55 @@ def name_of(attack: MembershipAttack) -> str:
     return name if options in ("", ")") else f"{name}({options}"
 
 
-def _attacks(attacks: str | MembershipAttack | Sequence[str | MembershipAttack] | None) -> list[MembershipAttack]:
+def _as_list(attacks: Any) -> list[Any]:
+    return list(attacks) if isinstance(attacks, (list, tuple)) else [attacks]
+
+
+def _model_names(models: Any, n_models: int) -> list[str]:
+    names = [str(name) for name in (range(n_models) if models is None else models)]
+    if len(names) != n_models or len(set(names)) < n_models:
+        raise ParameterError(
+            f"models must be {n_models} different names, one a model, but are {len(set(names))} different of "
+            f"{len(names)}.",
+            argument="models",
+        )
+    return names
+
+
+def targets_of(target: int | str | None, shadows: Shadows, names: Sequence[str]) -> Ints:
+    """Return the models to score: the named one, or all that can be targets; raise `ParameterError` on another name."""
+    if target is None:
+        return possible_targets(shadows.inclusion)
+    if str(target) not in names:
+        raise ParameterError(
+            f"target must be one of the {len(names)} models, {names[0]} to {names[-1]}, but is {str(target)[:100]!r}.",
+            argument="target",
+        )
+    place = list(names).index(str(target))
+    inside = int(shadows.inclusion[place].sum())
+    if inside in (0, shadows.n_records):
+        raise ParameterError(
+            f"target must be a model with members and non-members among the records, but model {names[place]!r} saw "
+            f"{'all' if inside else 'none'} of them. Score records that it did {'not see' if inside else 'see'} too.",
+            argument="target",
+        )
+    return np.array([place])
+
+
+def _attacks(
+    attacks: str | MembershipAttack | Sequence[str | MembershipAttack] | None, shadows: Shadows, design: Design
+) -> list[MembershipAttack]:
+    """Return the attacks; those given by name in the form that suits signals and design."""
     if attacks is None:
-        return [catalogue.build(name) for name in catalogue.entries]
-    listed: Any = list(attacks) if isinstance(attacks, (list, tuple)) else [attacks]
+        return [form_for(catalogue.build(name), shadows, design) for name in catalogue.entries]
+    listed = _as_list(attacks)
     if not listed:
         raise ParameterError(
             "attacks must name at least one attack, but is empty. Leave it out for all of them.", argument="attacks"
         )
-    built = [catalogue.build(attack) if isinstance(attack, str) else attack for attack in listed]
+    built = [
+        form_for(catalogue.build(attack), shadows, design) if isinstance(attack, str) else attack for attack in listed
+    ]
     for attack in built:
         if not isinstance(attack, MembershipAttack):
             raise ParameterError(
@@ -240,7 +327,9 @@ def _check_complements(shadows: Shadows) -> None:
         )
 
 
-def _design(shadows: Shadows) -> str:
+def _design(shadows: Shadows, target: str | None) -> str:
+    if target is not None:
+        return f"model {target} is the target, the others are references only"
     if shadows.paired:
         return "pairs of models trained on complementary halves, each scored by the others"
     if shadows.fair:
@@ -248,11 +337,11 @@ def _design(shadows: Shadows) -> str:
     return "supplied by the user: not known to be drawn by fair coins"
 
 
-def _feature_baseline(shadows: Shadows, confidence: float) -> FeatureBaseline | None:
-    """Return the feature baseline of the first model in a natural split; None with fair coins, which need none."""
+def _feature_baseline(shadows: Shadows, target: int, confidence: float) -> FeatureBaseline | None:
+    """Return the feature baseline of the first target in a natural split; None with fair coins, which need none."""
     if shadows.X is None or shadows.fair:
         return None
-    member = shadows.inclusion[0]
+    member = shadows.inclusion[target]
     if min(member.sum(), (~member).sum()) < 10:
         return None
     return feature_baseline(shadows.X, member, y=shadows.y, confidence=confidence)

@@ -39,6 +39,7 @@ class AttackMetrics:
         tally: hits of both sides at about 300 thresholds, for the ROC curve.
         records: vulnerability of each record; None with a single model.
         groups: metrics of groups of records.
+        models: metrics of each model, with intervals about that model; empty unless asked for.
     """
 
     attack: str
@@ -55,6 +56,7 @@ class AttackMetrics:
     tally: Tally
     records: RecordTable | None = None
     groups: tuple[GroupRow, ...] = ()
+    models: tuple[GroupRow, ...] = ()
 
     def rate_at(self, fpr: float) -> RateAt:
         """Return the true positive rate at one of the false positive rates; raise `ParameterError` at another."""
@@ -90,6 +92,8 @@ class MembershipResult(DrawnResult):
         feature_baseline: the baseline without any model; None without features.
         skipped: attacks that could not be used, and the reasons.
         region: true positive rates that the claim allows; None without a claim.
+        target: name of the only scored model, for which the others are references; None if every model is scored.
+        warnings: what the numbers do not show, or why they may be wrong, one sentence or two each.
     """
 
     FORMAT: ClassVar[str] = "dpassay.membership-result"
@@ -103,6 +107,8 @@ class MembershipResult(DrawnResult):
     feature_baseline: FeatureBaseline | None = None
     skipped: tuple[tuple[str, str], ...] = ()
     region: Region | None = None
+    target: str | None = None
+    warnings: tuple[str, ...] = ()
 
     def __getitem__(self, attack: str) -> AttackMetrics:
         """Return the metrics of one attack, by name; raise `ParameterError` on another name."""
@@ -189,7 +195,7 @@ class MembershipResult(DrawnResult):
         for metrics in self.attacks:
             check_tally(metrics.tally, metrics.attack)
             within(0.0, 1.0, metrics.attack, lower=metrics.auc_lower, auc=metrics.auc, upper=metrics.auc_upper)
-            rates = [metrics.rates, *([group.rate] for group in metrics.groups)]
+            rates = [metrics.rates, *([row.rate] for row in (*metrics.groups, *metrics.models))]
             for rate in (rate for several in rates for rate in several):
                 within(0.0, 1.0, metrics.attack, fpr=rate.fpr, lower=rate.lower, tpr=rate.tpr, upper=rate.upper)
             if (table := metrics.records) is not None:

@@ -12,7 +12,7 @@ from .records import FEWEST, GroupRow, RecordTable, models_needed
 from .roc import FEWEST_MODELS
 
 if TYPE_CHECKING:
-    from .result import AttackMetrics, MembershipResult
+    from .result import MembershipResult
     from .roc import RateAt
 
 
@@ -24,7 +24,8 @@ def summary(result: MembershipResult) -> str:
     """Return the table of all attacks, followed by notes on how to read it."""
     lines = [*(f"{name:<8}  {text}" for name, text in head(result)), "", *_table(result), "", *notes(result)]
     for metrics in result.attacks:
-        lines += _groups(metrics)
+        lines += _rows(metrics.attack, "group", metrics.groups)
+        lines += _rows(metrics.attack, "model", metrics.models)
     return "\n".join(lines)
 
 
@@ -45,6 +46,7 @@ def head(result: MembershipResult) -> list[tuple[str, str]]:
                 "members and non-members come from different distributions: these metrics are no evidence of a leak",
             )
         )
+    rows += [("WARNING", warning) for warning in result.warnings]
     if result.region is not None:
         rows.append(("claim", result.region.claim))
     return rows
@@ -84,7 +86,8 @@ def notes(result: MembershipResult) -> list[str]:
     texts = [
         "No bound on epsilon follows from these numbers. Coins that were tossed before training give one: `dpassay "
         "coins`, or of models with fair coins dpassay.audit.games.one_run.",
-        f"Intervals: {percent(result.confidence)} confidence, one attack at a time.",
+        f"Intervals: {percent(result.confidence)} confidence, one attack at a time"
+        + (", about the target and records like these, given the references." if result.target is not None else "."),
         "advantage: at the best threshold of the same scores, so optimistic; held out: threshold of other scores.",
     ]
     if 1 < result.n_models < 2 * FEWEST_MODELS and any(m.auc_upper - m.auc_lower == 1.0 for m in result.attacks):
@@ -112,7 +115,7 @@ def notes(result: MembershipResult) -> list[str]:
         f"would be references only, and {result.n_models // 2:,} are too few. Train at least {2 * FEWEST}, or pairs of "
         "models, each on the records that the other one does not have, or read the records of 'loss', whose scores use "
         "the target only.",
-        [m.attack for m in result.attacks if m.records is None and result.n_models >= FEWEST],
+        [m.attack for m in result.attacks if m.records is None and result.n_models >= FEWEST and result.target is None],
     )
     texts += [
         f"{metrics.attack}: {metrics.n_missing:,} scores are missing: too few references."
@@ -179,16 +182,17 @@ def auc_with_interval(row: GroupRow) -> str:
     return f"{row.auc:.3f} ({interval})"
 
 
-def _groups(metrics: AttackMetrics) -> list[str]:
-    if not metrics.groups:
+def _rows(attack: str, unit: str, rows: tuple[GroupRow, ...]) -> list[str]:
+    """Return a line for each group or model, the largest AUC first."""
+    if not rows:
         return []
-    width = max(5, *(len(row.group) for row in metrics.groups))
+    width = max(5, *(len(row.group) for row in rows))
     lines = [
         "",
-        f"{metrics.attack} by group",
-        f"{'group':<{width}}{'scores in':>11}{'scores out':>12}  {'AUC':<22}{'TPR@1%FPR':>12}",
+        f"{attack} by {unit}",
+        f"{unit:<{width}}{'scores in':>11}{'scores out':>12}  {'AUC':<22}{'TPR@1%FPR':>12}",
     ]
-    for row in sorted(metrics.groups, key=lambda row: -row.auc):
+    for row in sorted(rows, key=lambda row: -row.auc):
         auc = auc_with_interval(row)
         lines.append(f"{row.group:<{width}}{row.n_in:>11,}{row.n_out:>12,}  {auc:<22}{_rate(row.rate):>12}")
     return lines

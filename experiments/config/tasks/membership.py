@@ -14,7 +14,7 @@ from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.catalogue import catalogue as membership_attacks
 from ....attacks.membership.synthetic_data.shadows import ShadowTables
 from ....audit.games.training import train_shadows
-from ....audit.metrics.membership.evaluate import evaluate
+from ....audit.metrics.membership.evaluate import evaluate, targets_of
 from ....audit.metrics.membership.result import MembershipResult
 from ....audit.trials.execution import in_this_process
 from ....audit.trials.options import Store
@@ -80,7 +80,15 @@ class MembershipStudy:
             progress=progress,
         )
         with in_this_process():
-            return evaluate(shadows, self.attacks, groups=self.groups, claim=self.claim, confidence=self.confidence)
+            return evaluate(
+                shadows,
+                self.attacks,
+                target=self.section.target,
+                per_model=self.section.per_model,
+                groups=self.groups,
+                claim=self.claim,
+                confidence=self.confidence,
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,20 +97,31 @@ class TrainedStudy:
 
     Args:
         named: the models, and the ids of their records.
-        attacks: None for all applicable attacks.
+        section: the target, and whether each model has a row.
+        attacks: names, or attacks with options; None for all applicable attacks.
         confidence: of each interval.
         source: locates errors of the attacks.
     """
 
     named: NamedShadows
-    attacks: tuple[MembershipAttack, ...] | None
+    section: MembershipSection
+    attacks: tuple[str | MembershipAttack, ...] | None
     confidence: float
     source: Source
 
     def answer(self) -> MembershipResult:
         """Run the attacks, and compute the metrics."""
+        with pointing_at(self.source, "membership", self.section):
+            targets_of(self.section.target, self.named.shadows, self.named.models)
         with pointing_at(self.source, "membership.attacks"):
-            return evaluate(self.named.shadows, self.attacks, confidence=self.confidence)
+            return evaluate(
+                self.named.shadows,
+                self.attacks,
+                target=self.section.target,
+                models=self.named.models,
+                per_model=self.section.per_model,
+                confidence=self.confidence,
+            )
 
 
 def study(config: Config, source: Source) -> MembershipStudy | TrainedStudy:
@@ -128,6 +147,11 @@ def study(config: Config, source: Source) -> MembershipStudy | TrainedStudy:
                 argument="name",
             )
     with pointing_at(source, "membership", section):
+        if section.target is not None and str(section.target) not in map(str, range(section.n_models)):
+            raise ParameterError(
+                f"target must be the number of a model, 0 to {section.n_models - 1}, but is {section.target!r}.",
+                argument="target",
+            )
         if section.design == "pairs" and section.n_models % 2:
             raise ParameterError(
                 f"n_models must be even for pairs of complements, but is {section.n_models}. Use "
@@ -154,14 +178,17 @@ def _trained_study(file: str, section: MembershipSection, config: Config, source
             "Restore it, or leave sha256 out.",
         )
     try:
-        named = load_shadows(file, fair=bool(config.data.fair))
+        named = load_shadows(file, fair=bool(config.data.fair), signal=config.data.signal)
     except DpassayError as error:
         raise source.error(("data", "shadows"), f"data.shadows: {error}") from error
     with pointing_at(source, "membership.attacks"):
         attacks = _model_attacks(section)
         for attack in sorted(attacks or (), key=lambda attack: -attack.minimum_references):
             attack.check_references(len(named.shadows), paired=named.shadows.paired)
-    return TrainedStudy(named, attacks, config.audit.confidence, source)
+        # Given by name, an attack takes the form that the references allow.
+        listed = zip(section.attacks or (), attacks or (), strict=True)
+        forms = None if attacks is None else tuple(entry if isinstance(entry, str) else it for entry, it in listed)
+    return TrainedStudy(named, section, forms, config.audit.confidence, source)
 
 
 def _model_attacks(section: MembershipSection) -> tuple[MembershipAttack, ...] | None:

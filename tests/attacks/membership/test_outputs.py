@@ -208,3 +208,71 @@ def test_infinite_scores_become_the_last_finite_ones(infinite):
 def test_membership_is_a_table_of_bits(membership):
     with pytest.raises(ParameterError, match="membership"):
         shadows_of(membership, losses=SOME)
+
+
+def test_rescaled_logits_and_probabilities_of_the_label_are_read(margins):
+    member, margin = margins
+    p = 1.0 / (1.0 + np.exp(-margin))
+    for given in (
+        {"rescaled_logits": margin},
+        {"scores": margin, "signal": "rescaled-logit"},
+        {"probabilities": p},
+        {"scores": p, "signal": "confidence"},
+        {"log_probabilities": -softplus(margin)},
+    ):
+        shadows = shadows_of(member, **given)
+        np.testing.assert_allclose(shadows.signal("loss"), -softplus(margin), rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(shadows.signal("rescaled-logit"), margin, rtol=1e-5, atol=1e-5)
+
+
+def test_rescaled_logits_beyond_double_precision_of_the_probability_are_kept(margins):
+    member, margin = margins
+    shadows = shadows_of(member, rescaled_logits=20.0 * margin)
+    np.testing.assert_array_equal(shadows.signal("rescaled-logit"), 20.0 * margin)
+
+
+@pytest.mark.parametrize("signal", ["margin", "hinge", "my-signal", None])
+def test_attacks_by_name_read_a_signal_of_the_user(margins, signal):
+    member, margin = margins
+    found = evaluate(shadows_of(member, scores=margin, signal=signal), ["loss", "lira", "bavaria", "calibration"])
+    expected = evaluate(shadows_of(member, rescaled_logits=margin), ["lira", "bavaria"])
+    loss, lira, bavaria, _ = found.attacks
+    assert lira.attack == f"lira on {signal or 'loss'}"
+    assert lira.auc == expected["lira"].auc
+    assert bavaria.auc == expected["bavaria"].auc
+    assert loss.auc > 0.55
+
+
+def test_scores_above_zero_are_not_advised_a_sign_that_is_wrong(margins):
+    member, margin = margins
+    with pytest.raises(AttackError, match=r"shadows_of\(rescaled_logits="):
+        evaluate(shadows_of(member, scores=margin), "rmia")
+
+
+def test_one_model_needs_no_axis_of_models(margins):
+    member, margin = margins[0][0], margins[1][0]
+    alone = shadows_of(member, losses=softplus(margin))
+    np.testing.assert_array_equal(alone.inclusion, member[None])
+    with_axis = shadows_of(member[None], losses=softplus(margin)[None])
+    np.testing.assert_array_equal(alone.signal("loss"), with_axis.signal("loss"))
+    classes = shadows_of(member, labels=ZEROS, logits=two_classes(margin))
+    np.testing.assert_allclose(classes.signal("margin")[0], margin)
+    outside = shadows_of(member, losses=softplus(margin), population_losses=softplus(margin[:50]))
+    assert outside.population.n_records == 50
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"token_logprobs": 1.0}, "dpassay text FILE"),
+        ({"losses": np.ones((4, 9)), "signal": "margin"}, "given with scores"),
+        ({"probabilities": np.full((9, 4), 1.5)}, "those of the label, from 0 to 1"),
+        ({"log_probabilities": np.full((9, 4), 0.5)}, "those of the label, from -inf to 0"),
+        ({"losses": np.ones((4, 9))}, r"exchanged in one of the two: losses\.swapaxes\(0, 1\)"),
+        ({"logits": np.ones((9, 4, 2)), "labels": np.zeros(9)}, "exchange their first two axes"),
+        ({"losses": -np.ones((9, 4))}, "give them as log_probabilities"),
+    ],
+)
+def test_what_cannot_be_read_names_what_can(given, words):
+    with pytest.raises(ParameterError, match=words):
+        shadows_of(np.arange(36).reshape(9, 4) % 2 == 0, **given)

@@ -195,7 +195,7 @@ def test_confidence_and_logit_are_computed_from_the_loss():
 
 def test_a_loss_that_is_no_log_probability_is_refused():
     turned = Shadows(draw_inclusion(8, 40, RNG), np.zeros(40), {"loss": RNG.exponential(size=(8, 40))})
-    with pytest.raises(AttackError, match=r"'rescaled-logit' is computed from 'loss' .* at most 0; .* Change its sign"):
+    with pytest.raises(AttackError, match=r"'rescaled-logit' is computed from 'loss' .* at most 0; .* change its sign"):
         LiRA().score(turned)
     with pytest.raises(AttackError, match=r"signal 'margin' .* have loss"):
         turned.signal("margin")

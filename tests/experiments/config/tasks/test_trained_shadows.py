@@ -137,3 +137,30 @@ def test_attacks_that_these_models_do_not_allow_are_named_with_the_line(folder):
     (folder / "study.toml").write_text(text)
     with pytest.raises(ConfigError, match=rf"study\.toml:{line_of(text, 'attacks')}: .*gradient-norm"):
         run("study.toml", out="out")
+
+
+def test_a_target_and_rows_of_models_are_keys(folder, without_pictures):
+    named = TRAINED.replace("[membership]", "[membership]\ntarget = 3\nper_model = true")
+    (folder / "study.toml").write_text(named)
+    done = run("study.toml", out="out").result
+    assert (done.target, len(done.attacks[0].models)) == ("3", 1)
+    assert done.attacks[0].n_in + done.attacks[0].n_out == 90
+
+
+def test_a_target_that_is_no_model_is_refused_at_its_line(folder):
+    (folder / "study.toml").write_text(TRAINED.replace("[membership]", '[membership]\ntarget = "other"'))
+    with pytest.raises(ConfigError, match="target must be one of the 16 models") as error:
+        run("study.toml", out="out")
+    assert "6" in str(error.value)
+
+
+def test_references_without_the_records_serve_attacks_given_by_name(folder, without_pictures):
+    membership = np.zeros((5, 90), dtype=bool)
+    membership[2, ::2] = True
+    scores = np.random.default_rng(0).normal(size=(5, 90)) + 2.0 * membership
+    np.savez("models.npz", keep=membership, scores=scores)
+    text = TRAINED.replace("fair = true", 'signal = "margin"')
+    (folder / "study.toml").write_text(text.replace('{ name = "lira", variance = "record" }', '"lira"'))
+    done = run("study.toml", out="out").result
+    assert done.target == "2"
+    assert [m.attack for m in done.attacks] == ["threshold on margin", "lira on margin(mode='offline-tail')"]
