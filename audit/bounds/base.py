@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from ...mechanisms.core.constraints import Options
 from ...mechanisms.core.errors import ParameterError
@@ -111,10 +111,6 @@ class Bound(Options, Generic[E]):
     anytime: ClassVar[bool] = False
     condition: ClassVar[str] = ""
 
-    def unconditional(self) -> Bound[Any]:
-        """Return the bound that decides the verdict where this one has a condition; else self."""
-        return self
-
     @abstractmethod
     def fix(self, statement: Statement, pilot: E | None, sizes: tuple[int, ...]) -> FixedBound[E]:
         """Make every choice that is left open, such as a threshold, before the evidence is seen.
@@ -140,6 +136,11 @@ class PairBound(Bound[Scores]):
     @property
     def needs_pilot(self) -> bool:
         """True if `fix` needs pilot scores; if neither the bounds nor the attack need any, no pilot trials are run."""
+        return False
+
+    @property
+    def orients(self) -> bool:
+        """True if scores that are not counted decide whether higher scores mean side 1 or side 0."""
         return False
 
 

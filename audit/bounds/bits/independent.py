@@ -61,7 +61,6 @@ from ..families import CurveFamily, checked_family, epsilon_of, family_for, leas
 from ..numerics.binomial import SMALLEST_P_VALUE
 from .assumption_tests import Refusal, first_refusal
 from .guessing import Guessing, Size, bits_only, check_size
-from .one_run_fdp import OneRunFDP
 
 SHARE = 0.7
 """Default share of guessed bits; for Gaussian noise from epsilon 2 to 10 the best one is 0.6 to 0.8."""
@@ -131,9 +130,6 @@ class OneRunIndependent(Bound[BitScores]):
         check_size(self.guesses)
         if self.groups is not None:
             object.__setattr__(self, "groups", tuple(np.asarray(self.groups).tolist()))
-
-    def unconditional(self) -> OneRunFDP:
-        return OneRunFDP(curve_family=self.curve_family)
 
     def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRunIndependent:
         """Return the bound with the family of the claim and the number of guesses for this many bits."""

@@ -344,8 +344,6 @@ def test_a_bound_without_the_condition_is_added_only_where_none_is_chosen():
 
     assert names(OneRunIndependent.name) == [OneRunIndependent.name, FDP]
     assert names("one-run", OneRunIndependent.name) == ["one-run", OneRunIndependent.name]
-    family = family_of(GaussianDP(1.0))
-    assert choose_bounds(OneRunIndependent(curve_family=family), reads=BitScores)[1].curve_family == family
 
 
 @pytest.mark.usefixtures("without_power")
