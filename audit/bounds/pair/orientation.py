@@ -21,7 +21,7 @@ from ..base import FixedBound, LedgerEntry, LowerBound
 from ..curve import CurveViolation
 from ..numerics.rectangle import Rectangle
 
-LEVEL = 0.02
+LEVEL = 0.01
 """One-sided significance of the limits on the pilot rates."""
 ENTRY = LedgerEntry("orientation", "reversed: side 0 has the higher scores", "chosen on pilot trials only")
 """Ledger entry of a bound on exchanged sides."""
