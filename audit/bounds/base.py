@@ -11,6 +11,7 @@ bound at the confidence of a single test. A bound is computed in two steps, as a
       name            name in the catalogue
       reads           the type of evidence that the bound reads
       anytime         whether the bounds after every number of trials hold simultaneously (early stopping is valid)
+      condition       an assumption that no test can check, under which alone the bound refutes a claim; mostly empty
       fix             make all choices, from the statement and the pilot, before any evidence is seen
     FixedBound    a bound with all choices made
       lower_bound     the bound from evidence
@@ -19,7 +20,6 @@ bound at the confidence of a single test. A bound is computed in two steps, as a
       curve_test      the point at which the whole claimed curve is contradicted; None if it is not, or cannot be judged
       refutes         whether the bound or the curve test contradicts the claim
       thresholds      thresholds that a grid of counts must contain
-      given_assumptions   the bound without tests of its assumptions, for calculations of power
 
 The ledger of each bound lists what was fixed beforehand, and each data-dependent choice with its correction.
 """
@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from ...mechanisms.core.constraints import Options
 from ...mechanisms.core.errors import ParameterError
@@ -70,6 +70,7 @@ class LowerBound:
         assumptions: assumptions beyond independent trials, such as a family of curves; empty for most bounds.
         threshold: the event {score >= threshold} that gave the bound; None if the bound comes from several events.
         hits: (false positives, true positives) of that event.
+        condition: `Bound.condition`; such a bound refutes no claim.
     """
 
     epsilon: float
@@ -82,6 +83,7 @@ class LowerBound:
     assumptions: tuple[str, ...] = ()
     threshold: float | None = None
     hits: tuple[int, int] | None = None
+    condition: str = ""
 
     @property
     def significance(self) -> float:
@@ -100,11 +102,14 @@ class Bound(Options, Generic[E]):
         name: name in the catalogue.
         reads: type of the evidence: `PairScores`, `BitScores` or `Successes`.
         anytime: whether the bounds after every number of trials hold simultaneously, so that early stopping is valid.
+        condition: an assumption that no test of the evidence can check, as a clause; empty for most bounds. A bound
+            with a condition refutes no claim: the verdict, the p-value and the power are those of the other bounds.
     """
 
     name: ClassVar[str]
     reads: ClassVar[type[Evidence]]
     anytime: ClassVar[bool] = False
+    condition: ClassVar[str] = ""
 
     @abstractmethod
     def fix(self, statement: Statement, pilot: E | None, sizes: tuple[int, ...]) -> FixedBound[E]:
@@ -131,6 +136,11 @@ class PairBound(Bound[Scores]):
     @property
     def needs_pilot(self) -> bool:
         """True if `fix` needs pilot scores; if neither the bounds nor the attack need any, no pilot trials are run."""
+        return False
+
+    @property
+    def orients(self) -> bool:
+        """True if scores that are not counted decide whether higher scores mean side 1 or side 0."""
         return False
 
 
@@ -171,10 +181,6 @@ class FixedBound(ABC, Generic[E]):
     def refutes(self, evidence: E) -> bool:
         """Return True if the bound exceeds the claimed epsilon, or the same limits contradict the claimed curve."""
         return self.exceeds_claim(evidence) or self.curve_test(evidence) is not None
-
-    def given_assumptions(self) -> Self:
-        """Return the bound without its tests of assumptions, if it has any: for power, where these are given."""
-        return self
 
     @property
     def thresholds(self) -> tuple[float, ...]:

@@ -61,7 +61,9 @@ def choose_bounds(
 ) -> tuple[Bound[Any], ...]:
     """Return the chosen bounds for evidence of the type `reads`.
 
-    "auto" leaves out the bounds that need a family of curves, if the claim belongs to none.
+    "auto" leaves out the bounds that need a family of curves, if the claim belongs to none. Where all chosen bounds
+    have a `condition`, the first one of "auto" is added, which decides the verdict and takes its share of the
+    significance.
 
     Raises:
         ParameterError: the list is empty, or a bound reads the evidence of another game or cannot be used with `stop`.
@@ -78,7 +80,7 @@ def choose_bounds(
     bounds = tuple(catalogue.build(b) if isinstance(b, str) else b for b in names)
     for each in bounds:
         _check(each, reads, stop)
-    return bounds
+    return bounds if any(not each.condition for each in bounds) else (*bounds, catalogue.build(auto[0]))
 
 
 def _has_family(claim: Guarantee | None) -> bool:

@@ -97,6 +97,10 @@ class PairScores:
         """Return (false positives, true positives) of the event {score >= threshold}."""
         return int(np.count_nonzero(self.out >= threshold)), int(np.count_nonzero(self.in_ >= threshold))
 
+    def exchanged(self) -> PairScores:
+        """Return the scores with the sides exchanged."""
+        return PairScores(self.in_, self.out)
+
     @cached_property
     def ordered(self) -> tuple[Floats, Floats]:
         """Both sides in increasing order."""
@@ -147,6 +151,11 @@ class PairCounts:
     def sizes(self) -> tuple[int, ...]:
         """Numbers of scores of side 0 and of side 1."""
         return self.n_out, self.n_in
+
+    def exchanged(self) -> PairCounts:
+        """Return the counts with the sides exchanged."""
+        counts = self.tally
+        return PairCounts(Tally(counts.thresholds, counts.hits_in, counts.hits_out, counts.n_in, counts.n_out))
 
     def thinned(self, size: int, keep: float | None = None) -> Tally:
         """Return `Tally.thin` of the tally."""

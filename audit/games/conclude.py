@@ -6,6 +6,10 @@ Statistics. Several bounds share the significance (Bonferroni): `fixed` were fix
 the smallest of theirs times their number. A bound and its curve test come from the same limits, which are nested in the
 significance, so that the smaller of their p-values needs no correction. A test of independence uses a share of the
 significance beforehand: `significance_share` is what remains for the bounds.
+
+A bound with a `condition`, an assumption that no test of the evidence can check, is shown, but refutes nothing: the
+verdict, the p-value, the test of the curve and the power are those of the other bounds, at their share of the
+significance. Their level needs no condition, so neither does that of the verdict.
 """
 
 from __future__ import annotations
@@ -72,12 +76,14 @@ def conclude(
     shared, dependence = fixed[0].statement, context.dependence
     lower_bounds = tuple(bound.lower_bound(evidence) for bound in fixed)
     best = max(lower_bounds, key=lambda bound: bound.epsilon)
-    violations = [bound.curve_test(evidence) for bound in fixed]
+    refuting = [bound for bound in lower_bounds if not bound.condition]
+    deciding = [one for bound, one in zip(bounds, fixed, strict=True) if not bound.condition]
+    violations = [bound.curve_test(evidence) for bound in deciding]
     violation = max(filter(None, violations), key=lambda each: each.delta_lower - each.delta, default=None)
-    p_value = min(bound.p_value(evidence) for bound in fixed) * len(fixed) / context.significance_share
-    ceiling = max(bound.ceiling for bound in lower_bounds)
+    p_value = min(bound.p_value(evidence) for bound in deciding) * len(fixed) / context.significance_share
+    ceiling = max(bound.ceiling for bound in refuting)
     verdict = judge(
-        bound=best.epsilon,
+        bound=max(bound.epsilon for bound in refuting),
         claim=statement.epsilon,
         ceiling=ceiling,
         curve_refuted=violation is not None,
@@ -95,6 +101,7 @@ def conclude(
     smallest_detectable = explained.step("the power", power, NO_POWER) if verdict is Verdict.VIOLATION else power()
     blind = math.isinf(smallest_detectable.epsilon) and dependence is None and not mostly_unseen(context.unseen)
     ledger = (*context.looks, *_ledger(fixed, lower_bounds, best), *context.later)
+    unless = _unless(lower_bounds, statement.epsilon) if verdict in (Verdict.CONSISTENT, Verdict.UNDERPOWERED) else ()
     changes: tuple[Remedy, ...] = ()
     if blind and verdict is not Verdict.VIOLATION:
         changes = remedies(bounds, statement, evidence, context.significance_share)
@@ -102,7 +109,7 @@ def conclude(
     if dependence is not None:
         lower_bounds = tuple(_with_dependence(bound, dependence) for bound in lower_bounds)
     return AuditResult(
-        **provenance | {"warnings": (*context.warnings, *explained.warnings)},
+        **provenance | {"warnings": (*unless, *context.warnings, *explained.warnings)},
         claim=statement.epsilon,
         claim_name=str(statement.claim),
         exact_epsilon=exact,
@@ -126,6 +133,18 @@ def _exact(statement: Statement, context: AuditContext) -> float | None:
     return None if context.exact is None else float(context.exact.epsilon(statement.delta))
 
 
+def _unless(bounds: tuple[LowerBound, ...], claim: float) -> tuple[str, ...]:
+    """Return a warning for each bound that exceeds the claim and does not refute it, because it has a condition."""
+    free = max((bound for bound in bounds if not bound.condition), key=lambda bound: bound.epsilon)
+    return tuple(
+        f"The bound of {bound.method}, epsilon >= {bound.epsilon:.6g}, exceeds the claim, but refutes it only if "
+        f"{bound.condition}. No test of these scores can check this. {free.method}, which does not assume it, shows "
+        f"epsilon >= {free.epsilon:.6g}."
+        for bound in bounds
+        if bound.condition and bound.epsilon > claim
+    )
+
+
 def _with_dependence(bound: LowerBound, dependence: Dependence) -> LowerBound:
     """Return the bound with the violated assumption of independent trials."""
     violated = f"independent trials, but these trials are dependent: {dependence}"
@@ -141,6 +160,10 @@ def _ledger(
         names = ", ".join(bound.method for bound in bounds)
         entries.append(LedgerEntry("bounds", f"{len(bounds)}: {names}", f"Bonferroni over {len(bounds)}"))
     entries += best.ledger
+    if best.condition:
+        free = max((bound for bound in bounds if not bound.condition), key=lambda bound: bound.epsilon)
+        shown = f"epsilon >= {free.epsilon:.6g} at delta = {free.delta:g}"
+        entries.append(LedgerEntry("without the condition", shown, f"{free.method}, which decides the verdict"))
     if any(type(bound).curve_test is not FixedBound.curve_test for bound in fixed):
         entries.append(LedgerEntry("delta", "the whole claimed curve", "the limits hold at every delta simultaneously"))
     return tuple(entries)

@@ -15,6 +15,7 @@ A bound holds under these assumptions, which no library can test from scores alo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,12 @@ from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import called_as, whole
 from ..bounds.base import Evidence, LedgerEntry
 from ..bounds.catalogue import BoundChoice, choose_bounds
+from ..bounds.pair.orientation import Exchanged
 from ..evidence.fair_coins import LEVEL, check_coins
 from ..evidence.game import Game, Trials
 from ..evidence.scores import BitScores, PairScores, Successes
 from ..evidence.statement import Statement
+from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
 from ..results.recovery import recovery_of
 from ..trials.plan import plan_trials
@@ -44,7 +47,7 @@ ELSEWHERE = "scores from elsewhere"
 DISTINCT = 50
 """Number of distinct values at which equal scores, in the same order, cannot be a coincidence."""
 INVERTED = 1e-4
-"""p-value at which the direction of scores is called inverted, in a warning."""
+"""p-value at which scores are called inverted, and leave no verdict."""
 UNSTATED = "the relation of the claim"
 """Name of the relation if it is unknown."""
 
@@ -67,7 +70,8 @@ def audit_scores(
     """Audit a claim from attack scores that external code has computed.
 
     Args:
-        evidence: `PairScores(out, in_)` of runs on the two datasets of a pair, side 1 scoring higher;
+        evidence: `PairScores(out, in_)` of runs on the two datasets of a pair, side 1 scoring higher (or lower: the
+            pilot decides, if there is one);
             `BitScores(bits, scores)` of canaries, shape `(n_runs, n_canaries)`, each in or out by a coin toss, or, with
             relation="replace_one", of records that have one of two values by a coin toss; or
             `Successes(n_success, n_runs, prior_success)` of reconstruction attacks.
@@ -90,7 +94,9 @@ def audit_scores(
 
     Raises:
         ParameterError: no evidence of a known type, no claim, no delta, a bound that reads another type, too few scores
-            for a pilot, duplicated scores, or bits that cannot be independent fair coins.
+            for a pilot, duplicated scores, bits that cannot be independent fair coins, or scores that are lower where
+            they must be higher (p <= 1e-4) and show no violation. Bounds on pairs with a threshold from a pilot, or
+            learned online, find the direction themselves.
         RelationError: the claim holds for another relation.
         AccountingError: the claimed epsilon is infinite at delta.
 
@@ -139,9 +145,13 @@ def audit_scores(
         fingerprint=fingerprint(description),
         looks=_looks(counted, pilot, set_aside),
         recovery=recovery_of(counted, statement.claim, bounds, confidence),
-        warnings=(*_constant(counted), *_inverted(counted)),
+        warnings=_constant(counted),
     )
-    return conclude(statement, bounds, [each.fix(shared, pilot, counted.sizes) for each in bounds], counted, context)
+    fixed = [each.fix(shared, pilot, counted.sizes) for each in bounds]
+    result = conclude(statement, bounds, fixed, counted, context)
+    if result.verdict is not Verdict.VIOLATION and not _oriented(bounds, fixed):
+        _refuse_inverted(counted)
+    return result
 
 
 _KINDS: tuple[type[Evidence], ...] = (PairScores, BitScores, Successes)
@@ -255,30 +265,39 @@ def _constant(evidence: Evidence) -> tuple[str, ...]:
     )
 
 
-def _inverted(evidence: Evidence) -> tuple[str, ...]:
-    """Return a warning if scores that must be higher are lower than the others, by more than chance.
+def _oriented(bounds: Sequence[Any], fixed: Sequence[Any]) -> bool:
+    """Return True if a bound has found the direction of the scores, on a pilot or on earlier scores."""
+    return any(isinstance(each, Exchanged) for each in fixed) or any(b.anytime and b.orients for b in bounds)
 
-    If nothing leaks, the bits or sides are independent of the scores, and the test of Mann and Whitney is valid: for
-    bits, for any dependence between scores. A warning changes no bound.
+
+def _refuse_inverted(evidence: Evidence) -> None:
+    """Raise `ParameterError` if scores that must be higher are lower than the others, by more than chance.
+
+    No bound reads them in this direction, so that "consistent" would only mean that the sign is wrong. If nothing
+    leaks, the bits or sides are independent of the scores, and the test of Mann and Whitney is valid: for bits, for any
+    dependence between scores. It then refuses with probability about `INVERTED`, and more rarely where scores leak in
+    the right direction. A refusal is no violation, so the level of the verdict needs no correction.
     """
     out, in_ = _by_side(evidence)
     if not len(out) or not len(in_):
-        return ()
+        return
     from scipy import stats
 
-    test = stats.mannwhitneyu(in_, out, alternative="less", method="asymptotic")
+    test = stats.mannwhitneyu(in_, out, alternative="less", method="auto")
     if not test.pvalue <= INVERTED:
-        return ()
+        return
     auc = float(test.statistic) / (len(in_) * len(out))
     if isinstance(evidence, PairScores):
         which, of, advice = "Runs on side 1", "runs on side 0", "Give scores with the opposite sign"
     else:
         which, of = "Canaries that were in", "those that were out"
         advice = "Give losses with the opposite sign, or as `losses` of Coins"
-    return (
+    raise ParameterError(
         f"{which} have lower scores than {of} (AUC {auc:.2f}, p = {test.pvalue:.1g}), but a higher score must mean "
-        f"{'side 1' if isinstance(evidence, PairScores) else 'in'}, so that most guesses are wrong. {advice}, and set "
-        "n_hypotheses=2, because the direction was changed after a look at the scores.",
+        f"{'side 1' if isinstance(evidence, PairScores) else 'in'}. These bounds read no leak in the other direction, "
+        f"so there is no verdict. {advice}, and set n_hypotheses=2, because the direction was changed after a look at "
+        "the scores.",
+        argument="evidence",
     )
 
 

@@ -94,7 +94,7 @@ def refutable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evid
 
 
 def _refuted_by(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence) -> bool:
-    fixed = (bound.fix(statement, None, evidence.sizes).given_assumptions() for bound in bounds)
+    fixed = (bound.fix(statement, None, evidence.sizes) for bound in bounds if not bound.condition)
     return any(one.refutes(evidence) for one in fixed)
 
 
@@ -172,7 +172,7 @@ def detectable_in_bits(bounds: Sequence[Bound[Any]], statement: Statement, *, n_
 
 def _detectable_in_bits(bounds: tuple[Bound[Any], ...], statement: Statement, n_bits: int) -> Detectable:
     family = family_at(statement)
-    fixed = [bound.fix(statement, None, (n_bits,)).given_assumptions() for bound in bounds]
+    fixed = [bound.fix(statement, None, (n_bits,)) for bound in bounds if not bound.condition]
     drawn = np.random.default_rng(0).random((_GAMES, n_bits))
     bits = np.arange(n_bits) % 2 == 0
 

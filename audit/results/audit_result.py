@@ -172,19 +172,31 @@ class AuditResult(Provenance, DrawnResult):
         return max((b for b in self.bounds if b.assumptions), key=lambda b: b.epsilon, default=None)
 
     @property
+    def refuting_bound(self) -> LowerBound:
+        """Largest bound among those without a condition, which decide the verdict."""
+        return max((b for b in self.bounds if not b.condition), key=lambda b: b.epsilon, default=self.bound)
+
+    @property
+    def condition(self) -> str:
+        """Assumption that no test can check, under which alone the bound refutes the claim; "" if there is none."""
+        return self.bound.condition if self.bound.epsilon > self.claim >= self.refuting_bound.epsilon else ""
+
+    @property
     def ceiling(self) -> float:
-        """Largest bound that these trials could have given."""
-        return max(bound.ceiling for bound in self.bounds)
+        """Largest bound that these trials could have given, of those without a condition."""
+        condition = self.refuting_bound.condition
+        return max(bound.ceiling for bound in self.bounds if bound.condition == condition)
 
     @property
     def refuted_elsewhere(self) -> CurveViolation | None:
-        """Violation of the curve, if the claim is refuted but the bound at `delta` does not exceed it; else None."""
-        return self.curve_violation if self.verdict is Verdict.VIOLATION and self.bound.epsilon <= self.claim else None
+        """Violation of the curve, if the claim is refuted but no bound at `delta` refutes it; else None."""
+        at_delta = self.refuting_bound.epsilon > self.claim
+        return self.curve_violation if self.verdict is Verdict.VIOLATION and not at_delta else None
 
     @property
     def decided_by(self) -> LowerBound | CurveViolation:
         """Limits that decide the verdict: the bound, or the violation of the curve if only that refutes the claim."""
-        return self.refuted_elsewhere or self.bound
+        return self.refuted_elsewhere or (self.refuting_bound if self.verdict is Verdict.VIOLATION else self.bound)
 
     @property
     def refuted_by(self) -> str | None:
@@ -193,7 +205,7 @@ class AuditResult(Provenance, DrawnResult):
             return None
         if self.witness is not None:
             return "witness"
-        return "bound" if self.bound.epsilon > self.claim else "curve"
+        return "bound" if self.refuting_bound.epsilon > self.claim else "curve"
 
     @property
     def witness(self) -> Witness | None:
@@ -274,14 +286,16 @@ def _check_verdict(result: AuditResult, at: str) -> None:
         agree = result.dependence is not None and result.verdict is Verdict.DEPENDENT
         require(agree, at, message)
         return
-    refuted = result.bound.epsilon > result.claim or result.curve_violation is not None
+    bound = result.refuting_bound
+    require(not bound.condition, at, "no bound is without a condition, so that none decides the verdict")
+    refuted = bound.epsilon > result.claim or result.curve_violation is not None
     no_violation = Verdict.UNDERPOWERED if mostly_unseen(result.unseen) else Verdict.CONSISTENT
     follows = Verdict.VIOLATION if refuted else no_violation
     powerless = not refuted and result.ceiling <= result.claim
     require(
         result.verdict is follows or (powerless and result.verdict is Verdict.UNDERPOWERED),
         at,
-        f"the verdict is {result.verdict.value!r}, but epsilon >= {result.bound.epsilon:.6g} against a claim of "
+        f"the verdict is {result.verdict.value!r}, but epsilon >= {bound.epsilon:.6g} against a claim of "
         f"{result.claim:.6g}{' and a refuted curve' if result.curve_violation is not None else ''} is "
         f"{'underpowered' if powerless else follows.value!r}",
     )

@@ -15,7 +15,7 @@ class RefutingEvent:
         rule: when an output is in the event, in words; empty where the attack has none.
         threshold: of the score.
         above: whether the event is {score >= threshold}, likelier on side 1, or {score < threshold}, likelier on
-            side 0.
+            side 0; of reversed scores each is likelier on the other side.
         outputs0, outputs1: its first outputs on each side, as text, at most three.
     """
 
@@ -42,6 +42,8 @@ def points_to_side_1(hits: tuple[int, int], sizes: tuple[int, int]) -> bool:
     (True, False)
     """
     (hit0, hit1), (n0, n1) = hits, sizes
+    if hit1 * n0 < hit0 * n1:  # reversed: the event is likelier on side 0
+        return points_to_side_1((hit1, hit0), (n1, n0))
     return ratio_of_rates((hit1, n1), (hit0, n0)) >= ratio_of_rates((n0 - hit0, n0), (n1 - hit1, n1))
 
 

@@ -46,6 +46,10 @@ def reason(result: AuditResult) -> str:
         return "a witness contradicts the claim, without statistics: implementation, proof or accounting is wrong"
     if result.verdict is Verdict.UNDERPOWERED and mostly_unseen(result.unseen):
         return f"the attack could not learn from the pilot: {new_outputs(result)}"
+    if result.condition and result.verdict is Verdict.CONSISTENT:
+        return f"these trials contradict the claim only if {result.condition}, which no test of them can check"
+    if result.condition and result.verdict is Verdict.UNDERPOWERED:
+        return f"no outcome of these trials could have contradicted the claim unless {result.condition}"
     return meaning(result.verdict)
 
 
@@ -144,6 +148,7 @@ def summary(result: AuditResult) -> str:
         ("bound", f"{_bound(result)}   [{bound.method}]"),
     ]
     explained = Explanations()
+    unassumed = " without its unchecked condition" if bound.condition else ""
     if result.without_low_bits is not None and result.dependence is None:
         rows += explained.step("the bound without low bits", lambda: [("no low bits", without_low_bits(result))], [])
     if (recovery := result.recovery) is not None:
@@ -160,7 +165,7 @@ def summary(result: AuditResult) -> str:
     if result.dependence is None:
         rows += [
             ("p-value", against(result)),
-            ("ceiling", f"{result.ceiling:.6g}: the largest bound that these trials could have given"),
+            ("ceiling", f"{result.ceiling:.6g}: the largest bound{unassumed} that these trials could have given"),
             ("detectable", detectable(result)),
         ]
     rows += [("remedy", text)] if (text := what_to_change(result)) else []
@@ -275,7 +280,8 @@ def _guesses(result: AuditResult) -> list[tuple[str, str]]:
 
 def _headline(result: AuditResult) -> tuple[str, str]:
     """Return the verdict and its basis: the bound at the delta of the audit, or the claimed curve at another delta."""
-    bound, claim = f"epsilon >= {result.bound.epsilon:.6g}", f"{result.claim:.6g} is claimed"
+    shown = result.refuting_bound if result.verdict is Verdict.VIOLATION else result.bound
+    bound, claim = f"epsilon >= {shown.epsilon:.6g}", f"{result.claim:.6g} is claimed"
     if result.witness is not None:
         return "VIOLATION:", f"{result.witness}"
     if result.verdict is not Verdict.VIOLATION:

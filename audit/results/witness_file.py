@@ -71,15 +71,18 @@ def _counts(result: Any) -> dict[str, Any] | None:
     if not refuted or result.dependence is not None or decided.hits is None or decided.threshold is None:
         return None
     (false, true), n_out, n_in = decided.hits, result.tally.n_out, result.tally.n_in
-    counts = {1: ((true, n_in), (false, n_out)), 0: ((n_out - false, n_out), (n_in - true, n_in))}
+    above, below = ((false, n_out), (true, n_in)), ((n_out - false, n_out), (n_in - true, n_in))
+    exchanged = true * n_out < false * n_in  # reversed: the event is likelier on side 0
+    events = {int(exchanged): below, int(not exchanged): above}
     directions = _directions(result)
-    side = max(directions, key=lambda side: ratio_of_rates(*counts[side]))
-    likelier, other = counts[side]
+    side = max(directions, key=lambda side: ratio_of_rates(events[side][side], events[side][1 - side]))
+    likelier, other = events[side][side], events[side][1 - side]
+    complement = events[side] is below
     claimed = (result.claim, result.delta) if elsewhere is None else (elsewhere.epsilon, elsewhere.delta)
     return {
-        "event": (IN if side else OUT).format(decided.threshold, result.attack),
+        "event": (OUT if complement else IN).format(decided.threshold, result.attack),
         "rule": None if result.event_rule is None else encode(result.event_rule, EventRule),
-        "complement": side == 0,
+        "complement": complement,
         "likelier_side": side,
         "likelier": list(likelier),
         "other": list(other),

@@ -15,7 +15,8 @@ beforehand. Two statistics of each neighbourhood,
 
 are divided by their standard deviations over permutations, and the largest absolute value is compared with those of
 random permutations (Westfall and Young 1993): p = (1 + permutations at least as large) / (1 + permutations). Influence
-between canaries that are neighbours in none of these senses is not detected: it looks like noise.
+between canaries that are neighbours in none of these senses is not detected: it looks like noise. Neither is randomness
+that all canaries share: given its value, they are independent. An accepted assumption is not a proved one.
 
 **Fit (level `MISFIT`).** The ranks are cut into groups, and the included canaries of each are counted. The law of the
 counts under one member depends on its curve only, and is simulated: the scores that bound the groups have the spacings

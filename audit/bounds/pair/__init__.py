@@ -7,6 +7,7 @@ family.py            The bound from the smallest member of the claim's family of
 joint.py             The bound from a joint test of both counts of one event, at a threshold and in a direction fixed
                      beforehand
 learned_events.py    The events of the next bets, learned from past scores
+orientation.py       The orientation of scores: a higher score means side 1, or, with reversed scores, side 0
 pilot.py             The event of the bounds that read one event: the threshold is fixed beforehand, or chosen on pilot
                      scores
 second_event.py      A second event, for claims that are refuted by another event than the one with the largest expected

@@ -8,8 +8,8 @@ correction is needed for the search over epsilon or for the time of looking.
 
 **Fixed before looking.** The prior weights over bets, directions and thresholds (their wealth is averaged, which loses
 only the logarithm of a weight; a maximum over them would be invalid), and the order of the runs. The event of the bet
-in step t is fixed by the steps before t: a number, the choice of a pilot, or learned online. Every bet is chosen before
-the runs that decide it.
+in step t is fixed by the steps before t: a number, the choice of a pilot, or learned online, and with it whether the
+sides are exchanged (`orientation`). Every bet is chosen before the runs that decide it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
 from ..numerics.binomial import SMALLEST_P_VALUE
 from ..numerics.test_martingale import Bets, Stretch, largest_log_wealth
 from .learned_events import best_thresholds, rounds
-from .pilot import IN, OUT, PILOT, pilot_scores
+from .orientation import Exchanged
+from .pilot import IN, OUT, PILOT, pilot_scores, reversed_on
 
 RESOLUTION = 2.0**-13
 """Resolution of the bound: it is a multiple of this number (about 0.0001)."""
@@ -112,13 +113,21 @@ class Betting(PairBound):
     def needs_pilot(self) -> bool:
         return self.threshold == PILOT
 
-    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBetting:
+    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
         """Return the bound with fixed thresholds, or with one per direction chosen on the pilot scores."""
         thresholds = self.threshold if isinstance(self.threshold, tuple) else ()
         if not self.needs_pilot:
             return FixedBetting(statement, self, thresholds)
         pilot = pilot_scores(pilot, otherwise='take threshold="online"')
+        if self.orients and reversed_on(pilot, statement.delta):
+            exchanged = best_thresholds(pilot.exchanged().tally, statement.delta)
+            return Exchanged(statement, FixedBetting(statement, self, exchanged, (pilot.n_in, pilot.n_out)))
         return FixedBetting(statement, self, best_thresholds(pilot.tally, statement.delta), (pilot.n_out, pilot.n_in))
+
+    @property
+    def orients(self) -> bool:
+        """True if the scores before a bet decide whether higher scores mean side 1 or side 0."""
+        return isinstance(self.threshold, str) and self.direction in (AUTO, BOTH)
 
 
 @dataclass(frozen=True)
@@ -214,6 +223,8 @@ class FixedBetting(FixedBound[Scores]):
                 stretch = Stretch.of(nothing, nothing, self._bets((FIRST_CENTRE,)))
                 yield (stretch,) * len(DIRECTIONS[self._direction])
                 continue
+            if online and self.options.orients and reversed_on(past, delta):
+                past, current = past.exchanged(), current.exchanged()
             events = self._events(best_thresholds(past.tally, delta) if online else self.fixed)
             yield tuple(self._stretch(past, current, *event) for event in events)
 

@@ -53,7 +53,7 @@ class ClopperPearson(EventBound):
 
     name: ClassVar[str] = "clopper-pearson"
 
-    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
+    def fix_event(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
         """Return the bound at the threshold with the largest expected bound on the evaluation scores.
 
         The expected bound is the bound at the expected counts, with both rates at their limits on the pilot.

@@ -56,7 +56,7 @@ class Family(EventBound):
         * if the curve of the pair is a member of the family: exceeds the true epsilon with probability at most
           1 - confidence, at every number of trials;
         * exceeds the epsilon of a true claim of that family with probability at most 1 - confidence, for every curve;
-        * 0 if no member is refuted: scores that order the sides the wrong way are no evidence.
+        * 0 if no member is refuted.
 
     Example:
         >>> from dpassay.mechanisms.accounting import GaussianDP
@@ -80,7 +80,7 @@ class Family(EventBound):
         super().__post_init__()
         checked_family(self.curve_family)
 
-    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedFamily:
+    def fix_event(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedFamily:
         """Return the bound with the ranking for this confidence and the threshold with the largest expected parameter.
 
         The expected parameter comes from limits on the evaluation scores, with both rates at their one-sided 99 %

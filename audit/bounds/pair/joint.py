@@ -78,7 +78,11 @@ class JointExact(EventBound):
     direction: Annotated[str, one_of_names(*_DIRECTIONS)] = AUTO
     ordering: Ordering | None = None
 
-    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
+    @property
+    def orients(self) -> bool:
+        return self.needs_pilot and self.direction in (AUTO, BOTH)
+
+    def fix_event(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
         """Return the bound with the ordering tuned to the level, at the event with the largest expected bound.
 
         The expected bound is approximated by the value of the ordering at the expected counts, with both rates at

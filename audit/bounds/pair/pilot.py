@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,8 +13,10 @@ from numpy.typing import NDArray
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
 from ...evidence.scores import Counts, PairScores, Scores, Tally
+from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, PairBound, PilotMissingError
 from ..numerics.rectangle import Rectangle
+from .orientation import Exchanged, is_reversed
 
 PILOT = "pilot"
 IN, OUT = "in", "out"
@@ -64,6 +67,21 @@ class EventBound(PairBound):
     @property
     def needs_pilot(self) -> bool:
         return self.threshold == PILOT
+
+    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
+        """Return the bound at the chosen event; on exchanged sides where the pilot scores are reversed."""
+        if pilot is not None and self.orients and reversed_on(pilot, statement.delta):
+            return Exchanged(statement, self.fix_event(statement, pilot.exchanged(), sizes[::-1]))
+        return self.fix_event(statement, pilot, sizes)
+
+    @property
+    def orients(self) -> bool:
+        """True if the pilot decides whether higher scores mean side 1 or side 0."""
+        return self.needs_pilot
+
+    @abstractmethod
+    def fix_event(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
+        """Return the bound at the fixed event, or at the one with the largest expected value on the pilot scores."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +137,11 @@ def tried_thresholds(tally: Tally) -> NDArray[np.intp]:
     """Return the indices of the thresholds that are tried, without the lowest threshold, which all scores reach."""
     indices = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
     return indices[indices > 0] if len(tally.thresholds) > 1 else indices
+
+
+def reversed_on(pilot: Scores, delta: float) -> bool:
+    """Return True if the pilot scores show that higher scores mean side 0."""
+    return is_reversed(pilot.tally, tried_thresholds(pilot.tally), delta)
 
 
 def _likely_direction(tally: Tally, index: int, expected_bounds: Callable[[Rectangle], tuple[Floats, Floats]]) -> str:

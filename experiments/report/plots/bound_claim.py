@@ -29,7 +29,7 @@ class BoundClaim(Lines):
         """Return the figure of one audit, a single point."""
         row = _series("", [(0.0, result, result.verdict is Verdict.VIOLATION)])
         assumes_family = bool(result.bound.assumptions)
-        return cls((row,), "", delta_text([result.delta]), result.confidence, assumes_family)
+        return cls((row,), "", delta_text([result.delta]), result.confidence, assumes_family, bool(result.condition))
 
     @classmethod
     def from_results(cls, lines: Mapping[str, Mapping[float, AuditResult]], x: str) -> BoundClaim:
@@ -55,6 +55,7 @@ class BoundClaim(Lines):
             delta=delta_text(result.delta for result in results),
             confidence=results[0].confidence,
             assumes_family=any(result.bound.assumptions for result in results),
+            conditional=any(result.condition for result in results),
         )
 
     @classmethod

@@ -28,6 +28,7 @@ from ..results.formatting import (
     percent_range,
     refuted_text,
 )
+from .lines import ASSUMED
 from .style import BOUND, CLAIM, EXACT, MUTED, SMALL, VIOLATION, Colour, axes_or_new, logarithmic, style_axes, write
 from .sweep_lines import WIDE
 
@@ -92,12 +93,14 @@ class LadderPlot:
         delta: " at delta = ..." if all rungs share it, else empty.
         confidence: confidence of each bound.
         assumes_family: True if any bound assumes a family of trade-off curves.
+        conditional: as in `Lines`.
     """
 
     rungs: tuple[Rung, ...]
     delta: str
     confidence: float
     assumes_family: bool
+    conditional: bool = False
 
     @classmethod
     def of(cls, named: Iterable[tuple[str, AuditResult, Verdict]]) -> LadderPlot:
@@ -109,6 +112,7 @@ class LadderPlot:
             delta=delta_text(result.delta for result in results),
             confidence=results[0].confidence,
             assumes_family=any(result.bound.assumptions for result in results),
+            conditional=any(result.condition for result in results),
         )
 
     @classmethod
@@ -131,6 +135,7 @@ class LadderPlot:
             return "No claim is refuted"
         claims = "claim" if len({rung.claim for rung in self.rungs}) == 1 else "claims"
         reached = f"The lower bounds reach {percent_range([rung.shown / rung.claim for rung in known])} of the {claims}"
+        reached += ASSUMED * self.conditional
         if not self.assumes_family:
             return reached
         free = [rung.without / rung.claim for rung in known if not math.isnan(rung.without)]

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from ....audit.results.text import percent
 from ..results.formatting import IN_FAMILY, NOTHING_ASSUMED, percent_range, refuted_text
 
+ASSUMED = "; the excess rests on an assumption that no test can check"
+_BY_CHANCE = "; the excess is within sampling error"
+_UNLESS = ", unless it rests on an assumption that no test can check"
+
 
 @dataclass(frozen=True)
 class Series:
@@ -42,6 +46,7 @@ class Lines:
         delta: " at δ = ..." if all audits share it, else empty.
         confidence: confidence of each bound.
         assumes_family: True if any bound assumes a family of trade-off curves.
+        conditional: True if a bound exceeds its claim on a condition that no test can check, and refutes nothing.
     """
 
     series: tuple[Series, ...]
@@ -49,6 +54,7 @@ class Lines:
     delta: str
     confidence: float
     assumes_family: bool
+    conditional: bool = False
 
     @property
     def height(self) -> float:
@@ -78,7 +84,7 @@ class Lines:
         if not shares:
             return "No claim is refuted" if self.n_points > 1 else "The claim is not refuted"
         family = f", {IN_FAMILY}" if self.assumes_family else ""
-        more = "" if self._below() else "; the excess is within sampling error"
+        more = "" if self._below() else ASSUMED if self.conditional else _BY_CHANCE
         claims = "claims" if self.n_points > 1 else "claim"
         bounds = "lower bounds reach" if self.n_points > 1 else "lower bound reaches"
         return f"The {bounds} {percent_range(shares)} of the {claims}{family}{more}"
@@ -95,7 +101,8 @@ class Lines:
         elsewhere = " A violation whose bound is below its claim is refuted at another delta: see the table."
         return (
             f"Each lower bound is at most the true epsilon with {percent(self.confidence)} confidence; the claim "
-            "states that the true epsilon is at most the claim. A bound above its claim refutes the claim; a bound "
+            "states that the true epsilon is at most the claim. A bound above its claim refutes the claim"
+            f"{_UNLESS * self.conditional}; a bound "
             "close below it shows that the analysis is tight. The ceiling is the largest bound that this number of "
             "trials could give."
             f"{family}{free}{exact}{elsewhere * bool(self._elsewhere)}"

@@ -64,7 +64,8 @@ def _draw_single(plot: Lines, ax: Axes) -> Drawn:
     """Draw one line of bounds, with the distance to its claims shaded."""
     (series,) = plot.series
     x, bound, claim = np.array(series.x), np.array(series.bound), _finite(series.claim)
-    fills = ((bound <= claim, BOUND, 0.10), (bound > claim, VIOLATION, 0.18))
+    refuted = (bound > claim) & (not plot.conditional)
+    fills = ((~refuted, BOUND, 0.10), (refuted, VIOLATION, 0.18))
     for where, colour, alpha in fills:
         ax.fill_between(
             x, bound, claim, where=where.tolist(), interpolate=True, color=colour.light, alpha=alpha, linewidth=0

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from ....audit.evidence.verdict import Verdict, mostly_unseen
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.breakdown import EpsilonBreakdown, EpsilonPart
-from ....audit.results.text import INDEPENDENT, new_outputs, percent, what_to_change, without_low_bits
+from ....audit.results.text import INDEPENDENT, new_outputs, percent, reason, what_to_change, without_low_bits
 from ...config.sweep import VERDICT
 from .formatting import (
     DAGGER,
@@ -126,9 +126,9 @@ def _verdict_in_sentences(sweep: SweepResult) -> str:
 
 def _violation(sweep: SweepResult) -> str:
     refuted = [point for point in sweep.points if point.verdict is Verdict.VIOLATION]
-    worst = max(refuted, key=lambda point: point.result.bound.epsilon - point.result.claim)
+    worst = max(refuted, key=lambda point: point.result.refuting_bound.epsilon - point.result.claim)
     result, confidence = worst.result, percent(sweep.confidence)
-    bound, claimed = distinguishable(result.bound.epsilon, result.claim)
+    bound, claimed = distinguishable(result.refuting_bound.epsilon, result.claim)
     where, end = result.refuted_elsewhere, "The implementation, the proof or the accounting is wrong."
     witness = next((point for point in refuted if point.result.witness is not None), None)
     if witness is not None:
@@ -202,12 +202,17 @@ def warning_notes(points: Iterable[SweepPoint]) -> tuple[str, ...]:
 def _consistent(sweep: SweepResult) -> str:
     if len(sweep.points) == 1:
         result = sweep.points[0].result
+        if result.condition:
+            return f"{_capitalised(reason(result))}. {_power(result)}"
         return (
             f"These trials do not contradict the claim. With {percent(result.confidence)} confidence they show that "
             f"epsilon is at least {number(result.bound.epsilon)}; at most {number(result.claim)} is claimed. "
             f"{_power(result)}"
         )
-    return f"These trials contradict none of the {len(sweep.points)} claims.{_reach(sweep.points)}{_sweep_power(sweep)}"
+    unless = [point for point in sweep.points if point.result.condition]
+    but = f" {parameters_text(unless[0].parameters)}: {reason(unless[0].result)}." if unless else ""
+    none = f"These trials contradict none of the {len(sweep.points)} claims."
+    return f"{none}{but}{_reach(sweep.points)}{_sweep_power(sweep)}"
 
 
 def _reach(points: Sequence[SweepPoint]) -> str:
@@ -300,6 +305,8 @@ def reading(point: SweepPoint) -> str:
         )
     if mostly_unseen(result.unseen):
         return f"No learnable outputs: {new_outputs(result)}."
+    if result.condition:
+        return f"{_capitalised(reason(result))}."
     if result.ceiling <= result.claim:
         return "Underpowered: no outcome of these trials could have contradicted the claim."
     if share is not None and share >= TIGHT:
@@ -314,6 +321,10 @@ def reading(point: SweepPoint) -> str:
     if result.attack == STRONGEST:
         return "The claim is exact, and no attack is stronger than this one: more trials would bring the bound closer."
     return "The claim is exact: a stronger attack or more trials would bring the bound closer."
+
+
+def _capitalised(clause: str) -> str:
+    return clause[0].upper() + clause[1:]
 
 
 def share_of_claim(result: AuditResult) -> float | None:

@@ -115,12 +115,13 @@ def test_scores_of_one_side_only_are_refused():
             coins.audit(partial | more, claim=CLAIM)
 
 
-def test_inverted_scores_are_warned_of_and_random_ones_are_not():
+def test_inverted_scores_leave_no_verdict_and_random_ones_do():
     coins = tossed()
     rng = np.random.default_rng(4)
-    inverted = coins.audit(losses_of(coins, 2.0, rng), claim=CLAIM)
-    assert "lower scores" in inverted.warnings[0]
-    assert "losses" in inverted.warnings[0]
+    with pytest.raises(
+        ParameterError, match=r"lower scores than .* there is no verdict. Give losses with the opposite"
+    ):
+        coins.audit(losses_of(coins, 2.0, rng), claim=CLAIM)
     assert tossed().audit(losses_of(coins, 0.0, rng), claim=CLAIM).warnings == ()
 
 

@@ -34,7 +34,7 @@ def test_its_trials_are_said_with_their_numbers(game, runs):
     [
         (PairScores(np.arange(20.0), np.arange(20.0)), "pair        neighbours under add_remove"),
         (
-            BitScores([[True, False] * 20], [[0.0, 1.0] * 20]),
+            BitScores([[True, False] * 20], [[1.0, 0.0] * 20]),
             "canaries    add_remove: each is in the run, or not",
         ),
         (

@@ -361,7 +361,9 @@ def test_scores_of_a_pair_that_are_equal_inverted_or_of_one_side_are_reported(tm
     table.assign(score=1.0).to_csv(file, index=False)
     assert "scores are 1, so that they show nothing" in " ".join(judge(file, "--epsilon", 1).output.split())
     table.assign(score=-table["score"]).to_csv(file, index=False)
-    assert "Runs on side 1 have lower scores" in " ".join(judge(file, "--epsilon", 1).output.split())
+    assert judge(file, "--epsilon", 0.2).exit_code == 1  # the pilot finds the direction
+    inverted = judge(file, "--epsilon", 0.2, "--bound", "simultaneous-band")
+    assert (inverted.exit_code, "Runs on side 1 have lower scores" in " ".join(inverted.output.split())) == (2, True)
     table.assign(side=1).to_csv(file, index=False)
     refused = judge(file, "--epsilon", 1)
     assert (refused.exit_code, "out must hold scores of runs on side 0" in refused.output) == (2, True)

@@ -11,11 +11,13 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.experiments.made_results import (
     broken_sweep,
@@ -27,6 +29,7 @@ from tests.experiments.made_results import (
     sweep_of,
 )
 
+from dpassay.audit import BitScores, audit_scores
 from dpassay.audit.bounds.base import LedgerEntry
 from dpassay.audit.bounds.pair.simultaneous import band
 from dpassay.audit.evidence.game import Trials
@@ -34,15 +37,19 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.cli.terminal import _verdict_lines, results_table
 from dpassay.experiments.config.sweep import folder_name
+from dpassay.experiments.pipeline.badge import badge_text
+from dpassay.experiments.pipeline.checked import checked_claim, claims_of
 from dpassay.experiments.report.content import content
 from dpassay.experiments.report.pages import write
 from dpassay.experiments.report.plots import draw_all
+from dpassay.experiments.report.plots.bound_claim import BoundClaim
 from dpassay.experiments.report.plots.ladder import LadderPlot
 from dpassay.experiments.report.plots.tradeoff import MARKED
 from dpassay.experiments.report.results.formatting import number
 from dpassay.experiments.report.results.sentences import answer, headline, reading, share_text, verdict_headline
 from dpassay.experiments.report.results.sweep import SweepResult
 from dpassay.experiments.runs.writing import AGAIN
+from dpassay.mechanisms.accounting import GaussianDP
 
 EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -346,6 +353,29 @@ def test_the_summary_of_a_consistent_experiment_is_short(tmp_path: Path) -> None
 
 
 # sentences
+
+
+def test_a_bound_that_exceeds_the_claim_on_a_condition_states_it_with_the_verdict(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    bits = rng.random(1_000) < 0.5
+    scores = BitScores(bits, np.clip(rng.normal(size=1_000) + 2.0 * bits, -0.9, 2.9))
+    result = audit_scores(scores, claim=GaussianDP(1.66603), delta=1e-5, bound="one-run-independent")
+    sweep = sweep_of([{}], [result])
+    assert (result.verdict, sweep.verdict, result.bound.epsilon > result.claim) == (*[Verdict.CONSISTENT] * 2, True)
+    said = (
+        "hese trials contradict the claim only if no randomness that all canaries share decides how much the run leaks"
+    )
+    assert said in answer(sweep)
+    assert said in reading(sweep.points[0])
+    assert said in " ".join(str(line) for line in _verdict_lines(sweep))
+    html, markdown = report(sweep, tmp_path, figures=False)
+    assert all(said in text for text in (unescape(html), markdown))
+    assert all("exceeds the claim, but refutes it only if" in text for text in (unescape(html), markdown))
+    figure = BoundClaim.from_sweep(sweep)
+    assert figure.conditional
+    assert "rests on an assumption that no test can check" in figure.title
+    assert badge_text(claims_of(sweep)).startswith("consistent: ε ≥ ")
+    assert checked_claim("one", result).bound == result.refuting_bound.epsilon <= result.claim
 
 
 def test_the_answer_names_the_gravest_violation() -> None:
