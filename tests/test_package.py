@@ -174,7 +174,7 @@ class TestASystemWithoutFork:
         assert here.stdout == there.stdout
 
     @pytest.mark.parametrize(
-        "words", [["check", "release.py:count", "--epsilon", "1"], ["run", "laplace-count", "--set", "audit.trials=300"]]
+        "words", [["check", "release.py:count", "--epsilon=1"], ["run", "laplace-count", "--set", "audit.trials=300"]]
     )
     def test_commands_that_need_more_say_which_systems_are_supported(self, research, words):
         code = f"{OTHER_SYSTEM}\nfrom dpassay.experiments.cli.commands import run_app\nrun_app({words})"

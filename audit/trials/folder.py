@@ -35,8 +35,8 @@ _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
 CONFINES = hasattr(os, "O_DIRECTORY") and os.open in os.supports_dir_fd
 """Whether this system can confine writes to a folder."""
 UNSUPPORTED = (
-    "saved trials, run directories and `dpassay check` of a function need Linux or macOS, but this is {system}: use the "
-    "Windows Subsystem for Linux, or call audit() and audit_scores() in Python without store=."
+    "saved trials, run directories and `dpassay check` of a function need Linux or macOS, but this is {system}: use "
+    "the Windows Subsystem for Linux, or call audit() and audit_scores() in Python without store=."
 )
 """Sentence about a system that can neither confine writes nor fork; `system` is `platform.system()`."""
 _ROOT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC if CONFINES else 0
