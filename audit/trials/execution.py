@@ -65,7 +65,7 @@ def execute(
 
     Args:
         chunks: chunks to run, which may be created lazily.
-        work: function that runs one chunk.
+        work: function that runs one chunk; if it has a method `expected(chunk)`, stored chunks must have these arrays.
         into: receives the finished chunks, in any order.
         store: store of finished chunks; None keeps everything in memory.
         n_jobs: number of workers; None takes the value of `joblib.parallel_config`, 1 runs in this process.
@@ -91,8 +91,9 @@ def execute(
     if first.start == 0:
         reporter.start(first.stage.label, sum(chunk.size for chunk in chunks) if total is None else total)
     stored: set[str] = set()
+    expected = getattr(work, "expected", lambda _: None)
     for chunk in chunks if store is not None else ():
-        arrays = store.load(chunk.key) if store is not None else None
+        arrays = store.load(chunk.key, expected(chunk)) if store is not None else None
         if arrays is not None:
             stored.add(chunk.key)
             repeats.check(chunk, arrays)
