@@ -104,6 +104,11 @@ class TrialStore:
         if self._has_read and isinstance(error, _OF_CONTENT) and not isinstance(error, DpassayError):
             raise StoreError(_unusable(self.directory, f"{type(error).__name__}: {error}")) from error
 
+    @property
+    def n_finished(self) -> int:
+        """Number of chunks that the journal lists."""
+        return len(self._known)
+
     def load(self, key: str, expected: Mapping[str, Expected] | None = None) -> Arrays | None:
         """Return the arrays of a finished chunk, or None if it has to be run.
 

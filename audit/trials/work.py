@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import mark
 from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatioScorer
-from ...mechanisms.adapters.functions.function import FunctionMechanism
+from ...mechanisms.adapters.functions.function import MANY, FunctionMechanism
 from ...mechanisms.adapters.functions.guard import Guard, cut, in_words
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
@@ -99,10 +100,29 @@ def _read(mechanism: Mechanism, outputs: Any, size: int) -> Outputs:
     return converted
 
 
-def probe(mechanism: Mechanism, neighbours: Neighbours, seed: int) -> Any:
-    """Return the output of one run on side 0, from a separate stream that no chunk uses."""
-    chunk = Chunk(Stage.PROBE, 0, 0, 0, 1)
-    return _release(mechanism, [(neighbours.d0, 1)], seed, chunk, stream(seed, Stage.PROBE), None)[0][0]
+def probe(mechanism: Mechanism, neighbours: Neighbours, seed: int) -> tuple[Any, float]:
+    """Return the output of one run on side 0, from a separate stream that no chunk uses, and its seconds."""
+    chunk, began = Chunk(Stage.PROBE, 0, 0, 0, 1), time.monotonic()
+    outputs, _ = _release(mechanism, [(neighbours.d0, 1)], seed, chunk, stream(seed, Stage.PROBE), None)
+    return outputs[0], time.monotonic() - began
+
+
+def seconds_of_calls(mechanism: Mechanism, one_run: float, n_runs: int, n_chunks: int) -> float:
+    """Return the time of the runs of user code, from calls that were made anyway: further ones could change its state.
+
+    Args:
+        mechanism: the mechanism.
+        one_run: seconds of a call for one run.
+        n_runs, n_chunks: planned numbers of runs, and of calls if a call makes many runs.
+
+    Returns:
+        Seconds in one process; where the time of a call of many runs is unknown, those that it takes at least.
+    """
+    earlier = mechanism.seconds_per_run if isinstance(mechanism, FunctionMechanism) else 0.0
+    if isinstance(mechanism, FunctionMechanism) and mechanism.style != "many-runs":
+        return n_runs * min(one_run, earlier or one_run)
+    further_run = max(0.0, MANY * earlier - one_run) / (MANY - 1)
+    return n_chunks * one_run + n_runs * further_run
 
 
 def _global_seed(seed: int, chunk: Chunk) -> int:
