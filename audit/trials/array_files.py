@@ -1,4 +1,4 @@
-"""Arrays from untrusted files: NPZ archives in which every header is read, and bounded, before any data.
+"""Arrays and texts from untrusted files: NPZ archives in which every header is read, and bounded, before any data.
 
 Guarantees
     * Nothing is unpickled, and no code runs.
@@ -101,6 +101,12 @@ def open_regular(path: Path) -> IO[bytes]:
     if stat.S_ISREG(status.st_mode):
         raise ValueError(f"it takes {in_units(status.st_size)}, but {in_units(available)} of memory are available")
     raise ValueError("it is not a regular file, but a folder, a pipe or a device; copy its content into a file")
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a regular file in UTF-8; raise `ValueError` for anything else, and see `open_regular`."""
+    with open_regular(path) as file:
+        return file.read().decode("utf-8")
 
 
 def read_npz(source: Path | bytes, *, kinds: str = NUMBERS) -> Arrays:
