@@ -46,13 +46,13 @@ def test_numbers_are_whole_where_the_terminal_is_narrow(monkeypatch, width):
 PAIR = Neighbours([1], [1, 1], "add_remove")
 
 
-class Enough(Exception):
+class EnoughError(Exception):
     """Ends an audit that has announced its time."""
 
 
 class Ends(Silent):
     def message(self, text):
-        raise Enough(text)
+        raise EnoughError(text)
 
 
 def slow(dataset, rng):
@@ -72,14 +72,14 @@ def vectorised(dataset, size, rng):
 
 @pytest.mark.parametrize(("function", "trials"), [(slow, 10**6), (slow_loop, 10**7)])
 def test_long_audits_of_functions_announce_their_time_before_the_first_chunk(function, trials):
-    with pytest.raises(Enough, match=r"about \d hours for .* runs"):
+    with pytest.raises(EnoughError, match=r"about \d hours for .* runs"):
         audit(function, PAIR, claim=PureDP(1.0), trials=trials, progress=Ends())
 
 
 def test_a_game_with_many_candidates_announces_its_time():
     """A run is fast, but each guess compares all candidates."""
     secret = OneOf.in_record([0], 0, range(3_000))
-    with pytest.raises(Enough, match="about"):
+    with pytest.raises(EnoughError, match="about"):
         reconstruction_game(KAryRandomizedResponse(1.0, k=3_000), secret, n_rounds=30_000_000, seed=0, progress=Ends())
 
 
