@@ -126,10 +126,12 @@ def audit(
 def _run_audit(question: AuditSetup, trials: int, seed: int, options: RunOptions, timeout: float | None) -> AuditResult:
     """Run one audit whose arguments are checked, and return its result."""
     with calls_take_at_most(timeout):
-        plan = question.plan(trials, seed)
+        plan, seconds = question.plan(trials, seed)
     digest = question.describe(plan, seed)
     with options.opened(digest) as (opened, reporter):
-        return PairRun(question, plan, seed, fingerprint(digest), opened, options.n_jobs, reporter, timeout).result()
+        played = PairRun(question, plan, seed, fingerprint(digest), opened, options.n_jobs, reporter, timeout)
+        played.announce(seconds)
+        return played.result()
 
 
 @called_as("assert_private(release, Neighbours(d0, d1, 'add_remove'), claim=PureDP(1.0))", like=audit)

@@ -134,3 +134,51 @@ def test_the_package_audit_can_be_called_like_its_function():
         audit(dpassay.Laplace(1.0), trials=200, seed=0).bound
         == audit.audit(dpassay.Laplace(1.0), trials=200, seed=0).bound
     )
+
+
+OTHER_SYSTEM = """
+import multiprocessing, os, pathlib, platform, signal, sys
+import joblib, numpy, pandas, scipy.stats, sklearn.linear_model, typer
+
+posix = ["O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "fork", "forkpty", "killpg", "getpgid", "setsid"]
+posix += ["geteuid", "getuid", "getrusage", "sched_getaffinity", "mkfifo", "sysconf", "uname"]
+for module, names in ((os, posix), (signal, ["SIGKILL", "SIGALRM", "SIGHUP", "setitimer", "getitimer", "ITIMER_REAL"])):
+    for name in names:
+        if hasattr(module, name):
+            delattr(module, name)
+sys.modules.update(dict.fromkeys(["fcntl", "resource", "pwd", "grp", "termios"]))
+os.supports_dir_fd.clear()
+platform.system = lambda: "Windows"
+"""
+
+
+class TestASystemWithoutFork:
+    """Windows lacks these names. They are deleted here; nothing of this has been run on Windows itself."""
+
+    def test_imports_and_audits_in_memory_work_with_the_same_bytes(self, tmp_path):
+        code = """
+            import dpassay.attacks, dpassay.experiments.cli.commands, dpassay.experiments.runs.runner
+            from dpassay.audit import PairScores, audit, audit_scores
+            from dpassay.mechanisms import Laplace, Neighbours, PureDP
+
+            def count(dataset, rng):
+                return len(dataset) + rng.laplace()
+
+            pair = Neighbours([1], [1, 2], "add_remove")
+            print(audit(Laplace(epsilon=1.0), trials=300, seed=0).to_json())
+            print(audit(count, pair, claim=PureDP(1.0), trials=300, seed=0).to_json())
+            print(audit_scores(PairScores(range(50), range(9, 59)), claim=PureDP(1.0), delta=0.0).to_json())
+        """
+        here, there = (python("-c", before + dedent(code), cwd=tmp_path) for before in ("", OTHER_SYSTEM))
+        assert there.returncode == 0, there.stderr
+        assert here.stdout == there.stdout
+
+    @pytest.mark.parametrize(
+        "words", [["check", "release.py:count", "--epsilon=1"], ["run", "laplace-count", "--set", "audit.trials=300"]]
+    )
+    def test_commands_that_need_more_say_which_systems_are_supported(self, research, words):
+        code = f"{OTHER_SYSTEM}\nfrom dpassay.experiments.cli.commands import run_app\nrun_app({words})"
+        done = python("-c", code, cwd=research)
+        assert done.returncode == 2
+        assert "need Linux or macOS, but this is Windows" in done.stderr
+        assert "Traceback" not in done.stderr

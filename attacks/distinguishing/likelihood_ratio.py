@@ -96,7 +96,8 @@ class LikelihoodRatioScorer:
             undefined = scores.size > 0 and np.isnan(scores.max())
         if undefined:
             scores[_both_infinite(log_p0, log_p1, self.law)] = 0.0
-        scores *= 1.0 / RESOLUTION
+        with np.errstate(over="ignore"):  # scores beyond 1e300 are infinite
+            scores *= 1.0 / RESOLUTION
         np.rint(scores, out=scores)
         scores *= RESOLUTION
         return scores

@@ -33,6 +33,8 @@ from ..distinguishing.events import mark
 
 COMPARED = 256
 """Largest number of bits whose two values are compared: each bit changes its own record."""
+MOST_CANDIDATES = 100_000
+"""Largest number of candidates for one record."""
 ALL_PAIRS = 64
 """Largest number of candidates of which all pairs are compared; with more, each is compared with the first."""
 
@@ -118,6 +120,12 @@ class OneOf(Secret):
         if len(values) < 2:
             raise ParameterError(
                 f"values must be at least 2, one of which is the secret, but are {len(values)}.", argument="values"
+            )
+        if len(values) > MOST_CANDIDATES:
+            raise ParameterError(
+                f"values must be at most {MOST_CANDIDATES:,}, since each guess compares all of them, but are "
+                f"{len(values):,}. Choose fewer, such as groups of them.",
+                argument="values",
             )
         candidates = tuple(replace_record(dataset, record, value).d0 for value in values)
         return cls(candidates, prior, close, record)

@@ -37,6 +37,7 @@ from ..bounds.catalogue import BoundChoice
 from ..evidence.fair_coins import LEVEL
 from ..evidence.scores import BitScores
 from ..results.audit_result import AuditResult
+from ..trials.array_files import read_text
 from .external_scores import audit_scores
 from .looks import Looks, question_of
 
@@ -192,7 +193,7 @@ class Coins:
             ParameterError: no such file, another kind of file, or coins that do not match their digest.
         """
         try:
-            content = json.loads(Path(file).read_text(encoding="utf-8"))
+            content = json.loads(read_text(Path(file)))
             if content["format"] != FORMAT:
                 raise ValueError(f"its format is {content['format']!r}")
             inside = set(content["included"])
@@ -204,7 +205,7 @@ class Coins:
             raise ParameterError(
                 f"{file} cannot be read: {error.strerror or error}.", argument=("file", "coins")
             ) from error
-        except (ValueError, LookupError, TypeError, RecursionError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise ParameterError(
                 f"{file} must be a file that `Coins.save` or `dpassay coins` wrote, but {error}.",
                 argument=("file", "coins"),

@@ -26,6 +26,7 @@ from ...mechanisms.core.guarantee import Guarantee
 from ..bounds.base import LedgerEntry
 from ..results.audit_result import AuditResult
 from ..results.text import percent
+from ..trials.array_files import read_text
 
 SUFFIX = ".looks"
 """Ending that the name of a file of looks adds to that of its coins."""
@@ -128,7 +129,7 @@ class Looks:
         if self.record is None or not self.record.exists():
             return []
         try:
-            lines = self.record.read_bytes().decode("utf-8").splitlines()
+            lines = read_text(self.record).splitlines()
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ParameterError(
@@ -160,6 +161,8 @@ def _typed(value: Any, name: str) -> Any:
     """Return an entry of a record; raise `TypeError` for another type."""
     if isinstance(value, bool) or not isinstance(value, (int, float) if name == "significance" else str):
         raise TypeError(name)
+    if not isinstance(value, str) and not 0.0 < value < 1.0:
+        raise ValueError(name)
     return value
 
 

@@ -36,7 +36,7 @@ from ..results.text import Explanations
 from ..results.witness.base import as_json
 from ..trials.array_files import Arrays
 from ..trials.examples import Examples
-from ..trials.execution import Work, execute, in_this_process
+from ..trials.execution import Work, announce, execute, in_this_process, seconds_of
 from ..trials.independence import Independence
 from ..trials.plan import Chunk, TrialPlan
 from ..trials.progress import Reporter
@@ -44,7 +44,7 @@ from ..trials.reduction import SECOND, Changed, EvaluationScores, InTurn, KeptSc
 from ..trials.repeated_outputs import ReplayGuard
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
-from ..trials.work import EvaluationWork, PilotWork, run
+from ..trials.work import EvaluationWork, PilotWork, run, seconds_of_calls
 from .breakdown import with_breakdown
 from .conclude import AuditContext, conclude
 from .diagnostics import Diagnostics, deciding_event, event_rule
@@ -101,6 +101,26 @@ class PairRun:
         self.repeats = ReplayGuard(display_name(self.question.mechanism))
         self.changed = Changed(display_name(self.question.mechanism))
         self.examples = Examples()
+
+    def announce(self, one_run: float) -> None:
+        """Announce the time of all runs, if it is long; `one_run` is the time of one."""
+        question, plan = self.question, self.plan
+        n_runs = 2 * plan.per_side
+        n_chunks = 2 * (-(-plan.pilot // plan.chunk_size) + -(-plan.evaluation // plan.chunk_size))
+        if question.guarded:
+            seconds = seconds_of_calls(question.mechanism, one_run, n_runs, n_chunks)
+        else:
+            work = PilotWork(question.mechanism, question.neighbours, self.seed)
+            seconds = seconds_of(work, Chunk(Stage.PROBE, 0, 0, 0, 1), n_runs, plan.chunk_size)
+        announce(
+            seconds,
+            n_runs,
+            n_chunks,
+            store=self.store,
+            n_jobs=self.n_jobs,
+            workers=question.workers,
+            reporter=self.reporter,
+        )
 
     def result(self) -> AuditResult:
         """Return the result: run the pilot and the evaluation, compute bounds and verdict."""

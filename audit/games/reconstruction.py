@@ -17,6 +17,7 @@ raised and no evidence is returned.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,7 @@ from ...mechanisms.core.validation import whole
 from ..evidence.scores import BitScores, Successes
 from ..results.text import INDEPENDENT
 from ..results.witness.no_randomness import replay
-from ..trials.execution import execute, in_this_process
+from ..trials.execution import announce, execute, in_this_process, seconds_of
 from ..trials.independence import Independence, independent_by_construction
 from ..trials.options import RunOptions, Store, versions
 from ..trials.plan import SMALLEST_BATCH, Chunk, check_width
@@ -126,7 +127,7 @@ class _Game:
         name = display_name(mechanism)
         if tested:
             _check_varies(mechanism, next(secret.neighbours(mechanism.relation)), self.seed, self.timeout)
-        bytes_per_round = self._bytes_per_round()
+        bytes_per_round, one_round = self._one_round()
         with in_this_process(), Guard(name, timeout=self.timeout, seed=child_seed(self.seed, Stage.FIT, 1)):
             guesser = self.attack.fit(self.target, stream(self.seed, Stage.FIT))
         bits = isinstance(secret, FairBits)
@@ -136,7 +137,17 @@ class _Game:
         into: Any = (BitReduction if bits else SuccessReduction)(self.target, self.n_rounds, independence)
         changed = Changed(name)
         work = (BitRounds if bits else CandidateRounds)(self.target, guesser, self.seed, tested, self.timeout)
-        with options.opened(self._describe(chunks[0].size)) as (opened, reporter):
+        size = chunks[0].size
+        with options.opened(self._describe(size)) as (opened, reporter):
+            announce(
+                self.n_rounds * one_round if tested else seconds_of(work, chunks[0], self.n_rounds, size),
+                self.n_rounds,
+                len(chunks),
+                store=opened,
+                n_jobs=options.n_jobs,
+                workers=workers_of(mechanism),
+                reporter=reporter,
+            )
             execute(
                 chunks,
                 work,
@@ -154,17 +165,18 @@ class _Game:
             evidence: Successes | BitScores = into.evidence()
         return evidence
 
-    def _bytes_per_round(self) -> int:
-        """Return the memory that one round takes: its output, and the arrays of a guess."""
+    def _one_round(self) -> tuple[int, float]:
+        """Return the memory that one round takes, its output and the arrays of a guess, and the seconds of a run."""
         mechanism: Mechanism = self.target.mechanism
         secret: Any = self.target.secret
         dataset = secret.candidates[0] if isinstance(secret, OneOf) else secret.zeros
         rng, chunk = stream(self.seed, Stage.PROBE), Chunk(Stage.PROBE, 0, 0, 0, 1)
+        began = time.monotonic()
         ((outputs,), _) = run_each(mechanism, [(dataset, 1)], rng, self.seed, chunk, self.timeout)
+        seconds = time.monotonic() - began
         check_width(outputs.values.nbytes, learns=False)
-        if isinstance(secret, FairBits):
-            return int(outputs.values.nbytes) + 17 * secret.n
-        return int(outputs.values.nbytes) + (32 if secret.close is None else 32 * secret.k)
+        per_round = 17 * secret.n if isinstance(secret, FairBits) else 32 if secret.close is None else 32 * secret.k
+        return int(outputs.values.nbytes) + per_round, seconds
 
     def _describe(self, chunk_size: int) -> dict[str, Any]:
         """Return everything that determines the rounds."""

@@ -26,13 +26,13 @@ from ...mechanisms.core.base import Mechanism, Outputs
 from ...mechanisms.core.errors import AttackError, ParameterError, plural
 from ...mechanisms.core.relation import Relation
 from ..evidence.scores import BitScores, Successes
-from ..trials.array_files import Arrays
-from ..trials.independence import Independence, order, order_of_sums
+from ..trials.array_files import Arrays, Expected
+from ..trials.independence import Independence, expected_order, order, order_of_sums
 from ..trials.plan import CHUNK_BYTES, CHUNK_TRIALS, CHUNKS_A_SIDE, Chunk
 from ..trials.reduction import joined
-from ..trials.repeated_outputs import UNSIGNED, signature
+from ..trials.repeated_outputs import DIGEST, UNSIGNED, signature
 from ..trials.seeds import Stage, stream
-from ..trials.work import run_each
+from ..trials.work import CHANGED, run_each
 
 MOST_CHUNKS = 10**6
 """Largest number of chunks of a game."""
@@ -98,6 +98,15 @@ class CandidateRounds(Rounds):
             arrays |= {"signature": signature(runs[0])} | _order_of_candidates(drawn, runs, right)
         return arrays | changed
 
+    def expected(self, chunk: Chunk) -> dict[str, Expected]:
+        """Return the types and shapes of the arrays of a chunk."""
+        fields = {"n_success": Expected("i", (1,), most=chunk.size), "signature": DIGEST, "changed": CHANGED}
+        for side in (0, 1) if self.tested else ():
+            fields[f"size-{side}"] = Expected("i", (1,), most=chunk.size, optional=True)
+            for name, each in expected_order(None, 1).items():
+                fields[f"{name}-{side}"] = replace(each, optional=True)
+        return fields
+
     def _guesses(self, outputs: Outputs, k: int) -> NDArray[np.int64]:
         """Return the guesses; raise `AttackError` if they are invalid."""
         guesses = np.asarray(self.guesser.guess(outputs))
@@ -127,6 +136,12 @@ class BitRounds(Rounds):
             agreement = (np.sign(scores) * np.where(bits, 1.0, -1.0)).sum(axis=1)
             arrays |= {"signature": signature(outputs)} | order(outputs, agreement, np.zeros(1))
         return arrays | changed
+
+    def expected(self, chunk: Chunk) -> dict[str, Expected]:
+        """Return the types and shapes of the arrays of a chunk."""
+        shape = (chunk.size, self.target.secret.n)  # type: ignore[attr-defined]
+        fields = {"bits": Expected("b", shape), "scores": Expected("f", shape), "signature": DIGEST, "changed": CHANGED}
+        return fields | (expected_order(chunk.size, 1) if self.tested else {})
 
     def _scores(self, outputs: Outputs, n: int) -> Floats:
         """Return the scores; raise `AttackError` if they are invalid."""

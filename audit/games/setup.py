@@ -145,8 +145,8 @@ class AuditSetup:
             LedgerEntry("attack", f"1, {self.attack_name}", learned),
         )
 
-    def plan(self, trials: int, seed: int) -> TrialPlan:
-        """Return the plan of chunks; one extra run on a separate stream measures the size of an output."""
+    def plan(self, trials: int, seed: int) -> tuple[TrialPlan, float]:
+        """Return the plan of chunks, and the seconds of one extra run, which measures the size of an output."""
         options = {
             "learns": self.attack.minimum_pilot > 0,
             "chooses": any(bound.needs_pilot for bound in self.bounds),
@@ -154,10 +154,10 @@ class AuditSetup:
             "anytime": self.stop is not None,
         }
         plan_trials(trials, bytes_per_run=1, **options)  # refuses bad numbers of trials before any run
-        output = probe(self.mechanism, self.neighbours, seed)
+        output, seconds = probe(self.mechanism, self.neighbours, seed)
         size = np.asarray(getattr(output, "values", output)).nbytes
         check_width(size, self.attack.minimum_pilot > 0)
-        return plan_trials(trials, bytes_per_run=size, **options)
+        return plan_trials(trials, bytes_per_run=size, **options), seconds
 
     def describe(self, plan: TrialPlan, seed: int) -> dict[str, Any]:
         """Return everything that determines the trials and their reduction."""

@@ -26,12 +26,12 @@ from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.validation import none_missing, whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
-from ..trials.array_files import Arrays
+from ..trials.array_files import Arrays, Expected, check_arrays
 from ..trials.execution import execute
 from ..trials.options import RunOptions, Store, versions
 from ..trials.plan import CHUNK_BYTES, CHUNKS_A_SIDE, Chunk
 from ..trials.progress import Reporter
-from ..trials.repeated_outputs import UNSIGNED, ReplayGuard
+from ..trials.repeated_outputs import DIGEST, UNSIGNED, ReplayGuard
 from ..trials.seeds import Stage, stream
 
 Mask = NDArray[np.bool_]
@@ -194,7 +194,10 @@ class Joined:
         self._parts: dict[int, Arrays] = {}
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
-        """Add one finished chunk."""
+        """Add one finished chunk; raise `ValueError` unless it has a row for each model, as the first one has."""
+        first = next(iter(self._parts.values()), arrays)
+        expected = {name: Expected(each.dtype.kind, (chunk.size, *each.shape[1:])) for name, each in first.items()}
+        check_arrays(arrays, expected | {"signature": DIGEST})
         self._parts[chunk.index] = arrays
 
     def arrays(self) -> Arrays:

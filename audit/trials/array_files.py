@@ -1,4 +1,4 @@
-"""Arrays from untrusted files: NPZ archives in which every header is read, and bounded, before any data.
+"""Arrays and texts from untrusted files: NPZ archives in which every header is read, and bounded, before any data.
 
 Guarantees
     * Nothing is unpickled, and no code runs.
@@ -15,6 +15,8 @@ import os
 import stat
 import warnings
 import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,6 +39,58 @@ _METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
 _ENCRYPTED = 0x1
 
 
+Side = int | range | None
+"""Allowed length of an axis: one number, one of a range, or any."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The type and shape that an array of a file must have.
+
+    Args:
+        kinds: allowed kinds of dtype (`numpy.dtype.kind`); numbers have at most 8 bytes, complex ones 16.
+        shape: length of each axis; further axes are allowed if `more` is True.
+        most: largest value of counts, which are >= 0; None for values that are no counts.
+        optional: True if the array may be missing.
+    """
+
+    kinds: str
+    shape: tuple[Side, ...]
+    more: bool = False
+    most: int | None = None
+    optional: bool = False
+
+    def problem(self, array: NDArray[Any]) -> str:
+        """Return what is wrong with an array, in words that follow its name; empty if nothing is."""
+        kind, size = array.dtype.kind, array.dtype.itemsize
+        if kind not in self.kinds or (kind != "U" and size > (16 if kind == "c" else 8)):
+            return f"has type {array.dtype}"
+        n = len(self.shape)
+        if array.ndim < n or (array.ndim > n and not self.more):
+            return f"has shape {_shape_text(array.shape)}"
+        if not all(map(_fits, array.shape, self.shape)):
+            return f"has shape {_shape_text(array.shape)}"
+        if self.most is not None and array.size and not 0 <= array.min() <= array.max() <= self.most:
+            return f"has counts outside of 0 to {self.most:,}"
+        return ""
+
+
+def _fits(length: int, allowed: Side) -> bool:
+    return allowed is None or (length in allowed if isinstance(allowed, range) else length == allowed)
+
+
+def check_arrays(arrays: Arrays, expected: Mapping[str, Expected]) -> None:
+    """Raise `ValueError` unless these are exactly the expected arrays, apart from the optional ones."""
+    for name in arrays:
+        if name not in expected:
+            raise ValueError(f"there is an unknown array {name[:60]!r}")
+    for name, each in expected.items():
+        if name not in arrays and not each.optional:
+            raise ValueError(f"{name!r} is missing")
+        if name in arrays and (problem := each.problem(arrays[name])):
+            raise ValueError(f"{name!r} {problem}")
+
+
 def open_regular(path: Path) -> IO[bytes]:
     """Open a regular file for reading; raise `ValueError` for anything else, and for a file beyond the memory."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
@@ -47,6 +101,12 @@ def open_regular(path: Path) -> IO[bytes]:
     if stat.S_ISREG(status.st_mode):
         raise ValueError(f"it takes {in_units(status.st_size)}, but {in_units(available)} of memory are available")
     raise ValueError("it is not a regular file, but a folder, a pipe or a device; copy its content into a file")
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a regular file in UTF-8; raise `ValueError` for anything else, and see `open_regular`."""
+    with open_regular(path) as file:
+        return file.read().decode("utf-8")
 
 
 def read_npz(source: Path | bytes, *, kinds: str = NUMBERS) -> Arrays:

@@ -17,7 +17,7 @@ from ...mechanisms.adapters.functions.outcomes import BELOW_ZERO
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import plural
-from .array_files import Arrays
+from .array_files import Arrays, Expected
 from .plan import Chunk
 
 KEPT = 3
@@ -40,6 +40,12 @@ def examples(outputs: Outputs, scores: Floats, thresholds: Sequence[float], form
             texts = [_safe_text(outputs, int(row), form) for row in rows]
             arrays[_name(number, above)] = np.array(texts, dtype=np.str_)
     return arrays
+
+
+def expected_examples(size: int, n_thresholds: int) -> dict[str, Expected]:
+    """Return the types and shapes of `examples` of a chunk of so many runs."""
+    texts = Expected("U", (range(min(KEPT, size) + 1),))
+    return {_name(number, above): texts for number in range(n_thresholds) for above in (True, False)}
 
 
 def _safe_text(outputs: Outputs, row: int, form: Form | None) -> str:

@@ -14,16 +14,17 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from ...mechanisms.core.base import Workers
-from ...mechanisms.core.errors import ParameterError, SliceDoneError
+from ...mechanisms.core.errors import ParameterError, SliceDoneError, plural
 from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.threads import single_thread
 from .array_files import Arrays
 from .plan import Chunk
-from .progress import Reporter, Silent, TimeLeft
+from .progress import LONG_SECONDS, Reporter, Silent, TimeLeft, in_words, is_long
 from .reduction import Reduction
 from .repeated_outputs import ReplayGuard
 from .seeds import Stage
@@ -40,6 +41,8 @@ HANDFULS_A_THREAD = 4
 """Number of these tasks for each thread of the workers of a cluster, if that is more."""
 TASKS_A_THREAD = 4
 """Number of tasks that are submitted for each thread of the workers of a cluster, so that none waits for the next."""
+TIMED_SECONDS, TIMED = 0.2, 3
+"""Time of a call after which no larger one is timed, and the index of the streams of timed runs."""
 COUNT_SECONDS, POLL_SECONDS = 2.0, 0.005
 """Time after which the workers of a cluster are counted again, and between two looks for finished tasks."""
 LARGEST_HANDFUL = 1024
@@ -65,7 +68,7 @@ def execute(
 
     Args:
         chunks: chunks to run, which may be created lazily.
-        work: function that runs one chunk.
+        work: function that runs one chunk; if it has a method `expected(chunk)`, stored chunks must have these arrays.
         into: receives the finished chunks, in any order.
         store: store of finished chunks; None keeps everything in memory.
         n_jobs: number of workers; None takes the value of `joblib.parallel_config`, 1 runs in this process.
@@ -91,8 +94,9 @@ def execute(
     if first.start == 0:
         reporter.start(first.stage.label, sum(chunk.size for chunk in chunks) if total is None else total)
     stored: set[str] = set()
+    expected = getattr(work, "expected", lambda _: None)
     for chunk in chunks if store is not None else ():
-        arrays = store.load(chunk.key) if store is not None else None
+        arrays = store.load(chunk.key, expected(chunk)) if store is not None else None
         if arrays is not None:
             stored.add(chunk.key)
             repeats.check(chunk, arrays)
@@ -120,6 +124,49 @@ def execute(
                 next_note = before + max(NOTE_SECONDS, took / NOTE_SHARE)
     if share is not None:
         raise SliceDoneError(share, len(chunks), n_all)
+
+
+def announce(
+    seconds: float,
+    n_runs: int,
+    n_chunks: int,
+    *,
+    store: TrialStore | None,
+    n_jobs: int | None,
+    workers: Workers,
+    reporter: Reporter,
+) -> None:
+    """Announce the time of long work before its first chunk, less the chunks in the store.
+
+    Args:
+        seconds: of all runs, in one process.
+        n_runs, n_chunks: number of all runs and chunks.
+        store, n_jobs, workers, reporter: as for `execute`.
+    """
+    n_workers = 1 if workers is Workers.THIS_PROCESS else (os.cpu_count() or 1) if n_jobs == -1 else n_jobs or 1
+    share = 1.0 if store is None else max(0.0, 1.0 - store.n_finished / n_chunks)
+    if store is not None and store.share is not None:
+        share = min(share, 1.0 / store.share.count)
+    if is_long(remaining := share * seconds / n_workers, reporter):
+        n_remaining = plural(round(share * n_runs), "run")
+        reporter.message(f"about {in_words(remaining)} for {n_remaining}, as the time of the first ones shows")
+
+
+def seconds_of(work: Work, chunk: Chunk, n_runs: int, size: int) -> float:
+    """Return the time of `n_runs` runs, measured on runs that are not counted, on streams that no chunk uses.
+
+    Only for work without user code, which more runs could change. Calls with more and more runs are timed, up to `size`
+    or `TIMED_SECONDS`, but one call only if the whole work is short.
+    """
+    n_timed, seconds = 1, 0.0
+    with in_this_process():
+        while True:
+            before = time.monotonic()
+            work(replace(chunk, stage=Stage.PROBE, index=TIMED, start=0, size=n_timed))
+            seconds = time.monotonic() - before
+            if seconds * n_runs < LONG_SECONDS * n_timed or seconds >= TIMED_SECONDS or n_timed >= size:
+                return seconds * n_runs / n_timed
+            n_timed = min(4 * n_timed, size)
 
 
 def _check_divisible(work: Work, workers: Workers) -> None:

@@ -9,12 +9,16 @@ Guarantees
 
 The folder itself may be reached through links, because the caller chooses it. Its contents may come from an archive or
 another untrusted source.
+
+The guarantees need system calls that take a descriptor of an open folder. Systems without them, such as Windows, are
+refused at the first use.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import platform
 import re
 import secrets
 import stat
@@ -28,8 +32,16 @@ from typing import IO
 from ...mechanisms.core.errors import StoreError
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # opening a pipe must not wait for its other end
+CONFINES = hasattr(os, "O_DIRECTORY") and os.open in os.supports_dir_fd
+"""Whether this system can confine writes to a folder."""
+UNSUPPORTED = (
+    "saved trials, run directories and `dpassay check` of a function need Linux or macOS, but this is {system}: use "
+    "the Windows Subsystem for Linux, or call audit() and audit_scores() in Python without store=."
+)
+"""Sentence about a system that can neither confine writes nor fork; `system` is `platform.system()`."""
+_ROOT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC if CONFINES else 0
+_DIRECTORY = _ROOT | os.O_NOFOLLOW if CONFINES else 0
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC if CONFINES else 0  # opening a pipe must not wait
 
 
 @dataclass(frozen=True)
@@ -40,7 +52,8 @@ class Folder:
         root: path of the folder; `make` creates it if it is missing.
 
     Raises:
-        StoreError: from every method, if the path contains a link, or anything except files and folders.
+        StoreError: from every method, if the path contains a link, or anything except files and folders, or if this
+            system cannot confine writes.
         OSError: an error of the operating system, with the whole path as its `filename`.
     """
 
@@ -48,6 +61,7 @@ class Folder:
 
     def make(self, name: str = "") -> Path:
         """Create the folder, and the folder `name` below it; return its path."""
+        _check_system()
         self.root.mkdir(parents=True, exist_ok=True)
         with self._within(_parts(name), make=True):
             return self.root / name
@@ -113,7 +127,8 @@ class Folder:
     @contextmanager
     def _within(self, folders: list[str], *, file: str = "", make: bool = False) -> Iterator[int]:
         """Yield a descriptor of the last of nested folders, opened one by one; links are refused."""
-        current, path = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), self.root
+        _check_system()
+        current, path = os.open(self.root, _ROOT), self.root
         try:
             for folder in folders:
                 path = path / folder
@@ -134,6 +149,12 @@ class Folder:
             raise
         finally:
             os.close(current)
+
+
+def _check_system() -> None:
+    """Raise `StoreError` on a system that cannot confine writes."""
+    if not CONFINES:
+        raise StoreError(UNSUPPORTED.format(system=platform.system() or "another system"))
 
 
 def _new_temporary(last: str, folder: int) -> tuple[str, int]:

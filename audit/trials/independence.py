@@ -42,7 +42,7 @@ from scipy import special
 
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Mechanism, Outputs
-from .array_files import Arrays
+from .array_files import Arrays, Expected
 from .plan import Chunk
 
 Counts = NDArray[np.int64]
@@ -105,6 +105,16 @@ def order(outputs: Outputs, scores: Floats, events: Floats) -> Arrays:
     near = [*(_neighbours(scores[:ROWS], gap) for gap in GAPS), _neighbours(digests, 1)]
     hits = np.array([np.count_nonzero(scores >= event) for event in events], dtype=np.int64)
     return {"together": np.array(near), "head": np.stack([scores[:HEAD], digests]), "event_hits": hits}
+
+
+def expected_order(size: int | None, n_events: int) -> dict[str, Expected]:
+    """Return the types and shapes of `order` for a chunk of so many runs; None for any number."""
+    head = range(HEAD + 1) if size is None else min(size, HEAD)
+    return {
+        "together": Expected("i", (len(GAPS) + 1, 2), most=2**53),
+        "head": Expected("f", (2, head)),
+        "event_hits": Expected("i", (n_events,), most=size if size is not None else 2**53),
+    }
 
 
 def order_of_sums(outputs: Outputs) -> Arrays:

@@ -111,21 +111,30 @@ class Bar(Silent):
 
 
 MEASURED_SECONDS, LONG_SECONDS = 2.0, 60.0
-"""Time for which the first chunks of a stage are timed, and the shortest remaining time that is announced."""
+"""Time for which the first chunks of a stage are timed, and the shortest time that is announced."""
+
+
+SILENT_SECONDS = 300.0
+"""Shortest time that is announced although no progress was asked for."""
+
+
+def is_long(seconds: float, reporter: Reporter) -> bool:
+    """Return whether work takes so long that a line announces it."""
+    return seconds >= (SILENT_SECONDS if type(reporter) is Silent else LONG_SECONDS)
 
 
 class TimeLeft:
-    """A single announcement of the remaining time of a stage, extrapolated from its first chunks, if over a minute.
+    """A single announcement of the remaining time of a stage, extrapolated from its first chunks, if it is long.
 
     Args:
         first: the first chunk; a stage that continues after another round is not announced again.
         n_runs: returns the number of runs of the stage; called once.
-        reporter: receives the announcement, unless it is silent.
+        reporter: receives the announcement.
     """
 
     def __init__(self, first: Chunk, n_runs: Callable[[], int], reporter: Reporter) -> None:
         self._stage, self._n_runs, self._reporter = first.stage.label, n_runs, reporter
-        self._open = first.start == 0 and type(reporter) is not Silent
+        self._open = first.start == 0
         self._began, self._done = time.monotonic(), 0
 
     def add(self, runs: int) -> None:
@@ -136,7 +145,7 @@ class TimeLeft:
             return
         self._open, n_runs = False, self._n_runs()
         remaining = seconds * (n_runs - self._done) / self._done
-        if remaining >= LONG_SECONDS:
+        if is_long(remaining, self._reporter):
             message = f"about {in_words(remaining)} left, as the first {self._done:,} of {n_runs:,} runs show"
             self._reporter.message(f"{self._stage}: {message}")
 

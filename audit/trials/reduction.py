@@ -96,9 +96,6 @@ class KeptScores:
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
         """Add the scores or hits of one finished evaluation chunk."""
-        name, shape = ("hits", self._hits[0].shape) if self._grid is not None else ("scores", (chunk.size,))
-        if arrays[self._prefix + name].shape != shape:  # it would be broadcast
-            raise ValueError(f"{name} of {chunk.key} have shape {arrays[self._prefix + name].shape}, not {shape}")
         if self._grid is None:
             self._scores[chunk.side][chunk.start : chunk.start + chunk.size] = arrays[self._prefix + "scores"]
         else:

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from ...mechanisms.adapters.functions.same_seed import CERTAIN, surprise
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import ReleaseError
-from .array_files import Arrays
+from .array_files import Arrays, Expected
 from .plan import Chunk
 
 ROWS = 64
 """Number of runs at the beginning of a chunk that enter its signature."""
+DIGEST = Expected("u", (range(0, 17, 16),))
+"""Type and shape of a signature, or of the digest of the only output."""
 UNSIGNED = np.empty(0, dtype=np.uint8)
 """The signature of a chunk that may equal another one."""
 

@@ -12,7 +12,8 @@ Guarantees
     * All writes stay in the directory: links in it are refused; see `dpassay.audit.trials.folder`.
     * A store of other trials is refused, and the difference is reported.
     * A chunk whose bytes do not match the journal, or that is missing, is recomputed and reported.
-    * A chunk with a valid checksum but invalid contents raises a `StoreError`.
+    * A chunk with a valid checksum, but with arrays of another name, type or shape than the plan determines, raises a
+      `StoreError`.
     * A chunk that is in several slices, such as one of the pilot, has the same bytes in all of them, or the merge is
       refused: different machines would otherwise have scored the trials in different ways.
     * Nothing is ever unpickled.
@@ -33,7 +34,7 @@ from typing import IO, Any
 import numpy as np
 
 from ...mechanisms.core.errors import DpassayError, FingerprintError, StoreError
-from .array_files import NUMBERS, Arrays, read_npz
+from .array_files import NUMBERS, Arrays, Expected, check_arrays, read_npz
 from .folder import Folder, is_temporary
 from .plan import Slice
 
@@ -101,17 +102,32 @@ class TrialStore:
         if self._journal is not None:
             self._journal.close()
         if self._has_read and isinstance(error, _OF_CONTENT) and not isinstance(error, DpassayError):
-            raise StoreError(
-                f"the trials in {self.directory} cannot be used ({type(error).__name__}: {error}): some chunks are not "
-                "as this version writes them, or were changed together with the journal. Remove it to start over."
-            ) from error
+            raise StoreError(_unusable(self.directory, f"{type(error).__name__}: {error}")) from error
 
-    def load(self, key: str) -> Arrays | None:
-        """Return the arrays of a finished chunk, or None if it has to be run."""
+    @property
+    def n_finished(self) -> int:
+        """Number of chunks that the journal lists."""
+        return len(self._known)
+
+    def load(self, key: str, expected: Mapping[str, Expected] | None = None) -> Arrays | None:
+        """Return the arrays of a finished chunk, or None if it has to be run.
+
+        Args:
+            key: name of the chunk.
+            expected: types and shapes of its arrays; None checks nothing.
+
+        Raises:
+            StoreError: the chunk has the checksum of the journal, but other arrays.
+        """
         content = self._content(key)
         arrays = None if content is None else _arrays(content)
         if content is not None and arrays is None:
             self._warn(f"chunk {key} in {self.directory} is damaged (it holds no arrays); running it again")
+        if arrays is not None and expected is not None:
+            try:
+                check_arrays(arrays, expected)
+            except ValueError as error:
+                raise StoreError(_unusable(self.directory, f"chunk {key}: {error}")) from error
         return arrays
 
     def _content(self, key: str) -> bytes | None:
@@ -230,6 +246,13 @@ class TrialStore:
             except (ValueError, KeyError, TypeError, RecursionError):
                 self._warn(f"line {number} of {self.directory / 'journal.jsonl'} is damaged; its chunk is run again")
         return known
+
+
+def _unusable(directory: Path, reason: str) -> str:
+    return (
+        f"the trials in {directory} cannot be used ({reason}): some chunks are not as this version writes them, or "
+        "were changed together with the journal. Remove it to start over."
+    )
 
 
 def _name(key: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -13,19 +14,19 @@ from numpy.typing import NDArray
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import mark
 from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatioScorer
-from ...mechanisms.adapters.functions.function import FunctionMechanism
+from ...mechanisms.adapters.functions.function import MANY, FunctionMechanism
 from ...mechanisms.adapters.functions.guard import Guard, cut, in_words
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.core.errors import DpassayError, ReleaseError, plural
 from ...mechanisms.core.printable import display_name
-from .array_files import Arrays
-from .examples import examples
-from .impossible_outputs import impossible
-from .independence import independent_by_construction, order, order_of_sums
+from .array_files import NUMBERS, Arrays, Expected
+from .examples import examples, expected_examples
+from .impossible_outputs import SHOWN, impossible
+from .independence import expected_order, independent_by_construction, order, order_of_sums
 from .plan import Chunk
 from .reduction import SECOND
-from .repeated_outputs import only_output, signature
+from .repeated_outputs import DIGEST, only_output, signature
 from .seeds import Stage, stream
 
 
@@ -99,16 +100,45 @@ def _read(mechanism: Mechanism, outputs: Any, size: int) -> Outputs:
     return converted
 
 
-def probe(mechanism: Mechanism, neighbours: Neighbours, seed: int) -> Any:
-    """Return the output of one run on side 0, from a separate stream that no chunk uses."""
-    chunk = Chunk(Stage.PROBE, 0, 0, 0, 1)
-    return _release(mechanism, [(neighbours.d0, 1)], seed, chunk, stream(seed, Stage.PROBE), None)[0][0]
+def probe(mechanism: Mechanism, neighbours: Neighbours, seed: int) -> tuple[Any, float]:
+    """Return the output of one run on side 0, from a separate stream that no chunk uses, and its seconds."""
+    chunk, began = Chunk(Stage.PROBE, 0, 0, 0, 1), time.monotonic()
+    outputs, _ = _release(mechanism, [(neighbours.d0, 1)], seed, chunk, stream(seed, Stage.PROBE), None)
+    return outputs[0], time.monotonic() - began
+
+
+def seconds_of_calls(mechanism: Mechanism, one_run: float, n_runs: int, n_chunks: int) -> float:
+    """Return the time of the runs of user code, from calls that were made anyway: further ones could change its state.
+
+    Args:
+        mechanism: the mechanism.
+        one_run: seconds of a call for one run.
+        n_runs, n_chunks: planned numbers of runs, and of calls if a call makes many runs.
+
+    Returns:
+        Seconds in one process; where the time of a call of many runs is unknown, those that it takes at least.
+    """
+    earlier = mechanism.seconds_per_run if isinstance(mechanism, FunctionMechanism) else 0.0
+    if isinstance(mechanism, FunctionMechanism) and mechanism.style != "many-runs":
+        return n_runs * min(one_run, earlier or one_run)
+    further_run = max(0.0, MANY * earlier - one_run) / (MANY - 1)
+    return n_chunks * one_run + n_runs * further_run
 
 
 def _global_seed(seed: int, chunk: Chunk) -> int:
     """Return the seed of the global random states in a chunk, for functions that do not draw from their rng."""
     key = (chunk.stage, chunk.side, chunk.index, 1)
     return int(np.random.SeedSequence(entropy=seed, spawn_key=key).generate_state(1, np.uint64)[0])
+
+
+CHANGED = Expected("U", (None,), optional=True)
+"""Type and shape of a list of names."""
+_EXPECTED_IMPOSSIBLE = {
+    "impossible": Expected("i", (1,), most=2**53, optional=True),
+    "impossible_here": Expected("i", (1,), most=2**53, optional=True),
+    "impossible_outputs": Expected(f"{NUMBERS}cU", (range(SHOWN + 1),), more=True, optional=True),
+    "impossible_error": Expected("U", (1,), optional=True),
+}
 
 
 @dataclass(frozen=True)
@@ -130,6 +160,13 @@ class PilotWork:
         events = {} if outputs.events is None else {"events": outputs.events}
         ordering = order_of_sums(outputs) if self.tested else {}
         return {"values": outputs.values, "signature": signature(outputs)} | events | ordering | changed
+
+    def expected(self, chunk: Chunk) -> dict[str, Expected]:
+        """Return the types and shapes of the arrays of a chunk."""
+        values = Expected(f"{NUMBERS}cU", (chunk.size,), more=True)
+        events = Expected("U", (chunk.size,), optional=True)
+        ordering = expected_order(chunk.size, 0) if self.tested else {}
+        return {"values": values, "events": events, "signature": DIGEST, "changed": CHANGED} | ordering
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +206,18 @@ class EvaluationWork:
         details |= examples(outputs, scores, self.followed, form)
         return reduced | details | _event_counts(outputs) | changed
 
+    def expected(self, chunk: Chunk) -> dict[str, Expected]:
+        """Return the types and shapes of the arrays of a chunk."""
+        fields = {"signature": DIGEST, "only_output": DIGEST, "changed": CHANGED, **_EXPECTED_IMPOSSIBLE}
+        fields |= _expected_reduced(chunk.size, self.grid)
+        if self.second is not None:
+            fields |= _expected_reduced(chunk.size, self.second[1], SECOND)
+        if self.events is not None:
+            fields |= expected_order(chunk.size, len(self.events))
+        fields |= expected_examples(chunk.size, len(self.followed))
+        counts = Expected("i", (None,), most=chunk.size, optional=True)
+        return fields | {"event_labels": CHANGED, "event_counts": counts}
+
     def _impossible(self, outputs: Outputs, scores: Floats, side: int) -> Arrays:
         """Return outputs that the law of the other side never gives; a law that raises loses the witness only."""
         law = self.mechanism.output_law()
@@ -184,6 +233,13 @@ class EvaluationWork:
 def _reduced(scores: Floats, grid: Floats | None, prefix: str = "") -> Arrays:
     """Return the scores, or their hits on a grid."""
     return {f"{prefix}scores": scores} if grid is None else {f"{prefix}hits": hits(scores, grid)}
+
+
+def _expected_reduced(size: int, grid: Floats | None, prefix: str = "") -> dict[str, Expected]:
+    """Return the type and shape of `_reduced`."""
+    if grid is None:
+        return {f"{prefix}scores": Expected("f", (size,))}
+    return {f"{prefix}hits": Expected("i", (len(grid),), most=size)}
 
 
 def hits(scores: Floats, grid: Floats) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from ...audit.api import audit
 from ...audit.recording import record
 from ...audit.results.audit_result import AuditResult
 from ...audit.search import domain_from, search
+from ...audit.trials.array_files import read_text
 from ...mechanisms.accounting import ApproximateDP, PureDP
 from ...mechanisms.adapters.command import BATCH_SECONDS, Command, PlainCommand
 from ...mechanisms.adapters.functions.function import FunctionMechanism
@@ -289,7 +290,8 @@ def _not_json(option: str, argument: str, error: Exception, *, in_file: bool) ->
 def _file(option: str, name: str) -> str:
     """Return the text of a file; raises `ParameterError` if it cannot be read."""
     try:
-        return Path(name).read_text(encoding="utf-8")
+        return read_text(Path(name))
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        reason = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+        reason = (error.strerror if isinstance(error, OSError) else None) or reason
         raise ParameterError(f"{option} cannot be read from the file {name!r}: {reason}.", argument=option) from error

@@ -13,6 +13,7 @@ Ctrl-C, SIGTERM and SIGHUP become exceptions (`raise_on_signals`), for an orderl
 from __future__ import annotations
 
 import os
+import platform
 import select
 import signal
 import sys
@@ -45,8 +46,11 @@ def supervised(work: Callable[[], int], *, unfinished: int) -> int:
         work: returns an exit code, 0 to 255.
         unfinished: exit code for a child that ended without returning one; a message on stderr gives the reason.
     """
-    if not hasattr(os, "fork"):
-        return work()
+    if not hasattr(os, "fork"):  # audited code must not decide the exit code
+        from ...audit.trials.folder import UNSUPPORTED
+
+        sys.stderr.write(f"dpassay: {UNSUPPORTED.format(system=platform.system())}\n")
+        return unfinished
     adopt_orphans()
     others = descendants()  # processes that existed before are not ended
     done, result_pipe = os.pipe()

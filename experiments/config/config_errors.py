@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ...mechanisms.core.errors import ConfigError, DpassayError
+from ...mechanisms.core.memory import lacks_memory
 from .source import Source
 from .sweep import point_text
 
@@ -31,7 +32,10 @@ def at(parameters: dict[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def pointing_at(source: Source, table: str, section: BaseModel | None = None) -> Iterator[None]:
-    """Convert an error in building or checking a table to a `ConfigError` with the location of its key."""
+    """Convert an error in building or checking a table to a `ConfigError` with the location of its key.
+
+    Options of any type and shape reach code that checks only some of them: what it raises is located at the table.
+    """
     try:
         yield
     except ConfigError:
@@ -43,6 +47,14 @@ def pointing_at(source: Source, table: str, section: BaseModel | None = None) ->
         changed = _changed(error, source)
         with_ = "" if changed or not source.settings else f"\n  with {_options_text(source.settings)}"
         raise source.error(changed or path, f"[{path[0]}] {error}{with_}") from error
+    except (TypeError, ValueError, AttributeError, LookupError) as error:
+        if lacks_memory(error):
+            raise
+        raise source.error(
+            tuple(table.split(".")),
+            f"[{table}] has a value of a type or shape that cannot be used here ({type(error).__name__}: {error}). "
+            "Compare its lists and tables with docs/reference/config.md.",
+        ) from error
 
 
 def _key(error: DpassayError, section: BaseModel | None) -> str | None:

@@ -48,7 +48,7 @@ from .sections import (
     Whole,
 )
 from .source import Source
-from .sweep import CASE, EXPECTED, check_cases, check_expected, swept_keys, unswept, without_results
+from .sweep import CASE, EXPECTED, check_cases, check_expected, repeated, swept_keys, unswept, without_results
 from .toml_text import to_toml
 from .trained_shadows import UNUSED, with_trained
 
@@ -56,6 +56,8 @@ WORDS = ("title", "description", "unit", EXPECTED)
 """Keys that explain an experiment and do not change it."""
 AUDITS_ONLY = ("attack", "claim", EXPECTED, "game", "neighbours", "search", "sweep")
 """Tables that are not used with [membership]; of [audit] only the confidence is used."""
+MOST_ERRORS = 20
+"""Largest number of errors that are listed."""
 NOT_SWEPT = {
     **dict.fromkeys(WORDS, "it explains the experiment and is the same for all of its audits"),
     "audit.confidence": "the verdict over a sweep has one confidence",
@@ -126,12 +128,14 @@ class Config(Section):
 
     @classmethod
     def check(cls, table: Mapping[str, Any], source: Source) -> Config:
-        """Validate the configuration in `table`; raise `ConfigError` with all of its errors."""
+        """Validate the configuration in `table`; raise `ConfigError` with its errors, of many the first."""
         try:
             config = cls.model_validate(with_trained(table, source))
         except ValidationError as error:
-            messages = [_message(detail, source) for detail in error.errors(include_url=False)]
-            raise ConfigError("\n".join(dict.fromkeys(messages))) from None
+            details = error.errors(include_url=False)
+            messages = dict.fromkeys(_message(detail, source) for detail in details[:MOST_ERRORS])
+            more = [f"and {len(details) - MOST_ERRORS:,} more errors."] if len(details) > MOST_ERRORS else []
+            raise ConfigError("\n".join([*messages, *more])) from None
         check_expected(config.expected, EXPECTED, (EXPECTED,), source)
         _check_membership(config, source)
         _check_sweep(config, source)
@@ -199,7 +203,7 @@ def _check_sweep(config: Config, source: Source) -> None:
             if reason:
                 raise source.error(("sweep", key), f"{part} cannot be swept: {reason}.")
         texts = [json.dumps(_plain(value), sort_keys=True) for value in values]
-        duplicate = next((text for text in texts if texts.count(text) > 1), None)
+        duplicate = repeated(texts)
         if duplicate is not None:
             raise source.error(
                 ("sweep", key), f"the sweep over {key} has {duplicate} twice. To repeat audits, sweep over seed."

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time as clock
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from .toml_lines import locate
 
 DEEPEST = 20
 """Largest depth of nested lists and tables."""
+MOST_PARTS = 100
+"""Largest number of parts of a dotted key: the time to read one grows with their square."""
+_LONG_KEY = re.compile(rf"^[ \t\[]*(?:[A-Za-z0-9_'\"-]+[ \t]*\.[ \t]*){{{MOST_PARTS}}}", re.MULTILINE)
 UNREADABLE = "a number with thousands of digits, or hundreds of nested brackets, cannot be read"
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -66,7 +70,16 @@ class Source:
         return cls(path.stem, _relative(path), text, dict(settings or {}))
 
     def parse(self) -> dict[str, Any]:
-        """Parse the tables of the text; raise `ConfigError` with the line of a syntax error."""
+        """Return the tables of the text, parsed once; raise `ConfigError` with the line of a syntax error."""
+        return self._tables
+
+    @cached_property
+    def _tables(self) -> dict[str, Any]:
+        if (key := _LONG_KEY.search(self.text)) is not None:
+            raise ConfigError(
+                f"{self.label}:{self.text.count(chr(10), 0, key.start()) + 1}: a key has more than {MOST_PARTS} parts, "
+                "which stand between dots. Shorten it."
+            )
         try:
             return tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:

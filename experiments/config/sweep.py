@@ -12,6 +12,7 @@ import itertools
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -222,10 +223,15 @@ def check_cases(cases: Sequence[Any], source: Source) -> None:
                 f"finite number, such as published = {{StatDP = 0.1}}, but is {case[PUBLISHED]!r}.",
             )
         check_expected(case.get(EXPECTED, {}), f"{EXPECTED} of the case {case['name']!r}", ("sweep", CASE), source)
-    names = [case["name"] for case in cases]
-    duplicate = next((name for name in names if names.count(name) > 1), None)
+    duplicate = repeated([case["name"] for case in cases])
     if duplicate is not None:
         raise source.error(("sweep", CASE), f"two cases of the sweep have the name {duplicate!r}. Use unique names.")
+
+
+def repeated(texts: Sequence[str]) -> str | None:
+    """Return the first text that occurs more than once; None if there is none."""
+    counts = Counter(texts)
+    return next((text for text in texts if counts[text] > 1), None)
 
 
 def check_expected(results: Any, key: str, path: tuple[str, ...], source: Source) -> None:

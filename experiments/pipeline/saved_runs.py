@@ -17,7 +17,7 @@ from typing import Any
 
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.saved import Saved
-from ...audit.trials.array_files import open_regular
+from ...audit.trials.array_files import read_text
 from ...mechanisms.core.errors import DpassayError, ResultError
 from ..config.schema import Config
 from ..config.sweep import folder_name
@@ -86,8 +86,7 @@ def load(path: Path) -> SavedRun:
 def _text(file: Path, given: Path) -> str:
     """Return the text of a result file."""
     try:
-        with open_regular(file) as stream:
-            return stream.read().decode("utf-8")
+        return read_text(file)
     except FileNotFoundError as error:
         reason = f"there is no {NUMBERS} in it: the run is not finished" if given.is_dir() else "there is no such file"
         raise ResultError(f"{given} cannot be read: {reason}. {ADVICE}", argument="file") from error
@@ -122,7 +121,7 @@ def _config(folder: Path) -> Mapping[str, Any]:
     """Return the configuration of a run directory; empty where it has none that can be read."""
     readers: dict[str, Callable[[Path], Any]] = {
         "config.toml": lambda path: Config.load(path)[0].question,
-        JUDGED: lambda path: tomllib.loads(path.read_text(encoding="utf-8")),
+        JUDGED: lambda path: tomllib.loads(read_text(path)),
     }
     for name, read in readers.items():
         try:
@@ -137,7 +136,7 @@ def _config(folder: Path) -> Mapping[str, Any]:
 def _versions(folder: Path) -> Mapping[str, Any]:
     """Return the versions of a run; empty without a record."""
     try:
-        versions = json.loads((folder / ENVIRONMENT).read_text(encoding="utf-8"))["versions"]
+        versions = json.loads(read_text(folder / ENVIRONMENT))["versions"]
         return versions if isinstance(versions, dict) else {}
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return {}

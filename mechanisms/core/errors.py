@@ -242,8 +242,8 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> list[str]:
     by_plain_name: dict[str, str] = {}
     for candidate in known:
         by_plain_name.setdefault(_plain(candidate), candidate)
-    matches = get_close_matches(_plain(name), by_plain_name, n=NEAREST, cutoff=cutoff)
-    return [by_plain_name[match] for match in matches[: 1 if matches[:1] == [_plain(name)] else NEAREST]]
+    matches = get_close_matches(_plain(str(name)), by_plain_name, n=NEAREST, cutoff=cutoff)
+    return [by_plain_name[match] for match in matches[: 1 if matches[:1] == [_plain(str(name))] else NEAREST]]
 
 
 def _plain(name: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .arrays import Bools
 from .errors import ParameterError, plural
+from .validation import rectangular
 
 
 def is_pandas(part: Any) -> bool:
@@ -32,7 +33,7 @@ def replaced(part: Any, index: int, new: Any) -> Any:
         return type(part)([*part[:index], new, *part[index + 1 :]])
     if is_pandas(part):
         return _replaced_row(part, index, new)
-    value = np.asarray(new)
+    value = rectangular(replacement=new)
     if value.shape != part.shape[1:]:
         raise ParameterError(
             f"replacement must have shape {part.shape[1:]}, like each record, but has {value.shape}.",

@@ -12,7 +12,8 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
-from .errors import ParameterError, UnknownNameError, missing_message, unknown_name_message
+from .errors import DpassayError, ParameterError, UnknownNameError, missing_message, unknown_name_message
+from .memory import lacks_memory
 
 T = TypeVar("T")
 
@@ -60,7 +61,11 @@ class Catalogue:
             )
         try:
             return cls(**options)
-        except TypeError as error:
+        except DpassayError:
+            raise
+        except (TypeError, ValueError, AttributeError, LookupError) as error:  # such as rows of different lengths
+            if lacks_memory(error):
+                raise
             raise ParameterError(
                 f"{self.kind} {name!r} cannot be built: {error}. Its options: {', '.join(allowed)}.",
                 owner=name,

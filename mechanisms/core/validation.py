@@ -136,6 +136,18 @@ def real_numbers(**value: Any) -> Floats:
         raise ParameterError(f"{name} must be real numbers, but is {reprlib.repr(raw)}.", argument=name) from None
 
 
+def rectangular(**value: Any) -> NDArray[Any]:
+    """Return the single value as an array; its lists must be equally long at every depth."""
+    ((name, raw),) = value.items()
+    try:
+        return np.asarray(raw)
+    except (TypeError, ValueError, OverflowError):
+        shown = reprlib.repr(raw)
+        raise ParameterError(
+            f"{name} must be a value or a list of equally long lists, but is {shown}.", argument=name
+        ) from None
+
+
 def numeric_rows(**value: Any) -> Floats:
     """Return the single value as a table of finite numbers, `(n, n_features)`."""
     ((name, raw),) = value.items()

@@ -112,10 +112,18 @@ def pytest_configure(config: pytest.Config) -> None:
         stop=_stop(config),
         baseline=_baseline(config),
         power_loss=_power_loss(config),
-        save=_path(config, "--dp-save"),
+        save=_save(config),
     )
     if not _is_worker(config):
         config.pluginmanager.register(Summary(config.stash[PLAN]), "dpassay-summary")
+
+
+def _save(config: pytest.Config) -> Path | None:
+    """Return the file of --dp-save, which a later session must be able to read."""
+    file = _path(config, "--dp-save")
+    if file is not None and file.exists() and not file.is_file():
+        raise pytest.UsageError(f"--dp-save must be a file, but {file} is a folder, a pipe or a device.")
+    return file
 
 
 def _false_alarm(config: pytest.Config) -> float:

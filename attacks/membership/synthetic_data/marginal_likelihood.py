@@ -92,7 +92,7 @@ class MarginalLikelihood(TableAttack):
         """Return the marginals; raise `AttackError` if a column does not exist."""
         if self.marginals is None:
             return (*((j,) for j in range(d)), *combinations(range(d), 2))
-        if not all(0 <= column < d for marginal in self.marginals for column in marginal):
+        if not all(column in range(d) for marginal in self.marginals for column in marginal):
             raise AttackError(
                 f"marginals must name columns from 0 to {d - 1}, but are {self.marginals!r}.", argument="marginals"
             )

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ....mechanisms.core.errors import ParameterError, unknown_name_message
+from ...trials.array_files import read_text
 from .answers import AnswersDomain
 from .base import SearchDomain
 from .records import OneValue, Records
@@ -120,7 +121,7 @@ def _file(name: str) -> Mapping[str, Any]:
     """Return the table in a file of TOML or JSON."""
     path = Path(name)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or error

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from math import prod
 from typing import Any, TypeVar, cast
 
 from ....audit.bounds.base import Bound
@@ -34,6 +35,8 @@ from .pair import PairTask
 from .search import SearchTask
 
 T = TypeVar("T")
+MOST_AUDITS = 10_000
+"""Largest number of audits of one experiment."""
 games = Catalogue(
     "game",
     {
@@ -61,8 +64,14 @@ def plan_tasks(config: Config, source: Source) -> list[Task]:
         with pointing_at(source, "mechanism", config.mechanism):
             own.check_allowed(config.mechanism, source.allowed)
     load = _Loader()
+    if (n_points := prod(map(len, config.sweep.values()))) > MOST_AUDITS:
+        shown = f"{n_points:,}" if n_points < 10**15 else "more than 10^15"
+        raise source.error(
+            ("sweep",), f"the sweep has {shown} audits, but at most {MOST_AUDITS:,} are run. Leave some values out."
+        )
+    table = {key: value for key, value in config.resolved().items() if key != "sweep"}
     points = combinations(config.sweep)
-    return [_task(config, source, point, load, len(points)) for point in points]
+    return [_task(config, table, source, point, load, len(points)) for point in points]
 
 
 def _counts_trials(config: Config) -> bool:
@@ -71,11 +80,17 @@ def _counts_trials(config: Config) -> bool:
     return is_set or any("audit.trials" in swept_keys(key, values) for key, values in config.sweep.items())
 
 
-def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loader, n_hypotheses: int) -> Task:
-    """Build and check the audit at one point."""
+def _task(
+    config: Config,
+    table: Mapping[str, Any],
+    source: Source,
+    parameters: dict[str, Any],
+    load: _Loader,
+    n_hypotheses: int,
+) -> Task:
+    """Build and check the audit at one point; `table` is the resolved configuration without the sweep."""
     source = replace(source, swept=places(config.sweep, parameters))
     with at(parameters):
-        table = {key: value for key, value in config.resolved().items() if key != "sweep"}
         point = Config.check(apply(table, settings(parameters)), source)
         with pointing_at(source, "mechanism", point.mechanism):
             mechanism = _own(point, source, load) if own.is_own(point.mechanism) else _listed(point, load)

@@ -17,6 +17,7 @@ from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.core.record_edits import is_pandas
 from ....mechanisms.core.records import n_records
+from ....mechanisms.core.validation import rectangular
 from ....mechanisms.local.base import LocalMechanism
 from ..config_errors import pointing_at
 from ..schema import Config
@@ -167,10 +168,15 @@ def _one_value(section: SecretSection, data: Dataset | None, record: int) -> One
         )
     close = None if section.tolerance is None else _within(values, section.tolerance)
     if data is None:
-        reference = None if section.reference is None else np.asarray(section.reference)
-        return OneOf(tuple(np.asarray(value) for value in values), section.prior, close, reference=reference)
+        reference = None if section.reference is None else rectangular(secret=section.reference)
+        return OneOf(tuple(rectangular(secret=value) for value in values), section.prior, close, reference=reference)
     if section.reference is not None:
         raise ParameterError("secret has reference, which is for values without [data].", argument="secret")
+    if isinstance(data, tuple) and not all(isinstance(value, list) and len(value) == len(data) for value in values):
+        raise ParameterError(
+            f"secret has values that are not pairs of features and a label, as [data] with target has: {values!r}.",
+            argument="secret",
+        )
     records = [tuple(value) for value in values] if isinstance(data, tuple) else list(values)
     return OneOf.in_record(data, record, records, prior=section.prior, close=close)
 

@@ -83,7 +83,7 @@ def check_model_attack(entry: Any) -> None:
     """Raise `ParameterError` for an attack on tables, for models that predict labels."""
     options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
     for name in (options.get("name"), options.get("signal")):
-        if name in SIGNALS or name in GROUNDHOG:
+        if isinstance(name, str) and (name in SIGNALS or name in GROUNDHOG):
             raise ParameterError(
                 f"attacks contains {name!r}, which needs synthetic tables, but the mechanism trains models. Use an "
                 "attack on models, such as 'loss' or 'lira', or a synthesiser as the mechanism.",
@@ -101,6 +101,8 @@ def _attacks(section: MembershipSection) -> tuple[MembershipAttack, ...]:
 def _attack(entry: Any) -> MembershipAttack:
     """Build an entry of the list: the name of a signal, which is used as the score, or an attack on a signal."""
     name: Any = entry.get("name") if isinstance(entry, Mapping) else entry
+    if not isinstance(name, str):
+        build.build_listed("attacks", entry, membership_attacks)  # raises
     if name in SIGNALS and isinstance(entry, str):
         return LossThreshold(signal=name)
     if name == GroundhogMembership.name:
@@ -112,12 +114,12 @@ def _attack(entry: Any) -> MembershipAttack:
             f'name, one of {", ".join(SIGNALS)}, or an option of an attack: {{name = "lira", signal = "density"}}.',
             argument="attacks",
         )
-    if isinstance(name, str) and name not in membership_attacks:
+    if name not in membership_attacks:
         readers = [reader for reader in membership_attacks if hasattr(membership_attacks.get(reader), "signal")]
         message = unknown_name_message("attack on tables", name, [*GROUNDHOG, *SIGNALS, *readers])
         raise ParameterError(message, argument="attacks", value=name)
     attack: MembershipAttack = build.build_listed("attacks", entry, membership_attacks)
-    if isinstance(entry, Mapping) and entry.get("signal", "density") not in SIGNALS:
+    if isinstance(entry, Mapping) and entry.get("signal", "density") not in list(SIGNALS):
         message = unknown_name_message(f"signal of tables in {name!r}:", entry["signal"], SIGNALS)
         raise ParameterError(message, argument="attacks", value=entry["signal"])
     if getattr(attack, "signal", None) not in SIGNALS:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 from matplotlib.axes import Axes
 
 from ....audit.evidence.game import Game
@@ -21,7 +22,7 @@ from ..results.formatting import cut, number, parameters_text
 from .bound_claim import BoundClaim
 from .breakdown import BreakdownPlot
 from .ladder import LadderPlot
-from .profile import Profile
+from .profile import LARGEST, Profile
 from .reconstruction import SuccessCeiling, SuccessSweep
 from .scores import ScoreHistogram
 from .style import FONT, INK, MUTED, SMALL, NotebookFigure, new_figure, save
@@ -99,8 +100,10 @@ def draw_all(sweep: SweepResult, directory: Path, *, pdf: bool = False) -> list[
         for name in names_of(point.result):
             make = partial(_figure, point, name, directory / f"{number_}-{name}", pdf)
             files += explained.step(f"the figure {number_}-{name}", make, [])
+    too_large = any(point.result.claim > LARGEST for point in sweep.points)
+    reason = f". The claimed epsilon exceeds {LARGEST:g}, the largest that is drawn reliably" if too_large else ""
     for text in explained.warnings:
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
+        warnings.warn(f"{text}{reason}", RuntimeWarning, stacklevel=2)
     return files
 
 
@@ -186,7 +189,8 @@ def overview(sweep: SweepResult) -> BoundClaim | LadderPlot:
 
 def _draw(plot: Plot, stem: Path, *, width: float, height: float, of: str = "", pdf: bool = False) -> list[Path]:
     """Draw and save a figure; `of` names the audit where there are several."""
-    figure = figure_of(plot, width, height)
+    with np.errstate(over="ignore", invalid="ignore"):  # of ticks at the largest numbers
+        figure = figure_of(plot, width, height)
     marks = plot.marks() if isinstance(plot, Tradeoff | ScoreHistogram) else ()
     if of:
         style: dict[str, Any] = {"color": MUTED.light, "fontfamily": FONT, "fontsize": SMALL, "parse_math": False}

@@ -7,6 +7,7 @@ since imported code does not change with its files.
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import subprocess
@@ -115,8 +116,9 @@ def read_times(directory: Path) -> dict[str, float]:
     """Return wall-clock seconds by the folder of the trials of an audit; empty without a record."""
     try:
         seconds_by_point = json.loads(Folder(directory).read(TIMES))
-        return {str(point): float(seconds) for point, seconds in seconds_by_point.items()}
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        times = {str(point): float(seconds) for point, seconds in seconds_by_point.items()}
+        return {point: seconds for point, seconds in times.items() if 0.0 <= seconds < math.inf}
+    except (OSError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
@@ -92,6 +93,7 @@ class FunctionMechanism(Mechanism):
     style: str | None = field(default=None, repr=False)
     form: Form | None = field(default=None, repr=False)
     first_runs: FirstRuns | None = field(default=None, repr=False)
+    seconds_per_run = 0.0  # in the last calls at construction, 0 if unknown; no field, because it determines no output
     records: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
@@ -307,7 +309,9 @@ class FunctionMechanism(Mechanism):
         for seed in (1, 2):
             for side in (0, 1):
                 with seeded(seed):
+                    before = time.monotonic()
                     rows = self._many(self.neighbours.side(side), MANY, np.random.default_rng([MANY, seed]))
+                    object.__setattr__(self, "seconds_per_run", (time.monotonic() - before) / MANY)
                 results[side].append([taken(row) for row in rows])
         for first, second in results:
             outputs1, outputs2 = collect(first, form), collect(second, form)
@@ -318,11 +322,13 @@ class FunctionMechanism(Mechanism):
     def _compared(self) -> SameSeed:
         """Return the findings of single runs with the same seeds on both sides."""
         results: list[list[Any]] = [[], []]
+        before = time.monotonic()
         for seed in range(SEEDS):
             for side in (0, 1):
                 with seeded(seed):
                     rng = np.random.default_rng([MANY, seed])
                     results[side].append(self._one(self.neighbours.side(side), rng))
+        object.__setattr__(self, "seconds_per_run", (time.monotonic() - before) / (2 * SEEDS))
         return compare(results[0], results[1], self.function)
 
     def _usual_form(self) -> tuple[Form, bool, bool]:

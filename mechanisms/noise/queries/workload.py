@@ -11,7 +11,7 @@ from ...core.arrays import Floats
 from ...core.base import Dataset
 from ...core.errors import ParameterError
 from ...core.relation import Relation
-from ...core.validation import whole
+from ...core.validation import real_numbers, whole
 from .base import Query
 from .domain import Domain, check_memory
 from .marginals import attribute_sets
@@ -49,7 +49,7 @@ class Workload(Query):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "domain", Domain.of(self.domain))
-        matrix = np.array(self.matrix, dtype=np.float64, ndmin=2)
+        matrix = np.array(real_numbers(matrix=self.matrix), ndmin=2)
         if matrix.ndim != 2 or matrix.shape[1] != self.domain.n_cells or not np.isfinite(matrix).all():
             raise ParameterError(
                 f"matrix must be finite numbers of shape (n_queries, {self.domain.n_cells}), one column for each cell "

@@ -1,6 +1,8 @@
 """What is said of a configuration that cannot be run: which line and key, or which --set, is to blame."""
 
 import inspect
+import re
+import time
 import tomllib
 
 import numpy as np
@@ -10,7 +12,10 @@ from tests.experiments.made_configs import line_of, planned, refusal, refused
 from dpassay.experiments.config.config_errors import pointing_at
 from dpassay.experiments.config.overrides import apply
 from dpassay.experiments.config.schema import Config
-from dpassay.experiments.config.source import Source
+from dpassay.experiments.config.source import CONFIGS, Source
+from dpassay.experiments.config.tasks.membership import study
+from dpassay.experiments.config.tasks.planning import plan_tasks
+from dpassay.experiments.config.toml_text import to_toml
 from dpassay.mechanisms.core.errors import ConfigError, ParameterError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 
@@ -190,3 +195,66 @@ def test_a_dead_feature_is_added_by_a_key_of_the_data():
     (direction,) = np.flatnonzero(question.neighbours.d1.gradients[0])
     assert direction == 100
     assert not question.neighbours.d1.X[:, 100].any()
+
+
+# --- shapes, types and sizes that no key expects ----------------------------------------------------------------------
+
+LAPLACE = '[mechanism]\nname = "laplace"\nepsilon = 1.0\n'
+SECRET = '[mechanism]\nname = "k-ary-randomized-response"\nepsilon = 1.0\nk = 3\n[game]\nname = "reconstruction"\n'
+RAGGED = "[[0.0, [0, 1], 2.0], [1.0, [1, 0], 2.0]]"
+
+
+@pytest.mark.parametrize("attacks", ["[[]]", "[{}]", "[{ name = [] }]", "[{ name = 1 }]", "[1, 'a']", "[[1, 'a']]"])
+@pytest.mark.parametrize("made", ["models", "tables"])
+def test_lists_of_attacks_of_any_shape_are_refused_on_their_line(attacks, made):
+    text = (CONFIGS / f"{'membership-purchase' if made == 'models' else 'membership-table'}.toml").read_text()
+    table = tomllib.loads(text)
+    table["membership"]["attacks"] = tomllib.loads(f"attacks = {attacks}")["attacks"]
+    source = Source("made", "made.toml", to_toml(table))
+    with pytest.raises(ConfigError, match=rf"made.toml:{line_of(source.text, 'attacks =')}: .*attacks"):
+        study(Config.check(table, source), source)
+
+
+@pytest.mark.parametrize("signal", ["1.5", "[]", "{}"])
+def test_signals_of_tables_that_are_no_names_are_refused(signal):
+    table = tomllib.loads((CONFIGS / "membership-table.toml").read_text())
+    table["membership"]["attacks"] = tomllib.loads(f'attacks = [{{ name = "lira", signal = {signal} }}]')["attacks"]
+    source = Source("made", "made.toml", to_toml(table))
+    with pytest.raises(ConfigError, match="made.toml:"):
+        study(Config.check(table, source), source)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("values", f"{SECRET}n_rounds = 100\nsecret = {{ values = {RAGGED} }}\n"),
+        ("reference", f"{SECRET}n_rounds = 100\nsecret = {{ values = [0, 1], reference = {RAGGED} }}\n"),
+        ("at most 100,000", f"{SECRET.replace('k = 3', 'k = 4611686018427387904')}n_rounds = 100\n"),
+        ("matrix", f'{LAPLACE}query = {{ name = "workload", domain = {{ a = 3 }}, matrix = {RAGGED} }}\n'),
+    ],
+    ids=["values", "reference", "categories", "workload"],
+)
+def test_lists_of_different_lengths_and_huge_sets_are_refused_on_their_line(name, text):
+    said = refusal(text)
+    assert said is not None
+    assert said.startswith("made.toml:")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (LAPLACE + "".join(f"[t{i}]\nx = 1\n" for i in range(5_000)), "and 4,980 more errors."),
+        (LAPLACE + ".".join("a" * 5_000) + " = 1\n", "made.toml:4: a key has more than 100 parts"),
+        (LAPLACE + "[" + ".".join("a" * 50_000) + "]\n", "made.toml:4: a key has more than 100 parts"),
+        (LAPLACE + "".join(f"[[sweep.case]]\nname = 'c{i}'\nmechanism = {{ epsilon = {i}.0 }}\n" for i in range(2_000)),
+         "epsilon must be"),
+        (LAPLACE + "[sweep]\n" + "".join(f"'audit.x{i}' = [1, 2]\n" for i in range(20_000)), "more than 10^15 audits"),
+    ],
+    ids=["tables", "dots", "more dots", "cases", "product"],
+)  # fmt: skip
+def test_large_configurations_are_refused_within_seconds(text, said):
+    began, source = time.monotonic(), Source("made", "made.toml", text)
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        source.check_values(source.parse())
+        plan_tasks(Config.check(source.parse(), source), source)
+    assert time.monotonic() - began < 20.0  # minutes before; a second or two on a free machine
