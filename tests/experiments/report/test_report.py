@@ -355,6 +355,7 @@ def test_the_summary_of_a_consistent_experiment_is_short(tmp_path: Path) -> None
 # sentences
 
 
+@pytest.mark.usefixtures("without_power")
 def test_a_bound_that_exceeds_the_claim_on_a_condition_states_it_with_the_verdict(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     bits = rng.random(1_000) < 0.5
