@@ -25,16 +25,17 @@ for some s > 0, with s_k in [s, s max_(N = n, m) (N - r - 1) / (N - k - 1)] and 
 Proof. Let f_k be the probability that k pooled records agree with rows and W = V = 0. Labels are independent of this,
 so that the left side is the sum over k >= r of f_k (n_r)_k / (n)_k; from k = j on it is at most the last term. For f_k
 choose k values U, and the record and the row with each: (n)_k (m)_k ways of probability prod_U p_v q_v. The other
-n - k records and m - k rows are multinomial; none has a value in U, and at most one of them has each other value. These
-are decreasing events of negatively associated counts (Joag-Dev and Proschan 1983, Annals of Statistics 11, section 3.1),
-so that they have at most the product of their probabilities. Let t_v = (n - k - 1) p_v + (m - k - 1) q_v. With
+n - k records and m - k rows are multinomial; none has a value in U, and at most one of them has each other value.
+These are decreasing events of negatively associated counts, and have at most the product of their probabilities
+(Joag-Dev and Proschan 1983, Annals of Statistics 11, section 3.1). Let t_v = (n - k - 1) p_v + (m - k - 1) q_v. With
 (1 - p)^(N - 1) <= exp(-(N - 1) p) these are at most exp(-t_v) in U and (1 + t_v) exp(-t_v) outside. Hence
 
     f_k <= (n)_k (m)_k  prod_v (1 + t_v) exp(-t_v)  sum_U prod_U p_v q_v / (1 + t_v).
 
-The last sum is at most s_k^k / k! for s_k = sum_v p_v q_v / (1 + t_v). As log(1 + t) <= t - t^2 / (2 + 2 t) and t_v^2 >=
-4 (n - k - 1) (m - k - 1) p_v q_v, the product over all v is at most exp(-L_k s_k). s = s_r is smaller than s_k by at
-most the largest ratio of t_v for r and for k. QED. `agreement_p_value` is the supremum over s of the smallest sum.
+The last sum is at most s_k^k / k! for s_k = sum_v p_v q_v / (1 + t_v). As log(1 + t) <= t - t^2 / (2 + 2 t) and
+t_v^2 >= 4 (n - k - 1) (m - k - 1) p_v q_v, the product over all v is at most exp(-L_k s_k). s = s_r is smaller than s_k
+by at most the largest ratio of t_v for r and for k. QED. `agreement_p_value` is the supremum over s of the smallest
+sum. At 200, 200 and 200 it is .46 %, and two laws that are known in full reach .43 %.
 
 What the null excludes. A generator that does not depend on which pooled records are real, and was made without the
 holdout, depends on no record: replacing one record of the real table by one of the holdout changes nothing, and so on.
