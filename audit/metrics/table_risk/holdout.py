@@ -83,11 +83,11 @@ def _check_split(tables: Tables) -> None:
             argument="holdout",
         )
     if refused:
-        unit = f" If it was split off by {names[worst]}, pass that as unit." if by_row else ""
+        unit = "If it was split off by account, person or place, pass the column that names these as unit. "
         raise ParameterError(
             f"holdout must be split off at random, but its entries in {names[worst]} differ from those of real "
-            f"(p = {smallest[worst]:.1g}).{unit} If the column numbers the rows or names the table, leave it out with "
-            "ignore; otherwise pass other records of the same population, or no holdout.",
+            f"(p = {smallest[worst]:.1g}). {unit if by_row else ''}If the column numbers the rows or names the table, "
+            "leave it out with ignore; otherwise pass other records of the same population, or no holdout.",
             argument="holdout",
         )
 

@@ -29,7 +29,7 @@ from .agreements import FEWEST, agreement_p_value, agreements
 from .holdout import check_holdout
 from .result import ALL, SHARE, Exposed, Memorised, RiskResult, SplitTest
 from .successes import Attacked, copied, groups_of, names_copied
-from .tables import Tables, read_tables, row_keys
+from .tables import Tables, check_categories, read_tables, row_keys
 
 FEWEST_IN_GROUP = 10
 MOST_SECRETS = 10
@@ -96,6 +96,7 @@ def risk(
     whole(100, n_attacked=n_attacked)
     tables = read_tables(real, synthetic, holdout, tuple(ignore), tuple(categories), unit or "")
     check_holdout(tables)
+    check_categories(tables)
     for name in secrets:
         if name not in tables.domain:
             raise ParameterError(argument="secrets", value=name, allowed=f"be one of {', '.join(tables.domain)}")

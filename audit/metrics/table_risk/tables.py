@@ -3,7 +3,8 @@
 A type is inferred from all three tables together, bins from the pooled records (real and holdout):
 
     number     all entries are numbers, infinite ones are refused; with more than 20 values in up to 20 bins of equal
-               counts
+               counts. Text has commas for thousands, or for decimals, if all tables write it so; text with leading
+               zeros, such as zip codes, is no number
     date       all entries are dates, read as days
     category   all other columns, and those that the user names, which are read as text
     identifier text of which more than half of the pooled entries are distinct: compared by itself only
@@ -188,7 +189,23 @@ def _frame(name: str, table: Any) -> pd.DataFrame:
     if not table.columns.is_unique:
         twice = table.columns[table.columns.duplicated()][0]
         raise ParameterError(f"{name} must have each column once, but has {twice!r} twice.", argument=name)
-    return table.rename(columns=str)
+    return table.rename(columns=str).apply(_decoded, table=name)
+
+
+def _decoded(column: pd.Series, table: str) -> pd.Series:
+    """Return a column of text in which no entry is bytes, as Parquet may have them."""
+    if column.dtype != object or not (is_bytes := np.array([isinstance(entry, bytes) for entry in column])).any():
+        return column
+    entries = column.to_numpy(dtype=object, copy=True)
+    try:
+        entries[is_bytes] = [entry.decode() for entry in entries[is_bytes]]
+    except UnicodeDecodeError:
+        raise ParameterError(
+            f"{table} must have text, numbers or dates in {column.name}, but has bytes that are no UTF-8 text. Leave "
+            "the column out with ignore.",
+            argument=table,
+        ) from None
+    return column.mask(is_bytes, entries)
 
 
 def _common_columns(frames: dict[str, pd.DataFrame], ignore: Sequence[str]) -> list[str]:
@@ -256,7 +273,6 @@ def _encode(
             points += coordinates
             point_columns += [len(exact) - 1] * len(coordinates)
         else:
-            _check_common(name, identity, n_pooled, texts)
             labels[name] = texts
             category_columns.append(len(exact) - 1)
             categories.append(identity)
@@ -273,16 +289,18 @@ def _encode(
     )  # fmt: skip
 
 
-def _check_common(name: str, values: Ints, n_pooled: int, texts: list[str]) -> None:
-    """Raise `ParameterError` if the synthetic table has none of the categories of the pooled records."""
-    pooled, synthetic = np.unique(values[:n_pooled]), np.unique(values[n_pooled:])
-    if not np.isin(synthetic, pooled).any():
-        known, others = (listed([repr(texts[code])[:20] for code in codes[:3]]) for codes in (pooled, synthetic))
-        raise ParameterError(
-            f"synthetic must have categories of real in {name}, such as {known}, but has only, such as {others}. "
-            "Write all tables in one way, or leave the column out.",
-            argument="synthetic",
-        )
+def check_categories(tables: Tables) -> None:
+    """Raise `ParameterError` if the synthetic table has none of the categories of the pooled records in a column."""
+    for name, texts in tables.labels.items():
+        column = list(tables.domain).index(name)
+        pooled, synthetic = (np.unique(table.exact[:, column]) for table in (tables.pooled, tables.synthetic))
+        if not np.isin(synthetic, pooled).any():
+            known, others = (listed([repr(texts[code])[:20] for code in codes[:3]]) for codes in (pooled, synthetic))
+            raise ParameterError(
+                f"synthetic must have categories of real in {name}, such as {known}, but has only, such as {others}. "
+                "Write all tables in one way, or leave the column out.",
+                argument="synthetic",
+            )
 
 
 def _columns(columns: list[Any], n: int) -> Any:
@@ -321,7 +339,10 @@ def _as_numbers(column: pd.Series, text: pd.Series, missing: Bools) -> tuple[str
         return "category", None
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         dates = pd.to_datetime(column, utc=True)
+    elif bool(text[~missing].str.fullmatch(r"0\d+").any()):
+        return "category", None
     else:
+        text = _without_commas(column, text, missing)
         numbers = np.asarray(
             pd.to_numeric(text.astype(object).where(~missing, None), errors="coerce"), dtype=np.float64
         )
@@ -337,6 +358,20 @@ def _as_numbers(column: pd.Series, text: pd.Series, missing: Bools) -> tuple[str
             return "category", None
     days = (dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)
     return "date", np.where(missing, 0.0, days.fillna(0.0).to_numpy(dtype=np.float64))
+
+
+_THOUSANDS, _DECIMALS = r"[+-]?\d{1,3}(?:,\d{3})*(?:\.\d+)?", r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?"
+
+
+def _without_commas(column: pd.Series, text: pd.Series, missing: Bools) -> pd.Series:
+    """Return numbers without commas for thousands, or with points for decimal commas, if each table has commas."""
+    commas = text.str.contains(",", regex=False).fillna(False).astype(bool)
+    if commas.groupby(column.index.get_level_values(0)).any().all():
+        if text[~missing].str.fullmatch(_THOUSANDS).all():
+            return text.str.replace(",", "", regex=False)
+        if text[~missing].str.fullmatch(_DECIMALS).all():
+            return text.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
+    return text
 
 
 def _dates(text: pd.Series) -> Any:
