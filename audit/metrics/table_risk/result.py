@@ -115,14 +115,16 @@ class Memorised:
         n_record_pairs: pairs of pooled records that agree in these columns.
         n_row_pairs: such pairs of rows of the table.
         p_value: bound on the probability of so many agreements of real records, and no others, under the assumption.
+        by_chance: read from files of version 0.1.0 only: a mean for independent columns, which is no evidence.
     """
 
     columns: tuple[str, ...]
     n_real: int
     n_holdout: int
-    n_record_pairs: int
-    n_row_pairs: int
-    p_value: float
+    n_record_pairs: int = 0
+    n_row_pairs: int = 0
+    p_value: float = 1.0
+    by_chance: float | None = None
 
     def sentence(self, unit: str = "") -> str:
         """Return the finding in a sentence, with its assumption."""
@@ -173,7 +175,7 @@ class RiskResult(Saved):
     """
 
     FORMAT: ClassVar[str] = "dpassay.table-risk"
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 1
 
     n_real: int
     n_synthetic: int

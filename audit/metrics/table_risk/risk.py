@@ -224,7 +224,7 @@ def _membership(attacked: Attacked, confidence: float) -> RateAt | None:
 def _memorised(tables: Tables, seed: int) -> Memorised:
     """Return the agreements of records with rows in all continuous columns, of one record of each unit."""
     if tables.continuous.sum() < 2:
-        return Memorised((), 0, 0, 0, 0, 1.0)
+        return Memorised((), 0, 0)
     keys, rows = row_keys(*(table.exact[:, tables.continuous] for table in (tables.pooled, tables.synthetic)))
     order = np.random.default_rng(seed).permutation(len(keys))
     one = order[np.unique(tables.unit[order], return_index=True)[1]]

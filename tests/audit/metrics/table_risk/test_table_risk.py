@@ -1,3 +1,6 @@
+from dataclasses import replace
+from importlib import import_module
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -230,6 +233,20 @@ def test_three_memorised_records_are_a_finding_and_fewer_are_facts(n_copies):
     assert (counts.n_real, counts.n_holdout, counts.n_record_pairs, counts.n_row_pairs) == (n_copies, 0, 0, 0)
     text = "Assumed: records and rows are independent draws" if n_copies >= 3 else "so do 0 pairs of records"
     assert text in result.summary()
+
+
+def test_agreements_take_a_tenth_of_the_error_and_comparisons_the_rest(monkeypatch):
+    result = risk(*made.copies(rng_of(0), 300, 3 / 300))
+    p = agreement_p_value(3, 300, 300, 300)
+    assert result.memorised.p_value == p
+    assert replace(result, confidence=1 - 10.01 * p).memorised_by_assumption
+    assert not replace(result, confidence=1 - 9.99 * p).memorised_by_assumption
+    tables = made.copies(rng_of(0), 300, 0.2)
+    shared = risk(*tables).overall
+    monkeypatch.setattr(import_module("dpassay.audit.metrics.table_risk.risk"), "SHARE", 0.0)
+    for one, other in zip(shared, risk(*tables).overall, strict=True):
+        assert one.p_adjusted == pytest.approx(min(1.0, other.p_adjusted / 0.9))
+    assert shared[0].p_adjusted < 0.05
 
 
 def test_a_memorised_outlier_is_a_fact_and_first_in_the_list():
