@@ -15,7 +15,7 @@ from ..pipeline.comparison import ComparedClaim, Comparison, check_power_loss, c
 from ..pipeline.findings import Findings, Place, findings_of, line_of_table
 from ..pipeline.step_summary import claims_section, comparison_section, text_section
 from ..report.results.sweep import SweepResult
-from .application import MISTAKE, VIOLATION
+from .application import MISTAKE, VIOLATION, print_error
 from .check import markdown_summary
 from .outputs import OutputFiles
 
@@ -150,7 +150,8 @@ def _findings_of_run(done: ConfigRun, config: str, strict: bool) -> Findings | N
 
 
 def code_of_risk(result: RiskResult) -> int:
-    """Return the exit code of the risks of a table: without a holdout there is no verdict."""
+    """Return the exit code of the risks of a table; print the reason where there is no verdict."""
     if not result.n_holdout:
+        print_error("no verdict without a holdout: split one off at random before the table is made; pass --holdout.")
         return MISTAKE
     return VIOLATION if result.leaks else 0

@@ -73,6 +73,7 @@ def test_without_a_holdout_there_is_no_verdict_and_the_code_is_2(copied, tmp_pat
     done = call(*copied[:2], "--out", str(tmp_path / "out"))
     assert done.exit_code == 2
     assert done.stdout.startswith("No verdict, because there is no holdout; 60 of 200 real records stand in the table")
+    assert "pass --holdout" in done.stderr
     assert "60 of 200 real records stand in the table" in (tmp_path / "out" / "report.html").read_text()
     assert CliRunner().invoke(app, ["report", str(tmp_path / "out")]).exit_code == 2
 
