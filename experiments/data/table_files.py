@@ -162,7 +162,7 @@ def _array(path: Path) -> pd.DataFrame:
     return pd.DataFrame(array, columns=[f"column {i + 1}" for i in range(array.shape[1])])
 
 
-_KINDS: dict[str, Callable[[Path], Any]] = {
+_KINDS: dict[str, Callable[[Path], pd.DataFrame]] = {
     ".csv": _separated,
     ".csv.gz": _separated,
     ".tsv": lambda path: _separated(path, "\t"),
