@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from . import options as option
-from .application import VIOLATION, command, exit_code_of, print_error
+from .application import command, exit_code_of, print_error
 
 PANEL = "Files of other programs"
 
@@ -260,7 +260,9 @@ def text_command(
 
 @command("risk", PANEL)
 def risk_command(
-    real: Annotated[Path, typer.Argument(metavar="REAL", help="CSV or Parquet: records the table was made of.")],
+    real: Annotated[
+        Path, typer.Argument(metavar="REAL", help="CSV, TSV, JSON lines, Parquet: records the table was made of.")
+    ],
     synthetic: Annotated[Path, typer.Argument(metavar="SYNTHETIC", help="The synthetic table, with the same columns.")],
     holdout: Annotated[
         Path | None,
@@ -278,6 +280,12 @@ def risk_command(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column of codes, to read as text and not as numbers; repeatable."),
     ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column by which the holdout was split off: account, person, place. Default: by row."
+        ),
+    ] = None,
     confidence: Annotated[
         float, typer.Option(metavar="C", parser=option.real, help="1 - C is the error of all findings together.")
     ] = 0.95,
@@ -288,13 +296,23 @@ def risk_command(
 ) -> int:
     """Measure what a synthetic table discloses about the records it was made of; exit with 1 on a finding."""
     from ...audit.metrics import risk
+    from ...mechanisms.core.errors import ParameterError
     from ...mechanisms.core.printable import terminal
     from ..data.table_files import read_table
+    from .outcomes import code_of_risk
     from .terminal import show_files
 
-    tables = {name: read_table(file, argument=name) for name, file in (("real", real), ("synthetic", synthetic))}
-    if holdout is not None:
-        tables["holdout"] = read_table(holdout, argument="holdout")
+    files = {"real": real, "synthetic": synthetic} | ({} if holdout is None else {"holdout": holdout})
+    named: dict[Path, str] = {}
+    for name, file in files.items():
+        other = named.setdefault(file.resolve(), name)
+        if other != name:
+            raise ParameterError(
+                f"{name} must be another file than {other}, but both are {file}. Pass the three tables: real, "
+                "synthetic, holdout.",
+                argument=name,
+            )
+    tables = {name: read_table(file, argument=name) for name, file in files.items()}
     result = risk(
         tables["real"],
         tables["synthetic"],
@@ -302,6 +320,7 @@ def risk_command(
         ignore=tuple(ignore or ()),
         secrets=tuple(secret or ()),
         categories=tuple(category or ()),
+        unit=unit,
         confidence=confidence,
         seed=seed,
     )
@@ -317,8 +336,9 @@ def risk_command(
             for n in names or ()
             for word in (option_, n)
         ]
+        words += ["--unit", unit] if unit is not None else []
         words += ["--confidence", str(confidence), "--seed", str(seed)]
         line = shlex.join(["dpassay", "risk", real.name, synthetic.name, *words])
         digests = {name: fingerprint({"rows": table.to_csv(index=False)}) for name, table in tables.items()}
         show_files(keep_risk(result, out, name=synthetic.name, request={"command": line, **digests}, command=line))
-    return VIOLATION if result.leaks else 0
+    return code_of_risk(result)

@@ -15,10 +15,12 @@ from ..pipeline.comparison import ComparedClaim, Comparison, check_power_loss, c
 from ..pipeline.findings import Findings, Place, findings_of, line_of_table
 from ..pipeline.step_summary import claims_section, comparison_section, text_section
 from ..report.results.sweep import SweepResult
+from .application import MISTAKE, VIOLATION, print_error
 from .check import markdown_summary
 from .outputs import OutputFiles
 
 if TYPE_CHECKING:
+    from ...audit.metrics.table_risk.result import RiskResult
     from ..runs.writing import ConfigRun
 
 Report = Callable[[str], None]
@@ -145,3 +147,11 @@ def _findings_of_run(done: ConfigRun, config: str, strict: bool) -> Findings | N
     place = Place(config, file, line_of_table(file, "mechanism"))
     seconds = seconds_of(done.directory, done.result, claims_of(done.result))
     return findings_of(done.result, place, seconds=seconds, strict=strict)
+
+
+def code_of_risk(result: RiskResult) -> int:
+    """Return the exit code of the risks of a table; print the reason where there is no verdict."""
+    if not result.n_holdout:
+        print_error("no verdict without a holdout: split one off at random before the table is made; pass --holdout.")
+        return MISTAKE
+    return VIOLATION if result.leaks else 0

@@ -24,12 +24,13 @@ def report_command(
     """Regenerate the figures and reports of a finished run from its saved results."""
     from ...audit.metrics.table_risk.result import RiskResult
     from ..runs.again import report
+    from .outcomes import code_of_risk
     from .terminal import show_run
 
     done = report(directory, pdf=pdf)
     show_run(done)
     if isinstance(done.result, RiskResult):
-        return VIOLATION if done.result.leaks else 0
+        return code_of_risk(done.result)
     return exit_code_of(done.verdict, strict=strict)
 
 

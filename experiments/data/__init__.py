@@ -11,7 +11,7 @@ incomes.py        Incomes of people: eleven attributes of the census of 1994, or
 mails.py          Synthetic short mails: public phrases, and in some of them a code that belongs to one person
 people.py         Synthetic people: a population with places, birth dates and illnesses, and ratings with dates
 shadow_files.py   Shadow models of other code in a file: the outputs of their models on the records
-table_files.py    Tables of records in a file: CSV, whose cells stay text, or Parquet
+table_files.py    Tables of records in a file: CSV and its kin, whose cells stay text, JSON lines, Parquet, or an array
 text_files.py     Texts with the log probabilities of their tokens in a JSONL file: one JSON object in each line, one
                   line per text
 votes/            Votes of teachers on public points, and what students learn from the answers (PATE)

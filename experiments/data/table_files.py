@@ -1,36 +1,54 @@
-"""Tables of records in a file: CSV, whose cells stay text, or Parquet."""
+"""Tables of records in a file: CSV and its kin, whose cells stay text, JSON lines, Parquet, or an array.
+
+.csv .csv.gz .tsv   Comma, semicolon, tab or bar between cells, whichever the head has most of (.tsv: tab); UTF-8 with
+                    or without a byte order mark, UTF-16 with one, or else Latin-1 (Windows-1252). A first column
+                    without a name that numbers the rows, as pandas writes it, is left out.
+.jsonl .ndjson      One object a line; an entry that a line lacks is missing.
+.parquet            Entries that are bytes are read as UTF-8 text.
+.npy                Two axes, or one with named fields; columns without names are column 1, 2, and so on.
+"""
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...audit.trials.array_files import open_regular
 from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core.memory import available_memory
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LONGEST_REASON = 300
+_SEPARATORS = (",", ";", "\t", "|")
 
 
 def read_table(file: Path | str, *, argument: str = "file") -> pd.DataFrame:
     """Return the table in a file.
 
     Args:
-        file: `.csv`, with a head of names, or `.parquet`.
+        file: of a kind in the list above; text files have a head of names.
         argument: name of the argument, for messages.
 
     Raises:
-        ParameterError: no such file, another kind of file, a damaged file, or a name that occurs twice.
+        ParameterError: no such file, another kind of file, a damaged file, or a column without a name or with a name
+            that occurs twice.
     """
     path = Path(file)
-    if path.suffix.lower() not in (".csv", ".parquet"):
+    kind = next((kind for kind in _KINDS if path.name.lower().endswith(kind)), None)
+    if kind is None:
         raise ParameterError(
-            f"{argument} must be a .csv or .parquet file, but {path} ends in {path.suffix!r}.", argument=argument
+            f"{argument} must be a file that ends in {', '.join(_KINDS)}, but {path} ends in {path.suffix!r}.",
+            argument=argument,
         )
     try:
-        return _read(path)
+        return _KINDS[kind](path)
     except ImportError as error:
         advice = "pip install pyarrow, or write a CSV"
         raise ParameterError(f"{path} is Parquet, which needs pyarrow: {advice}.", argument=argument) from error
@@ -38,7 +56,7 @@ def read_table(file: Path | str, *, argument: str = "file") -> pd.DataFrame:
         raise ParameterError(f"{path} cannot be read: {error.strerror or error}.", argument=argument) from error
     except Exception as error:  # readers raise any exception on a damaged file
         reason = (str(error) or type(error).__name__)[:LONGEST_REASON]
-        raise ParameterError(f"{path} cannot be read as {path.suffix[1:]}: {reason}.", argument=argument) from error
+        raise ParameterError(f"{path} cannot be read as {kind[1:]}: {reason}.", argument=argument) from error
 
 
 def read_csv(path: Path, **options: Any) -> pd.DataFrame:
@@ -63,13 +81,95 @@ def _check_unique(names: list[str]) -> None:
         raise ValueError(f"the column {twice!r} stands twice in its first row")
 
 
-def _read(path: Path) -> pd.DataFrame:
+def _text(path: Path) -> str:
+    """Return the text of a file, unpacked if it is gzip."""
+    with open_regular(path) as stream:
+        content = stream.read()
+    if content.startswith(b"\x1f\x8b"):
+        limit = available_memory()
+        with open_regular(path) as stream, gzip.open(stream) as unpacked:
+            content = unpacked.read(limit)
+            if unpacked.read(1):
+                raise ValueError("it takes more than the available memory when it is unpacked")
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16")
+    if b"\0" in content:
+        raise ValueError("it has zero bytes, as no text has")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252")
+
+
+def _separated(path: Path, separator: str | None = None) -> pd.DataFrame:
+    import io
+
+    import pandas as pd
+
+    text = _text(path)
+    head = next((line for line in text.splitlines() if line.strip()), "")
+    separator = separator or max(_SEPARATORS, key=head.count)
+    rows = pd.read_csv(io.StringIO(text), dtype=str, header=None, skip_blank_lines=True, sep=separator)
+    names = ["" if pd.isna(name) else str(name).strip() for name in rows.iloc[0]]
+    table = rows.iloc[1:].set_axis(names, axis=1).reset_index(drop=True)
+    if names[0] == "" and len(names) > 1 and _numbers_rows(table.iloc[:, 0]):
+        names, table = names[1:], table.iloc[:, 1:]
+    if "" in names:
+        raise ValueError(f"column {names.index('') + 1} has no name in the first row; name it, or leave it out")
+    _check_unique(names)
+    return table
+
+
+def _numbers_rows(column: pd.Series) -> bool:
+    """Return whether the entries are different whole numbers."""
+    return bool(column.is_unique and column.str.fullmatch(r"\d+").fillna(False).all())
+
+
+def _lines(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    records = []
+    for number, row in enumerate(_text(path).split("\n"), start=1):
+        if row.strip():
+            record = json.loads(row)
+            if not isinstance(record, dict):
+                raise ValueError(f'line {number} must be an object such as {{"age": 30}}')
+            records.append(record)
+    nested = next(
+        (name for record in records for name, entry in record.items() if isinstance(entry, dict | list)), None
+    )
+    if nested is not None:
+        raise ValueError(f"entries of {nested!r} are objects or lists; write one column for each number in them")
+    return pd.DataFrame.from_records(records)
+
+
+def _parquet(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     with open_regular(path) as stream:
-        if path.suffix.lower() == ".parquet":
-            return pd.read_parquet(stream)
-        rows = pd.read_csv(stream, dtype=str, header=None, skip_blank_lines=True)
-    names = [str(name) for name in rows.iloc[0]]
-    _check_unique(names)
-    return rows.iloc[1:].set_axis(names, axis=1).reset_index(drop=True)
+        return pd.read_parquet(stream)
+
+
+def _array(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    with open_regular(path) as stream:
+        array = np.load(stream, allow_pickle=False)
+    if array.dtype.names is not None and array.ndim == 1:
+        return pd.DataFrame({name: array[name].tolist() for name in array.dtype.names})
+    if array.ndim != 2:
+        raise ValueError(f"it must have two axes, rows and columns, but has shape {array.shape}")
+    return pd.DataFrame(array, columns=[f"column {i + 1}" for i in range(array.shape[1])])
+
+
+_KINDS: dict[str, Callable[[Path], pd.DataFrame]] = {
+    ".csv": _separated,
+    ".csv.gz": _separated,
+    ".tsv": lambda path: _separated(path, "\t"),
+    ".tsv.gz": lambda path: _separated(path, "\t"),
+    ".jsonl": _lines,
+    ".ndjson": _lines,
+    ".parquet": _parquet,
+    ".npy": _array,
+}
+"""End of a file's name -> reader."""

@@ -1,6 +1,9 @@
 """Risks of one synthetic table: records that it was made of, compared with records that it was not made of.
 
+agreements.py     Agreements of records with rows in continuous columns, beyond what a generator that draws from a law
+                  can make
 descriptions.py   Singling out: descriptions made from rows of the table, narrow enough that no record fits by chance
+holdout.py        Checks that the holdout is a random part of the pooled records, split off by the stated unit
 result.py         Result of the comparison of real with holdout records: findings, facts, and what they cannot tell
 risk.py           Risks of one synthetic table: the comparisons, and one family-wise error over all of them
 split_test.py     Exact comparison of real with holdout records, given the synthetic table

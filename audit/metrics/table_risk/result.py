@@ -14,8 +14,6 @@ from .tables import ColumnType
 if TYPE_CHECKING:
     import pandas as pd
 
-RARE = 0.01
-"""Largest mean number of agreements by chance of a finding by assumption."""
 WHAT: dict[str, str] = {
     "copies": "stand in the synthetic table, equal in every compared column",
     "near copies": "have a row of the synthetic table five times nearer than any other person",
@@ -31,7 +29,7 @@ CANNOT_TELL = (
     "No finding is no proof of safety: other attacks, or an attacker who knows more, may succeed.",
     "The distance of a synthetic row to the closest record is no evidence of safety: a table may have no near copies "
     "and disclose every record in other ways.",
-    "A single memorised record cannot be significant by comparison, however exposed it is: see the list of records.",
+    "One or two memorised records cannot be significant, however exposed they are: see the list of records.",
     "What the table tells about everyone (such as that smokers fall ill) counts as no leak: real and holdout records "
     "are inferred alike.",
     "The holdout must have been split off at random before the table was made. Records of another year or place differ "
@@ -41,9 +39,11 @@ CANNOT_TELL = (
 ALL = "all records"
 """Group of a comparison of all records under attack."""
 ASSUMPTION = (
-    "unless the table was made of these records, rows agree with records in several continuous columns no more often "
-    "than if each column of the table were shuffled by itself"
+    "records and rows are independent draws, each of any one law; repeated ones were not removed. A generator that "
+    "draws from a law which depends on no single record then makes such agreements with probability at most"
 )
+SHARE = 0.1
+"""Share of the error that agreements in continuous columns take; comparisons take the rest."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,15 @@ class SplitTest:
         """Share of the holdout records about which it is right."""
         return self.hits_holdout / max(1, self.n_holdout)
 
-    def sentence(self, confidence: float) -> str:
-        """Return the comparison in a sentence."""
+    def sentence(self, confidence: float, unit: str = "") -> str:
+        """Return the comparison in a sentence; `unit` is the column of the units that are counted, if not records."""
         column = self.attack.removeprefix("inferred: ")
         what = WHAT.get(self.attack, f"have {column} inferred from their other columns")
         who = "of the real records" if self.group == ALL else f"of the real records with {self.group}"
         who = "of the real outliers" if self.group == "outliers" else who
+        if unit:
+            within = "" if self.group == ALL else f" with {self.group.replace('outliers', 'an outlier')}"
+            who, what = f"of the real units ({unit}){within}", f"have records that {what}"
         text = f"{percent_of(self.real)} {who} {what}"
         if self.lower is None or self.upper is None:
             return f"{text}."
@@ -104,31 +107,32 @@ class SplitTest:
 
 @dataclass(frozen=True)
 class Memorised:
-    """Real records that agree with a row of the table in all continuous columns.
+    """Agreements of distinct records with distinct rows of the table in all continuous columns; see agreements.py.
 
     Args:
-        columns: continuous columns, none a function of another; empty if there are fewer than two.
-        n_real: such real records, which agree with no other pooled record.
-        n_holdout: such holdout records.
-        by_chance: mean number of agreements with real records if each column of the table was shuffled by itself.
+        columns: continuous columns; empty if there are fewer than two.
+        n_real, n_holdout: such agreements of real and of holdout records.
+        n_record_pairs: pairs of pooled records that agree in these columns.
+        n_row_pairs: such pairs of rows of the table.
+        p_value: bound on the probability of so many agreements of real records, and no others, under the assumption.
+        by_chance: read from files of version 0.1.0 only: a mean for independent columns, which is no evidence.
     """
 
     columns: tuple[str, ...]
     n_real: int
     n_holdout: int
-    by_chance: float
+    n_record_pairs: int = 0
+    n_row_pairs: int = 0
+    p_value: float = 1.0
+    by_chance: float | None = None
 
-    @property
-    def rare(self) -> bool:
-        """Whether agreements by chance have probability at most 1 % under the assumption."""
-        return bool(self.columns) and self.n_real > 0 and self.n_holdout == 0 and self.by_chance <= RARE
-
-    def sentence(self) -> str:
+    def sentence(self, unit: str = "") -> str:
         """Return the finding in a sentence, with its assumption."""
+        one_each = f" (one of each {unit})" if unit else ""
         return (
-            f"{plural(self.n_real, 'real record')}, and no holdout record, {'agrees' if self.n_real == 1 else 'agree'} "
-            f"with a row of the table in {listed(self.columns)}; {self.by_chance:.2g} are expected by chance. "
-            f"Assumed: {ASSUMPTION}."
+            f"{plural(self.n_real, 'real record')}{one_each}, and no holdout record, agree with a row of the table in "
+            f"{listed(self.columns)}, in which no two records and no two rows agree. Assumed: {ASSUMPTION} "
+            f"{100 * self.p_value:.2g} %."
         )
 
 
@@ -166,7 +170,8 @@ class RiskResult(Saved):
         exposed: the most remote real records with a copy or a near copy.
         n_exposed: number of real records with a copy, and of those under attack with a near copy.
         fewest: smallest number of copied real records, with none in the holdout, that a comparison can show; None
-            without a holdout, or if no number is enough.
+            without a holdout, or if no number is enough. Of units, where `unit` names them.
+        unit: column by which the holdout was split off: comparisons then count its values, not rows; "" if by row.
     """
 
     FORMAT: ClassVar[str] = "dpassay.table-risk"
@@ -185,6 +190,7 @@ class RiskResult(Saved):
     exposed: tuple[Exposed, ...]
     n_exposed: int
     fewest: int | None
+    unit: str = ""
 
     def check(self, at: str = "") -> None:
         for c in self.comparisons:
@@ -204,7 +210,7 @@ class RiskResult(Saved):
     @property
     def memorised_by_assumption(self) -> bool:
         """Whether agreements in continuous columns are a finding, under the named assumption."""
-        return self.n_holdout > 0 and self.memorised.rare
+        return self.memorised.p_value <= SHARE * (1.0 - self.confidence)
 
     @property
     def leaks(self) -> bool:
@@ -218,15 +224,17 @@ class RiskResult(Saved):
 
     @property
     def worst_group(self) -> SplitTest | None:
-        """SplitTest of a group with the smallest adjusted p-value, and of these the largest lower limit."""
-        groups = [c for c in self.parts if c.group != ALL and c.p_adjusted is not None]
-        return min(groups, key=lambda c: (c.p_adjusted, -(c.lower or 0.0)), default=None)
+        """Finding about a group with the largest lower limit of the share due to use; None without one."""
+        groups = [c for c in self.findings if c.group != ALL]
+        return max(groups, key=lambda c: (c.lower or 0.0, c.real - c.holdout), default=None)
 
     @property
     def headline(self) -> str:
         """The result in a few words."""
         if not self.n_holdout:
-            return "No comparison: there is no holdout"
+            (copies,) = (c for c in self.overall if c.attack == "copies")
+            found = f"{copies.hits_real:,} of {copies.n_real:,} real records stand in the table"
+            return f"No verdict, because there is no holdout; {found}"
         return "No leak found" if self.safe_so_far else "The table leaks records"
 
     @property
@@ -237,17 +245,21 @@ class RiskResult(Saved):
                 "Without records that the table was not made of, copies by chance cannot be told from leaks. The rates "
                 "below are facts, not findings. Split off a holdout at random, make the table without it, pass both."
             )
+        who = f"unit ({self.unit})" if self.unit else "record"
         if self.safe_so_far:
-            fewest = "" if self.fewest is None else f" At least {plural(self.fewest, 'copied record')} would be needed."
-            return f"No attack succeeds more often about real records than about holdout records.{fewest}"
+            fewest = f" At least {self.fewest:,} copied {who}s would be needed." if self.fewest else ""
+            return f"No attack succeeds more often about real {who}s than about holdout {who}s.{fewest}"
         n = len(self.findings) + self.memorised_by_assumption
-        worst = f" {self.findings[0].sentence(self.confidence)}" if self.findings else f" {self.memorised.sentence()}"
-        return f"{plural(n, 'finding')}.{worst}"
+        first = self._said(self.findings[0]) if self.findings else self.memorised.sentence(self.unit)
+        return f"{plural(n, 'finding')}. {first}"
+
+    def _said(self, c: SplitTest) -> str:
+        return c.sentence(self.confidence, self.unit)
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """Sentences on the findings after the first one, which `answer` has: one each, and one on all groups."""
-        whole = [c.sentence(self.confidence) for c in self.findings[1:] if c.group == ALL]
+        whole = [self._said(c) for c in self.findings[1:] if c.group == ALL]
         groups: dict[str, list[str]] = {}
         for c in self.findings[1:]:
             if c.group != ALL:
@@ -256,40 +268,41 @@ class RiskResult(Saved):
             listed_groups = "; ".join(f"{group} ({', '.join(attacks)})" for group, attacks in groups.items())
             whole.append(f"Also within groups of records: {listed_groups}.")
         if self.findings and self.memorised_by_assumption:
-            whole.append(self.memorised.sentence())
+            whole.append(self.memorised.sentence(self.unit))
         return tuple(whole)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Facts that are no findings, and how to read the numbers."""
-        notes = []
+        notes, who = [], "units" if self.unit else "records"
         if self.membership is not None:
             m = self.membership
             notes.append(
-                f"Membership at 1 % false alarms: {percent_of(m.tpr)} of the real records are recognised "
-                f"({percent_of(m.lower)} to {percent_of(m.upper)} at {percent(self.confidence)} confidence, if records "
+                f"Membership at 1 % false alarms: {percent_of(m.tpr)} of the real {who} are recognised "
+                f"({percent_of(m.lower)} to {percent_of(m.upper)} at {percent(self.confidence)} confidence, if {who} "
                 "are independent draws); guessing recognises 1 %."
             )
+        if self.n_holdout:
             notes.append(
                 f"All findings together are false with probability at most {percent(1 - self.confidence)} if the "
-                "table does not depend on which records are real. No law of the records is assumed."
+                f"table does not depend on which {who} are real. Findings by comparison assume no law of the {who}."
             )
             notes.append(
-                "Each interval is of the share of real records about which the attack is right because the table was "
+                f"Each interval is of the share of real {who} about which the attack is right because the table was "
                 f"made of them, and by itself has {percent(self.confidence)} confidence; it assumes that this has no "
-                "effect on the holdout records."
+                f"effect on the holdout {who}."
             )
             shown = "more than there are" if self.fewest is None else f"{self.fewest:,}"
-            notes.append(f"Copied records needed for a finding by comparison, with none in the holdout: {shown}.")
+            notes.append(f"Copied {who} needed for a finding by comparison, with none in the holdout: {shown}.")
         worst = self.worst_group
         if worst is not None:
-            notes.append(f"Worst group ({worst.attack}): {worst.sentence(self.confidence)}")
-        if self.memorised.columns and self.memorised.n_real and not self.memorised_by_assumption:
-            beside = f" and {self.memorised.n_holdout} of the holdout" if self.n_holdout else ""
+            notes.append(f"Worst group ({worst.attack}): {self._said(worst)}")
+        agree = self.memorised
+        if agree.n_real and not self.memorised_by_assumption:
+            beside = f" and {agree.n_holdout:,} of the holdout" if self.n_holdout else ""
             notes.append(
-                f"{plural(self.memorised.n_real, 'real record')}{beside} agree "
-                f"with a row in {listed(self.memorised.columns)}; {self.memorised.by_chance:.2g} are expected with "
-                "shuffled columns."
+                f"{plural(agree.n_real, 'real record')}{beside} agree with a row in {listed(agree.columns)}; so do "
+                f"{plural(agree.n_record_pairs, 'pair')} of records and {plural(agree.n_row_pairs, 'pair')} of rows."
             )
         notes.append(
             f"Real records with a copy in the table, or under attack and with a near copy in it: {self.n_exposed:,}."

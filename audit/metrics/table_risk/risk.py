@@ -1,17 +1,15 @@
 """Risks of one synthetic table: the comparisons, and one family-wise error over all of them.
 
-Null hypothesis: see split_test.py. Families, chosen before looking at the labels real and holdout: the records together
-take half of the error (copies, near copies, singled out, linked, membership, identifiers), groups of records and single
-columns the other half, all by the method of Holm (1979). A comparison is left out if its number of successes
-would not be significant in any split, at its half divided by the number of attacks on the records together, and at a
-fiftieth of its half otherwise: the successes of all pooled records are fixed under the null, so the choice does not
-depend on the labels (Tarone 1990, Biometrics 46).
+Null hypothesis of the comparisons: see split_test.py; that of agreements in continuous columns: see agreements.py.
+Fixed before looking: agreements take a tenth of the error. Of the rest the records together take half (copies, near
+copies, singled out, linked, membership, identifiers), groups of records and single columns the other half, all by the
+method of Holm (1979). A comparison is left out if its number of successes would not be significant in any split, at its
+half divided by the number of attacks on the records together, and at a fiftieth of its half otherwise: the successes of
+all pooled records are fixed under the null, so the choice does not depend on the labels (Tarone 1990, Biometrics 46).
 
-A single memorised record cannot be significant by this null: it is as likely real as the share of real records. It is
-reported as a fact. It becomes a finding under an assumption that is named: in at least two continuous columns rows
-agree with records by chance no more often than if each column of the table was shuffled by itself. The mean number of
-such agreements then bounds their probability (Markov); a finding needs a mean of at most 0.01, and no such record in
-the holdout.
+If the holdout was split off by a unit of several records, such as an account, all splits of the units are equally
+likely. A unit succeeds if one of its records does; units are counted, and agreements are those of one random record of
+each unit. A single memorised record is never a finding: it is as likely real as the share of real records.
 """
 
 from __future__ import annotations
@@ -27,16 +25,11 @@ from ....mechanisms.core.validation import open_unit, whole
 from ...evidence.multiplicity import holm
 from ..membership.roc import Pooled, RateAt
 from . import split_test
-from .result import ALL, Exposed, Memorised, RiskResult, SplitTest
-from .successes import (
-    Attacked,
-    copied,
-    expected_matches,
-    groups_of,
-    independent_numbers,
-    names_copied,
-)
-from .tables import Tables, read_tables, row_keys
+from .agreements import FEWEST, agreement_p_value, agreements
+from .holdout import check_holdout
+from .result import ALL, SHARE, Exposed, Memorised, RiskResult, SplitTest
+from .successes import Attacked, copied, groups_of, names_copied
+from .tables import Tables, check_categories, read_tables, row_keys
 
 FEWEST_IN_GROUP = 10
 MOST_SECRETS = 10
@@ -55,6 +48,7 @@ def risk(
     ignore: Sequence[str] = (),
     secrets: Sequence[str] = (),
     categories: Sequence[str] = (),
+    unit: str | None = None,
     n_attacked: int = 1_000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -62,24 +56,30 @@ def risk(
     """Compare records that a synthetic table was made of with records that it was not made of.
 
     Args:
-        real: DataFrame of the records that the table was made of, 100 or more.
-        synthetic: DataFrame with the same columns, 20 rows or more.
-        holdout: DataFrame of other records of the same population, 100 or more, split off at random before the
-            table was made; None reports facts only.
+        real: DataFrame of the records that the table was made of.
+        synthetic: DataFrame with the same columns.
+        holdout: DataFrame of other records of the same population, split off at random before the table was made;
+            None reports facts only.
         ignore: columns to leave out, such as row numbers.
         secrets: columns to infer; empty: the first ten.
         categories: columns to read as text although their entries are numbers or dates, such as codes of regions.
-        n_attacked: largest number of records of each table under attack, chosen at random; copies use all.
+        unit: column of real and holdout by which the holdout was split off, such as an account with several rows: its
+            values are compared. None: single rows were split off.
+        n_attacked: largest number of records of each table under attack, chosen at random; copies use all. With a
+            unit, as many units as have so many records on average.
         confidence: of each interval; 1 - confidence is the error of all findings together.
         seed: of the random descriptions and of the choice of records.
 
     Raises:
-        ParameterError: other columns, empty tables, too few records, infinite numbers, the same table twice, or a
-            holdout that overlaps the real table by more than chance.
+        ParameterError: other columns, empty tables, too few records, infinite numbers, a holdout that is another table
+            again, shares more records with the real table or differs more from it than random splits do, or was split
+            off by a unit that is not named.
 
     Guarantees:
-        If the table does not depend on which of the pooled records are real, there is a finding by comparison with
-        probability at most 1 - confidence, whatever the law of the records.
+        If the table does not depend on which of the pooled records (or units) are real, there is a finding by
+        comparison with probability at most 0.9 (1 - confidence), whatever the law of the records. If records and rows
+        are independent draws of any two laws, there is a finding by agreements in continuous columns with probability
+        at most 0.1 (1 - confidence).
 
     Example:
         >>> import pandas as pd
@@ -94,18 +94,22 @@ def risk(
     open_unit(confidence=confidence)
     whole(0, seed=seed)
     whole(100, n_attacked=n_attacked)
-    tables = read_tables(real, synthetic, holdout, tuple(ignore), tuple(categories))
+    tables = read_tables(real, synthetic, holdout, tuple(ignore), tuple(categories), unit or "")
+    check_holdout(tables)
+    check_categories(tables)
     for name in secrets:
         if name not in tables.domain:
             raise ParameterError(argument="secrets", value=name, allowed=f"be one of {', '.join(tables.domain)}")
     attacked = Attacked(tables, _chosen(tables, n_attacked, seed))
     overall, parts = _compared(attacked, tuple(secrets) or tuple(tables.domain)[:MOST_SECRETS], confidence, seed)
+    level = (1.0 - SHARE) * (1.0 - confidence)
     if tables.has_holdout:
-        overall, parts = _corrected(overall, parts, 1.0 - confidence)
+        overall, parts = _corrected(overall, parts, level)
     n_real = int(tables.real.sum())
     n_holdout = len(tables.real) - n_real
     exposed, n_exposed = _exposed(attacked)
-    fewest = split_test.fewest_hits(n_real, n_holdout, _level(1.0 - confidence, overall)) if n_holdout else None
+    copies = overall[0]
+    fewest = split_test.fewest_hits(copies.n_real, copies.n_holdout, _level(level, overall)) if n_holdout else None
     return RiskResult(
         n_real=n_real,
         n_synthetic=len(tables.synthetic),
@@ -116,25 +120,29 @@ def risk(
         overall=overall,
         parts=parts,
         membership=_membership(attacked, confidence),
-        memorised=_memorised(tables),
+        memorised=_memorised(tables, seed),
         exposed=exposed,
         n_exposed=n_exposed,
         fewest=fewest,
+        unit=unit or "",
     )
 
 
 def _chosen(tables: Tables, n_attacked: int, seed: int) -> Ints:
-    """Return the pooled records under attack: random ones of each table, so that their split is still uniform."""
+    """Return the pooled records under attack: random units of each table, so that their split is still uniform."""
     rng = np.random.default_rng(seed)
-    sides = [np.flatnonzero(side) for side in (tables.real, ~tables.real)]
-    return np.concatenate([np.sort(rng.permutation(side)[:n_attacked]) for side in sides])
+    units = np.unique(tables.unit)
+    n_units = max(1, round(n_attacked * len(units) / len(tables.real)))
+    sides = [np.unique(tables.unit[side]) for side in (tables.real, ~tables.real)]
+    chosen = np.concatenate([rng.permutation(side)[:n_units] for side in sides])
+    return np.flatnonzero(np.isin(tables.unit, chosen))
 
 
 def _compared(
     attacked: Attacked, secrets: Sequence[str], confidence: float, seed: int
 ) -> tuple[tuple[SplitTest, ...], tuple[SplitTest, ...]]:
     """Return the comparisons of all records, and those of groups and columns, uncorrected."""
-    tables = attacked.tables
+    tables, unit = attacked.tables, attacked.tables.unit[attacked.rows]
     (singled, by_chance), (linked, at_random) = attacked.singled_out(seed), attacked.linked()
     successes: dict[str, tuple[Bools, float | None]] = {
         "near copies": (attacked.near(), None),
@@ -143,25 +151,30 @@ def _compared(
     }
     if tables.has_holdout:
         successes["membership"] = attacked.closest(), None
-    overall = [_compare("copies", ALL, copied(tables), tables.real, None, confidence)]
-    overall += [_compare(name, ALL, *_with(hits, attacked, confidence)) for name, hits in successes.items()]
+
+    def compare(attack: str, group: str, rows: Bools, hits: Bools, baseline: float | None = None) -> SplitTest:
+        return _compare(attack, group, hits[rows], attacked.real[rows], unit[rows], baseline, confidence)
+
+    def of_all(attack: str, hits: Bools) -> SplitTest:
+        return _compare(attack, ALL, hits, tables.real, tables.unit, None, confidence)
+
+    everyone = np.ones(len(attacked.rows), dtype=np.bool_)
+    overall = [of_all("copies", copied(tables))]
+    overall += [compare(name, ALL, everyone, *hits) for name, hits in successes.items()]
     if tables.pooled.names.shape[1]:
-        overall.append(_compare("identifiers", ALL, names_copied(tables), tables.real, None, confidence))
-    parts = [
-        _compare(f"inferred: {name}", ALL, *_with(attacked.inferred(name), attacked, confidence)) for name in secrets
-    ]
+        overall.append(of_all("identifiers", names_copied(tables)))
+    parts = [compare(f"inferred: {name}", ALL, everyone, *attacked.inferred(name)) for name in secrets]
     for group, rows in groups_of(attacked, FEWEST_IN_GROUP).items():
-        for name in ("near copies", "singled out", "linked"):
-            hits = successes[name][0][rows]
-            parts.append(_compare(name, group, hits, attacked.real[rows], None, confidence))
+        parts += [compare(name, group, rows, successes[name][0]) for name in ("near copies", "singled out", "linked")]
     return tuple(overall), tuple(parts)
 
 
-def _with(success: tuple[Bools, float | None], attacked: Attacked, confidence: float) -> Any:
-    return success[0], attacked.real, success[1], confidence
-
-
-def _compare(attack: str, group: str, hits: Bools, real: Bools, baseline: float | None, confidence: float) -> SplitTest:
+def _compare(
+    attack: str, group: str, hits: Bools, real: Bools, unit: Ints, baseline: float | None, confidence: float
+) -> SplitTest:
+    _, first, number = np.unique(unit, return_index=True, return_inverse=True)
+    if len(first) < len(unit):  # a unit succeeds if one of its records does; the baseline is of records
+        hits, real, baseline = np.bincount(number.ravel(), weights=hits) > 0, real[first], None
     n_real, k_real = int(real.sum()), int((hits & real).sum())
     n_holdout, k_holdout = len(real) - n_real, int((hits & ~real).sum())
     counts = (k_real, n_real, k_holdout, n_holdout)
@@ -175,7 +188,7 @@ def _compare(attack: str, group: str, hits: Bools, real: Bools, baseline: float 
 def _corrected(
     overall: tuple[SplitTest, ...], parts: tuple[SplitTest, ...], significance: float
 ) -> tuple[tuple[SplitTest, ...], tuple[SplitTest, ...]]:
-    """Return the comparisons with p-values adjusted for all of them."""
+    """Return the comparisons with p-values adjusted for all of them, and for the share of the agreements."""
     levels = (overall, _level(significance, overall)), (parts, 0.5 * significance / _PARTS)
     kept = [[c for c in family if _attainable(c) <= level] for family, level in levels]
     weights = [1.0 / len(family) for family in kept for _ in family]
@@ -183,7 +196,10 @@ def _corrected(
     total = sum(weights) or 1.0
     values = [c.p_value for c in flat if c.p_value is not None]
     adjusted = dict(zip(map(id, flat), holm(values, weights=[w / total for w in weights]), strict=True)) if flat else {}
-    renewed = [tuple(c.corrected(adjusted.get(id(c), 1.0)) for c in family) for family in (overall, parts)]
+    renewed = [
+        tuple(c.corrected(min(1.0, adjusted.get(id(c), 1.0) / (1.0 - SHARE))) for c in family)
+        for family in (overall, parts)
+    ]
     return renewed[0], renewed[1]
 
 
@@ -197,23 +213,27 @@ def _attainable(c: SplitTest) -> float:
 
 
 def _membership(attacked: Attacked, confidence: float) -> RateAt | None:
-    """Return the share of the real records that are recognised at 1 % false alarms."""
-    if attacked.real.all():
-        return None
-    return Pooled.of(-attacked.ratio[None], attacked.real[None]).rate_at(FPR, confidence)
+    """Return the share of the real units that are recognised at 1 % false alarms; None with fewer than 100 others."""
+    order = np.lexsort((attacked.ratio, attacked.tables.unit[attacked.rows]))
+    units = attacked.tables.unit[attacked.rows][order]
+    nearest = order[np.append(True, units[1:] != units[:-1])]  # of each unit the record with the smallest ratio
+    ratio, real = attacked.ratio[nearest], attacked.real[nearest]
+    return Pooled.of(-ratio[None], real[None]).rate_at(FPR, confidence) if (~real).sum() * FPR >= 1 else None
 
 
-def _memorised(tables: Tables) -> Memorised:
-    """Return the real records that agree with a row in all continuous columns, and the expected number by chance."""
-    columns = independent_numbers(tables)
-    if columns.sum() < 2:
-        return Memorised((), 0, 0, 0.0)
-    hits = copied(tables, columns)
-    (keys,) = row_keys(tables.pooled.exact[:, columns])
-    alone = np.bincount(keys)[keys] == 1
-    rows = tables.row[hits & tables.real & alone]
-    names = tuple(name for name, is_one in zip(tables.domain, columns, strict=True) if is_one)
-    return Memorised(names, len(rows), int((hits & ~tables.real).sum()), expected_matches(tables, columns))
+def _memorised(tables: Tables, seed: int) -> Memorised:
+    """Return the agreements of records with rows in all continuous columns, of one record of each unit."""
+    if tables.continuous.sum() < 2:
+        return Memorised((), 0, 0)
+    keys, rows = row_keys(*(table.exact[:, tables.continuous] for table in (tables.pooled, tables.synthetic)))
+    order = np.random.default_rng(seed).permutation(len(keys))
+    one = order[np.unique(tables.unit[order], return_index=True)[1]]
+    real = tables.real[one]
+    counts = agreements(keys[one], real, rows)
+    p_value = 1.0
+    if counts[0] >= FEWEST and not any(counts[1:]) and not real.all():
+        p_value = agreement_p_value(counts[0], int(real.sum()), int((~real).sum()), len(rows))
+    return Memorised(tuple(np.array(list(tables.domain))[tables.continuous].tolist()), *counts, p_value)
 
 
 def _exposed(attacked: Attacked) -> tuple[tuple[Exposed, ...], int]:

@@ -35,7 +35,6 @@ CLOSEST = 0.02
 OUTLIERS, NEIGHBOURS = 0.05, 5
 """Outliers are this share of the pooled records, the farthest ones from their fifth nearest other record."""
 _SAME = 1e-12
-_DEPENDENT = 0.999
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,15 +68,16 @@ class Attacked:
     def to_records(self) -> tuple[Floats, Floats, Ints]:
         """Distance to the nearest different pooled record, to the fifth nearest, and number of others nearby.
 
-        Nearby is within the median of the first distances.
+        Nearby is within the median of the first distances. The nearest record is one of another unit.
         """
-        records = self.tables.pooled[self.rows]
-        nearest, fifth = np.empty(len(records)), np.empty(len(records))
-        for block, distance in _blocks(records, records):
-            nearest[block] = np.where(distance > _SAME, distance, np.inf).min(axis=1)
-            fifth[block] = np.partition(distance, NEIGHBOURS, axis=1)[:, NEIGHBOURS]
+        records, unit = self.tables.pooled[self.rows], self.tables.unit[self.rows]
+        nearest, fifth, place = np.empty(len(records)), np.empty(len(records)), min(NEIGHBOURS, len(records) - 1)
+        for block, distance in distances(records, records):
+            other = (distance > _SAME) & (unit[block, None] != unit)
+            nearest[block] = np.where(other, distance, np.inf).min(axis=1)
+            fifth[block] = np.partition(distance, place, axis=1)[:, place]
         reach, nearby = float(np.median(nearest)), np.empty(len(records), dtype=np.int64)
-        for block, distance in _blocks(records, records):
+        for block, distance in distances(records, records):
             nearby[block] = (distance <= reach).sum(axis=1) - 1
         return nearest, fifth, nearby
 
@@ -95,7 +95,7 @@ class Attacked:
 
         Ties at the limit are left out, unless all records below it are tied: then they are all called real.
         """
-        limit = np.sort(self.ratio)[max(1, round(CLOSEST * len(self.rows)))]
+        limit = np.sort(self.ratio)[min(len(self.rows) - 1, max(1, round(CLOSEST * len(self.rows))))]
         below = self.ratio < limit
         return np.asarray(below if below.any() else self.ratio <= limit)
 
@@ -123,7 +123,7 @@ class Attacked:
         """
         records, rows, linked = self.tables.pooled[self.rows], self.tables.synthetic, np.zeros(len(self.rows), np.bool_)
         first = np.arange(len(self.tables.domain)) % 2 == 0
-        halves = [_blocks(self.tables.part(rows, half), self.tables.part(records, half)) for half in (first, ~first)]
+        halves = [distances(self.tables.part(rows, half), self.tables.part(records, half)) for half in (first, ~first)]
         for (_, one), (_, other) in zip(*halves, strict=True):
             both = _nearest(one) & _nearest(other)
             linked |= both[both.sum(axis=1) == 1].any(axis=0)
@@ -159,28 +159,6 @@ def names_copied(tables: Tables) -> Bools:
     return np.asarray(np.any(found, axis=0))
 
 
-def independent_numbers(tables: Tables) -> Bools:
-    """Return the mask of the continuous columns, without those that are a monotone function of another."""
-    kept: list[int] = []
-    ranks = tables.pooled.exact.astype(np.float64)  # equal for monotone functions
-    for column in np.flatnonzero(tables.continuous):
-        same = [abs(float(np.corrcoef(ranks[:, other], ranks[:, column])[0, 1])) > _DEPENDENT for other in kept]
-        if not any(same):
-            kept.append(int(column))
-    return np.isin(np.arange(len(tables.continuous)), kept)
-
-
-def expected_matches(tables: Tables, columns: Bools) -> float:
-    """Return the mean number of (real record, row) that agree in these columns, each shuffled by itself."""
-    share = np.ones(int(tables.real.sum()))
-    for column in np.flatnonzero(columns):
-        values, counts = np.unique(tables.synthetic.exact[:, column], return_counts=True)
-        mine = tables.pooled.exact[tables.real, column]
-        place = np.minimum(np.searchsorted(values, mine), len(values) - 1)
-        share *= np.where(values[place] == mine, counts[place], 0) / len(tables.synthetic)
-    return float(len(tables.synthetic) * share.sum())
-
-
 def groups_of(attacked: Attacked, fewest: int, most_values: int = 30) -> dict[str, Bools]:
     """Return the masks of the outliers and of the values of categories with enough records under attack."""
     groups = {"outliers": attacked.outliers()}
@@ -197,10 +175,10 @@ def _nearest(distance: Floats) -> Bools:
 
 
 def _smallest(records: Table, rows: Table) -> Floats:
-    return np.concatenate([distance.min(axis=1) for _, distance in _blocks(records, rows)])
+    return np.concatenate([distance.min(axis=1) for _, distance in distances(records, rows)])
 
 
-def _blocks(records: Table, rows: Table) -> Iterator[tuple[slice, Floats]]:
+def distances(records: Table, rows: Table) -> Iterator[tuple[slice, Floats]]:
     """Yield blocks of records with their distances `(block, n_rows)`."""
     step, n_categories = max(1, BLOCK // len(rows)), rows.categories.shape[1]
     for start in range(0, len(records), step):

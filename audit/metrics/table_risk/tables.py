@@ -3,16 +3,14 @@
 A type is inferred from all three tables together, bins from the pooled records (real and holdout):
 
     number     all entries are numbers, infinite ones are refused; with more than 20 values in up to 20 bins of equal
-               counts
+               counts. Text has commas for thousands, or for decimals, if all tables write it so; text with leading
+               zeros, such as zip codes, is no number
     date       all entries are dates, read as days
     category   all other columns, and those that the user names, which are read as text
     identifier text of which more than half of the pooled entries are distinct: compared by itself only
     constant   one value only: left out
 
-Refused are tables that write a column in other ways, and a holdout that is no random part of the pooled records. Null
-hypothesis of the second test: every split of the pooled records into real and holdout is equally likely. The number of
-real records with a category, or up to a bin, is then hypergeometric. With Bonferroni's correction over all of them, a
-random split is refused with probability at most `SPLIT_LEVEL`, and a refusal is no finding.
+Tables that write a column in other ways are refused.
 """
 
 from __future__ import annotations
@@ -25,21 +23,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....mechanisms.core.arrays import Bools, Floats, Ints
-from ....mechanisms.core.errors import ParameterError, listed, unknown_name_message
+from ....mechanisms.core.errors import ParameterError, listed, plural, unknown_name_message
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FEWEST_RECORDS = 100
-"""Smallest number of real and of holdout records: one record in a hundred is a false alarm rate of 1 %."""
-FEWEST_ROWS = 20
-"""Smallest number of rows of the synthetic table."""
+FEWEST_RECORDS = 2
+"""Smallest number of real and of holdout records: one record has no other one to be compared with."""
 N_BINS = 20
-OVERLAP_SPLITS = 9_999
-SPLIT_LEVEL = 1e-6
-"""Largest probability that a random split is refused because of the values of its columns."""
-OVERLAP_LEVEL = 1e-3
-"""A holdout is refused if at most this share of random splits has as many records in both tables."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +87,8 @@ class Tables:
         pooled, synthetic: the records.
         real: `(n,)` whether a pooled record is real; the others are holdout.
         row: `(n,)` row in the file of the record, from 1.
+        unit: `(n,)` number of the unit of a pooled record by which the holdout was split off: the record itself, or the
+            account, person or place that a column names.
         labels: names of the values of each category, by column.
         point_columns, category_columns: `(d',)` and `(c,)` compared column of each coordinate and of each category.
     """
@@ -108,6 +101,7 @@ class Tables:
     synthetic: Table
     real: Bools
     row: Ints
+    unit: Ints
     labels: dict[str, list[str]]
     point_columns: Ints
     category_columns: Ints
@@ -129,20 +123,22 @@ class Tables:
 
 
 def read_tables(
-    real: Any, synthetic: Any, holdout: Any, ignore: Sequence[str], categories: Sequence[str] = ()
+    real: Any, synthetic: Any, holdout: Any, ignore: Sequence[str], categories: Sequence[str] = (), unit: str = ""
 ) -> Tables:
     """Return the tables in the common encoding.
 
     Raises:
         ParameterError: not tables, no rows, other columns, too few records, infinite numbers, a column that the tables
-            write in different ways, the same table twice, or a holdout that shares more records with the real table, or
-            differs more from it, than random splits do.
+            write in different ways, or a unit without a column, without a value, or in both tables.
     """
     import pandas as pd
 
     given = {"real": real, "synthetic": synthetic} | ({} if holdout is None else {"holdout": holdout})
     frames = {name: _frame(name, table) for name, table in given.items()}
-    names = _common_columns(frames, ignore)
+    units = _units(frames, unit) if unit else None
+    if unit:  # compared as no column: a table need not name units
+        frames = {name: frame.drop(columns=unit, errors="ignore") for name, frame in frames.items()}
+    names = _common_columns(frames, [name for name in ignore if name != unit])
     unknown = [name for name in categories if name not in names]
     if unknown:
         raise ParameterError(argument="categories", value=tuple(unknown), allowed="name compared columns of the tables")
@@ -150,10 +146,37 @@ def read_tables(
     sizes = [len(frames["real"]), 0 if holdout is None else len(frames["holdout"])]
     order = ["real", *(["holdout"] if holdout is not None else []), "synthetic"]
     whole = pd.concat([frames[name][names].reset_index(drop=True) for name in order], keys=order)
-    tables = _encode(whole, sum(sizes), sizes[0], frozenset(categories))
-    _check_apart(tables)
-    _check_split(tables)
-    return tables
+    return _encode(whole, sum(sizes), sizes[0], frozenset(categories), units)
+
+
+def _units(frames: dict[str, pd.DataFrame], unit: str) -> Ints:
+    """Return the number of the unit of each pooled record; raise `ParameterError` unless each is in one table."""
+    import pandas as pd
+
+    texts = {}
+    for name in ("real", *(["holdout"] if "holdout" in frames else [])):
+        if unit not in frames[name]:
+            known = unknown_name_message("column", unit, frames[name].columns)
+            raise ParameterError(f"unit, in {name}: {known}", argument="unit", value=unit)
+        text = _code_text(frames[name][unit])
+        lacking = np.flatnonzero((text.isna() | (text == "")).to_numpy(dtype=np.bool_))
+        if len(lacking):
+            raise ParameterError(
+                f"unit: {name} must have an entry of {unit} in each row, but row {lacking[0] + 1} has none.",
+                argument="unit",
+                value=unit,
+            )
+        texts[name] = text
+    shared = sorted(set(texts["real"]) & set(texts.get("holdout", ())))
+    if shared:
+        raise ParameterError(
+            f"unit must name a column by which the holdout was split off, but real and holdout share "
+            f"{plural(len(shared), 'value')} of {unit}, such as {shared[0]!r}. Remove the rows of these from the "
+            "holdout, or leave unit out if the rows were split one by one.",
+            argument="unit",
+            value=unit,
+        )
+    return np.asarray(pd.factorize(pd.concat(list(texts.values())).astype(object))[0], dtype=np.int64)
 
 
 def _frame(name: str, table: Any) -> pd.DataFrame:
@@ -166,7 +189,23 @@ def _frame(name: str, table: Any) -> pd.DataFrame:
     if not table.columns.is_unique:
         twice = table.columns[table.columns.duplicated()][0]
         raise ParameterError(f"{name} must have each column once, but has {twice!r} twice.", argument=name)
-    return table.rename(columns=str)
+    return table.rename(columns=str).apply(_decoded, table=name)
+
+
+def _decoded(column: pd.Series, table: str) -> pd.Series:
+    """Return a column of text in which no entry is bytes, as Parquet may have them."""
+    if column.dtype != object or not (is_bytes := np.array([isinstance(entry, bytes) for entry in column])).any():
+        return column
+    entries = column.to_numpy(dtype=object, copy=True)
+    try:
+        entries[is_bytes] = [entry.decode() for entry in entries[is_bytes]]
+    except UnicodeDecodeError:
+        raise ParameterError(
+            f"{table} must have text, numbers or dates in {column.name}, but has bytes that are no UTF-8 text. Leave "
+            "the column out with ignore.",
+            argument=table,
+        ) from None
+    return column.mask(is_bytes, entries)
 
 
 def _common_columns(frames: dict[str, pd.DataFrame], ignore: Sequence[str]) -> list[str]:
@@ -196,15 +235,15 @@ def _common_columns(frames: dict[str, pd.DataFrame], ignore: Sequence[str]) -> l
 
 def _check_sizes(frames: dict[str, pd.DataFrame]) -> None:
     for name, frame in frames.items():
-        fewest = FEWEST_ROWS if name == "synthetic" else FEWEST_RECORDS
-        if len(frame) < fewest:
+        if name != "synthetic" and len(frame) < FEWEST_RECORDS:
             raise ParameterError(
-                f"{name} must have at least {fewest} rows, but has {len(frame)}: with fewer, no rate is told from 0.",
-                argument=name,
+                f"{name} must have at least {FEWEST_RECORDS} rows, but has {len(frame)}.", argument=name
             )
 
 
-def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int, as_categories: frozenset[str]) -> Tables:
+def _encode(
+    whole: pd.DataFrame, n_pooled: int, n_real: int, as_categories: frozenset[str], unit: Ints | None
+) -> Tables:
     exact: list[Ints] = []
     codes: list[Ints] = []
     points: list[Floats] = []
@@ -234,7 +273,6 @@ def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int, as_categories: froz
             points += coordinates
             point_columns += [len(exact) - 1] * len(coordinates)
         else:
-            _check_common(name, identity, n_pooled, texts)
             labels[name] = texts
             category_columns.append(len(exact) - 1)
             categories.append(identity)
@@ -246,21 +284,23 @@ def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int, as_categories: froz
     place = np.arange(n_pooled)
     return Tables(
         tuple(kinds), domain, tuple(ordered), np.array(continuous), table[:n_pooled], table[n_pooled:],
-        place < n_real, np.where(place < n_real, place, place - n_real) + 1, labels,
+        place < n_real, np.where(place < n_real, place, place - n_real) + 1, place if unit is None else unit, labels,
         np.array(point_columns, dtype=np.int64), np.array(category_columns, dtype=np.int64),
     )  # fmt: skip
 
 
-def _check_common(name: str, values: Ints, n_pooled: int, texts: list[str]) -> None:
-    """Raise `ParameterError` if the synthetic table has none of the categories of the pooled records."""
-    pooled, synthetic = np.unique(values[:n_pooled]), np.unique(values[n_pooled:])
-    if not np.isin(synthetic, pooled).any():
-        known, others = (listed([repr(texts[code])[:20] for code in codes[:3]]) for codes in (pooled, synthetic))
-        raise ParameterError(
-            f"synthetic must have categories of real in {name}, such as {known}, but has only, such as {others}. "
-            "Write all tables in one way, or leave the column out.",
-            argument="synthetic",
-        )
+def check_categories(tables: Tables) -> None:
+    """Raise `ParameterError` if the synthetic table has none of the categories of the pooled records in a column."""
+    for name, texts in tables.labels.items():
+        column = list(tables.domain).index(name)
+        pooled, synthetic = (np.unique(table.exact[:, column]) for table in (tables.pooled, tables.synthetic))
+        if not np.isin(synthetic, pooled).any():
+            known, others = (listed([repr(texts[code])[:20] for code in codes[:3]]) for codes in (pooled, synthetic))
+            raise ParameterError(
+                f"synthetic must have categories of real in {name}, such as {known}, but has only, such as {others}. "
+                "Write all tables in one way, or leave the column out.",
+                argument="synthetic",
+            )
 
 
 def _columns(columns: list[Any], n: int) -> Any:
@@ -271,9 +311,7 @@ def _typed(column: pd.Series, n_pooled: int, *, as_category: bool) -> tuple[str,
     """Return kind, numbers, missing entries, and the names of the values of a category."""
     import pandas as pd
 
-    text = column.astype("string").str.strip()
-    if as_category:
-        text = text.str.replace(r"^(-?\d+)\.0$", r"\1", regex=True)  # a column of codes with missing entries is float
+    text = _code_text(column) if as_category else column.astype("string").str.strip()
     missing = (text.isna() | (text == "")).to_numpy(dtype=np.bool_)
     kind: str
     numbers: Any
@@ -289,6 +327,11 @@ def _typed(column: pd.Series, n_pooled: int, *, as_category: bool) -> tuple[str,
     return "constant" if n_values < 2 else kind, np.asarray(numbers, dtype=np.float64), missing, texts
 
 
+def _code_text(column: pd.Series) -> pd.Series:
+    """Return codes as text; a column of integers with missing entries is float: 3.0 is 3."""
+    return column.astype("string").str.strip().str.replace(r"^(-?\d+)\.0$", r"\1", regex=True)
+
+
 def _as_numbers(column: pd.Series, text: pd.Series, missing: Bools) -> tuple[str, Any]:
     import pandas as pd
 
@@ -296,7 +339,10 @@ def _as_numbers(column: pd.Series, text: pd.Series, missing: Bools) -> tuple[str
         return "category", None
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         dates = pd.to_datetime(column, utc=True)
+    elif bool(text[~missing].str.fullmatch(r"0\d+").any()):
+        return "category", None
     else:
+        text = _without_commas(column, text, missing)
         numbers = np.asarray(
             pd.to_numeric(text.astype(object).where(~missing, None), errors="coerce"), dtype=np.float64
         )
@@ -312,6 +358,20 @@ def _as_numbers(column: pd.Series, text: pd.Series, missing: Bools) -> tuple[str
             return "category", None
     days = (dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)
     return "date", np.where(missing, 0.0, days.fillna(0.0).to_numpy(dtype=np.float64))
+
+
+_THOUSANDS, _DECIMALS = r"[+-]?\d{1,3}(?:,\d{3})*(?:\.\d+)?", r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?"
+
+
+def _without_commas(column: pd.Series, text: pd.Series, missing: Bools) -> pd.Series:
+    """Return numbers without commas for thousands, or with points for decimal commas, if each table has commas."""
+    commas = text.str.contains(",", regex=False).fillna(False).astype(bool)
+    if commas.groupby(column.index.get_level_values(0)).any().all():
+        if text[~missing].str.fullmatch(_THOUSANDS).all():
+            return text.str.replace(",", "", regex=False)
+        if text[~missing].str.fullmatch(_DECIMALS).all():
+            return text.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
+    return text
 
 
 def _dates(text: pd.Series) -> Any:
@@ -378,77 +438,3 @@ def row_keys(*tables: Ints) -> list[Ints]:
     """Return a number for each row of each table: equal rows have equal numbers."""
     _, keys = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
     return np.split(keys.ravel(), np.cumsum([len(table) for table in tables])[:-1])
-
-
-def _check_apart(tables: Tables) -> None:
-    """Raise `ParameterError` if two tables are the same, or the holdout overlaps the real table."""
-    pooled, synthetic = row_keys(
-        np.hstack([tables.pooled.exact, tables.pooled.names]),
-        np.hstack([tables.synthetic.exact, tables.synthetic.names]),
-    )
-    real, holdout = pooled[tables.real], pooled[~tables.real]
-    if np.array_equal(np.sort(real), np.sort(synthetic)):
-        raise ParameterError(
-            "synthetic must be another table than real, but has exactly its rows: it publishes every record. Pass the "
-            "table that the generator made.",
-            argument="synthetic",
-        )
-    if not len(holdout):
-        return
-    for other, keys in (("real", real), ("synthetic", synthetic)):
-        if np.array_equal(np.sort(keys), np.sort(holdout)):
-            raise ParameterError(
-                f"holdout must be records that the synthetic table was not made of, but has exactly the rows of "
-                f"{other}: every difference would cancel. Pass other people of the same population.",
-                argument="holdout",
-            )
-    shared = int(np.isin(holdout, real).sum())
-    if shared >= 5 and _overlap_p_value(pooled, tables.real) <= OVERLAP_LEVEL:
-        raise ParameterError(
-            f"holdout must be records that the synthetic table was not made of, but {shared:,} of its {len(holdout):,} "
-            "rows stand in real too, more than in random splits. Remove the people of real from it.",
-            argument="holdout",
-        )
-
-
-def _check_split(tables: Tables) -> None:
-    """Raise `ParameterError` if the values of a column differ more between real and holdout than in random splits."""
-    from scipy.stats import hypergeom
-
-    if not tables.has_holdout:
-        return
-    n, n_real, codes = len(tables.real), int(tables.real.sum()), tables.pooled.codes
-    p_values = []
-    for column, name in enumerate(tables.domain):
-        counts, of_real = (np.bincount(codes[of, column], minlength=tables.domain[name]) for of in (..., tables.real))
-        if name in tables.ordered:
-            counts, of_real = np.cumsum(counts), np.cumsum(of_real)
-        law = hypergeom(n, counts, n_real)
-        p_values.append(2.0 * np.minimum(law.cdf(of_real), law.sf(of_real - 1)))
-    smallest = [float(p.min()) for p in p_values]
-    worst = int(np.argmin(smallest))
-    if smallest[worst] * sum(map(len, p_values)) <= SPLIT_LEVEL:
-        raise ParameterError(
-            f"holdout must be split off at random, but its entries in {list(tables.domain)[worst]} differ from those "
-            f"of real (p = {smallest[worst]:.1g}). If the column numbers the rows or names the table, leave it out "
-            "with ignore; otherwise pass other records of the same population, or no holdout.",
-            argument="holdout",
-        )
-
-
-def _overlap_p_value(keys: Ints, real: Bools) -> float:
-    """Return the share of random splits with at least as many pairs of equal rows across the split."""
-    values, counts = np.unique(keys, return_counts=True)
-    rows = np.flatnonzero(np.isin(keys, values[counts > 1]))
-    group = np.unique(keys[rows], return_inverse=True)[1]
-    totals = np.bincount(group)
-    rng = np.random.default_rng(0)
-
-    def across(labels: Bools) -> int:
-        mine = np.bincount(group, weights=labels)
-        return int((mine * (totals - mine)).sum())
-
-    observed, as_many, n_splits = across(real[rows]), 0, max(1_000, min(OVERLAP_SPLITS, 20_000_000 // len(keys)))
-    for _ in range(n_splits):
-        as_many += across(rng.permutation(real)[rows]) >= observed
-    return (1 + as_many) / (1 + n_splits)

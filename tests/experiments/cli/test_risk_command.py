@@ -69,10 +69,46 @@ def test_a_column_of_codes_is_read_as_text(tmp_path):
     assert "--category place" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_without_a_holdout_facts_are_shown_and_the_code_is_0(copied, tmp_path):
+def test_without_a_holdout_there_is_no_verdict_and_the_code_is_2(copied, tmp_path):
     done = call(*copied[:2], "--out", str(tmp_path / "out"))
+    assert done.exit_code == 2
+    assert done.stdout.startswith("No verdict, because there is no holdout; 60 of 200 real records stand in the table")
+    assert "pass --holdout" in done.stderr
+    assert "60 of 200 real records stand in the table" in (tmp_path / "out" / "report.html").read_text()
+    assert CliRunner().invoke(app, ["report", str(tmp_path / "out")]).exit_code == 2
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_the_real_table_in_another_file_exits_with_1(tmp_path, shuffled):
+    real, _, holdout = made.clean(np.random.default_rng(0), 120)
+    files = files_of(tmp_path, (real, real.sample(frac=1, random_state=0) if shuffled else real, holdout))
+    done = call(files[0], files[1], "--holdout", files[2])
+    assert done.exit_code == 1
+    assert "100.0 % of the real records stand in the synthetic table" in done.stdout
+
+
+def test_one_file_for_two_tables_exits_with_2(copied, tmp_path):
+    (tmp_path / "link.csv").symlink_to(copied[0])
+    for words in (
+        [copied[0], copied[0]],
+        [copied[0], str(tmp_path / "link.csv")],
+        [*copied[:2], "--holdout", copied[1]],
+    ):
+        done = call(*words)
+        assert done.exit_code == 2
+        assert "must be another file than" in " ".join(done.output.split())
+
+
+def test_a_unit_is_compared_and_in_the_report(tmp_path):
+    tables = made.clean(np.random.default_rng(0), 150)
+    for table, start in zip(tables, (0, 900, 500), strict=True):
+        table["account"] = start + np.arange(150) // 3
+    files = files_of(tmp_path, tables)
+    done = call(files[0], files[1], "--holdout", files[2], "--unit", "account", "--out", str(tmp_path / "out"))
     assert done.exit_code == 0
-    assert "there is no holdout" in (tmp_path / "out" / "report.html").read_text()
+    assert "0/50 (0.0 %)" in done.stdout
+    assert "--unit account" in (tmp_path / "out" / "report.html").read_text()
+    assert call(files[0], files[1], "--holdout", files[2], "--unit", "nothing").exit_code == 2
 
 
 def test_unusable_files_exit_with_2_and_the_reason(copied, tmp_path):
@@ -84,4 +120,3 @@ def test_unusable_files_exit_with_2_and_the_reason(copied, tmp_path):
         done = call(copied[0], str(tmp_path / name))
         assert done.exit_code == 2, name
         assert "unexpected" not in done.output, name
-    assert call(copied[0], copied[0]).exit_code == 2

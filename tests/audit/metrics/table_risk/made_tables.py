@@ -55,13 +55,6 @@ def group(rng, n, place="c"):
     return real, pd.concat([rows, synthetic[len(rows) :]], ignore_index=True), holdout
 
 
-def resampled(rng, n):
-    """Return tables whose synthetic columns are drawn from the real columns, each by itself."""
-    real, holdout = people(rng, n), people(rng, n)
-    columns = {name: real[name].sample(n, replace=True, random_state=rng).to_numpy() for name in real}
-    return real, pd.DataFrame(columns), holdout
-
-
 def clean(rng, n):
     """Return tables of one population."""
     return people(rng, n), people(rng, n), people(rng, n)
@@ -70,3 +63,45 @@ def clean(rng, n):
 def clean_answers(rng, n):
     """Return tables of few values of one population."""
     return answers(rng, n), answers(rng, n), answers(rng, n)
+
+
+def sums(rng, n):
+    """Return clean tables of two independent columns, their sum and their product."""
+
+    def draw():
+        a, b = rng.integers(round(1.45 * n), size=(2, n))
+        return pd.DataFrame({"a": a, "b": b, "sum": a + b, "product": a * b, "kind": rng.choice(list("uvw"), n)})
+
+    return draw(), draw(), draw()
+
+
+def addresses(rng, n):
+    """Return clean tables of people at the coordinates of fixed addresses."""
+    place = rng.normal([50, 8], 1, size=(n * n, 2)).round(5)
+
+    def draw():
+        at = place[rng.integers(len(place), size=n)]
+        return pd.DataFrame({"north": at[:, 0], "east": at[:, 1], "age": rng.integers(18, 90, n)})
+
+    return draw(), draw(), draw()
+
+
+def shared(rng, n):
+    """Return clean tables whose rows have few values, which half of the records have too: the worst two laws."""
+    few = rng.random((round(n * n / 1.63), 2))
+
+    def draw(share):
+        values = np.where(rng.random((n, 1)) < share, few[rng.integers(len(few), size=n)], rng.random((n, 2)))
+        return pd.DataFrame({"x": values[:, 0], "y": values[:, 1], "sex": rng.choice(list("fm"), n)})
+
+    return draw(0.5), draw(1.0), draw(0.5)
+
+
+def repeated(rng, n):
+    """Return clean tables whose rows repeat each other."""
+
+    def draw(size):
+        return pd.DataFrame({"u": rng.integers(2 * n, size=size), "v": rng.integers(2 * n, size=size)})
+
+    few = draw(max(20, n // 10))
+    return draw(n), few.iloc[rng.integers(len(few), size=n)].reset_index(drop=True), draw(n)
