@@ -313,7 +313,8 @@ def test_the_config_on_the_page_on_synthetic_data_can_be_run(tmp_path):
     (example,) = re.findall(r"```toml\n(.*?)```", page_named("synthetic-data").read_text(), flags=re.DOTALL)
     (tmp_path / "who.toml").write_text(example)
     task = study(*Config.load(tmp_path / "who.toml"))
-    assert set(task.section.model_fields_set) == set(MembershipSection.model_fields) - {"by_label", "design", *OF_ONE_MODEL}
+    others = {"by_label", "design", *OF_ONE_MODEL}
+    assert set(task.section.model_fields_set) == set(MembershipSection.model_fields) - others
     assert len(task.records) == len(task.groups) == 150
 
 

@@ -210,8 +210,8 @@ def offline_form(attack: MembershipAttack) -> MembershipAttack | None:
 
     Example:
         >>> from dpassay.attacks.membership.likelihood_ratios import LiRA
-        >>> offline_form(LiRA())
-        LiRA(mode='offline-tail')
+        >>> offline_form(LiRA()).mode
+        'offline-tail'
     """
     for options in attack.other_forms:
         if getattr(attack, "mode", None) == "online" and "mode" in options:

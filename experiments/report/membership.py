@@ -89,15 +89,17 @@ def answer(result: MembershipResult) -> str:
         )
     best = result.headline
     rate = best.rate_at(AT)
+    of = "" if result.target is None else f" of model {cut(result.target, 60)}"
+    doubts = "".join(f"Warning: {warning} " for warning in result.warnings)
     rates = (
-        f"{cut(best.attack, 60)} identifies {100 * rate.tpr:.3g} % of the members at {100 * AT:g} % false positives "
-        f"({100 * rate.lower:.3g} to {100 * rate.upper:.3g} %, {percent(result.confidence)} confidence); its AUC is "
-        f"{best.auc:.3f}. Guessing would identify {100 * AT:g} %."
+        f"{cut(best.attack, 60)} identifies {100 * rate.tpr:.3g} % of the members{of} at {100 * AT:g} % false "
+        f"positives ({100 * rate.lower:.3g} to {100 * rate.upper:.3g} %, {percent(result.confidence)} confidence); its "
+        f"AUC is {best.auc:.3f}. Guessing would identify {100 * AT:g} %."
     )
     exposed = len(best.records.exposed()) if best.records and best.records.resolvable else None
     total = plural(result.n_records, "record")
     records = "" if exposed is None else f" It individually exposes {exposed:,} of {total}."
-    return f"{rates}{records} These are metrics, not bounds on epsilon."
+    return f"{doubts}{rates}{records} These are metrics, not bounds on epsilon."
 
 
 def _best_groups(result: MembershipResult) -> dict[str, Any]:

@@ -115,9 +115,9 @@ def evaluate(
     metrics, by_model, skipped = [], [], []
     unequal: dict[str, str] = {}
     listed = _attacks(attacks, shadows, design)
-    if target is not None:
+    if single:
         by_name = [a for a in listed if attacks is None or a not in _as_list(attacks)]
-        listed += [attack for attack in map(offline_form, by_name) if attack is not None]
+        listed += [form for form in map(offline_form, by_name) if form is not None and design.problem(form) is None]
     for attack in listed:
         try:
             if (problem := design.problem(attack)) is not None:

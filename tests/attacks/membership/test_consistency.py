@@ -124,6 +124,15 @@ def test_right_designs_are_warned_of_at_most_at_the_level(n_rounds):
     assert sum(warned) <= stats.binom.isf(1e-6, len(warned), LEVEL)
 
 
+def test_people_are_one_coin_each():
+    rng, warned = np.random.default_rng(7), 0
+    for _ in range(40):
+        people = np.repeat(np.arange(30), 10)
+        together, own = drawn(rng, "bernoulli", 16, 30)[:, people], rng.normal(size=(16, 30))[:, people]
+        warned += bool(doubts(together, logits(rng, together, 0.0) + 3.0 * own))
+    assert warned <= stats.binom.isf(1e-6, 40, LEVEL)
+
+
 @pytest.mark.parametrize("leak", [0.0, 1.0, 4.0])
 @pytest.mark.parametrize("difficulty", [0.0, 1.0])
 def test_a_thousand_runs_with_sixteen_canaries_are_no_mistake(leak, difficulty):

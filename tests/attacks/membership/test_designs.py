@@ -100,9 +100,11 @@ def test_base_model_alone_calibrates_the_loss():
 def test_base_model_that_saw_all_records_calibrates_the_loss():
     rng = np.random.default_rng(2)
     inclusion = base_that_saw_all(rng)
-    result = evaluate(shadows_of(inclusion, rescaled_logits=logits_of(rng, inclusion)), "calibration")
-    assert result.attacks[0].attack == "calibration(offset='in-mean')"
-    assert result.attacks[0].auc > 0.8
+    for target in (None, 0):
+        shadows = shadows_of(inclusion, rescaled_logits=logits_of(rng, inclusion))
+        result = evaluate(shadows, ["calibration", "base", "rmia"], target=target)
+        assert [m.attack for m in result.attacks] == ["calibration(offset='in-mean')", "base", "rmia"]
+        assert all(m.auc > 0.8 for m in result.attacks)
 
 
 @pytest.mark.parametrize(

@@ -124,3 +124,22 @@ def test_intervals_of_one_target_cover_its_true_auc():
         found = evaluate(shadows_of(inclusion, scores=scores), "loss", target=0, confidence=0.8)["loss"]
         missed += not found.auc_lower <= stats.norm.cdf(1.0 / np.sqrt(2.0)) <= found.auc_upper
     assert missed <= stats.binom.isf(1e-6, n_repeats, 0.2)
+
+
+def test_an_attack_given_as_an_object_is_used_as_it_is():
+    shadows = shadows_with(np.random.default_rng(9), LEAKING[:6])
+    named, given = evaluate(shadows, "lira", target=0), evaluate(shadows, LiRA(), target=0)
+    assert [m.attack for m in named.attacks] == ["lira", "lira(mode='offline-tail')"]
+    assert [m.attack for m in given.attacks] == ["lira"]
+
+
+def test_scores_of_people_of_one_target_are_those_of_their_records():
+    rng = np.random.default_rng(10)
+    people = np.repeat(np.arange(100), 3)
+    inclusion = (rng.random((6, 100)) < 0.5)[:, people]
+    shadows = shadows_of(inclusion, scores=rng.normal(size=(6, 300)) + inclusion)
+    found = evaluate(shadows, "loss", target=2, persons=people)["loss"]
+    means = shadows.signal("loss")[2].reshape(100, 3).mean(axis=1)
+    member = inclusion[2, ::3]
+    expected = stats.mannwhitneyu(means[member], means[~member]).statistic / (member.sum() * (~member).sum())
+    assert found.auc == pytest.approx(expected)

@@ -118,3 +118,8 @@ def test_what_does_not_fit_is_refused_before_anything_runs(tmp_path, old, new, m
 def test_an_error_points_at_its_line(tmp_path):
     text = STUDY.replace("n_models = 8", "n_models = 7")
     assert refused(tmp_path, text).startswith(f"{tmp_path / 'study.toml'}:{line_of(text, 'n_models')}")
+
+
+def test_a_target_beyond_the_models_is_refused_before_anything_runs(tmp_path):
+    text = STUDY.replace("n_models = 8", "n_models = 8\ntarget = 8")
+    assert "target must be the number of a model, 0 to 7" in refused(tmp_path, text)
