@@ -220,7 +220,7 @@ def test_signals_of_tables_that_are_no_names_are_refused(signal):
     table = tomllib.loads((CONFIGS / "membership-table.toml").read_text())
     table["membership"]["attacks"] = tomllib.loads(f'attacks = [{{ name = "lira", signal = {signal} }}]')["attacks"]
     source = Source("made", "made.toml", to_toml(table))
-    with pytest.raises(ConfigError, match="made.toml:"):
+    with pytest.raises(ConfigError, match=r"made\.toml:"):
         study(Config.check(table, source), source)
 
 
