@@ -92,6 +92,9 @@ def _release(
 def _read(mechanism: Mechanism, outputs: Any, size: int) -> Outputs:
     """Return the result of `release` as `size` outputs; raise `ReleaseError` if it has another length."""
     converted = outputs if isinstance(outputs, Outputs) else Outputs(np.asarray(outputs))
+    if converted.values.dtype == np.longdouble:  # 64 bits everywhere: in chunks, and on every machine
+        with np.errstate(over="ignore"):
+            converted = replace(converted, values=converted.values.astype(np.float64))
     if converted.values.ndim == 0 or len(converted) != size:
         raise ReleaseError(
             f"{type(mechanism).__name__}.release was called for {plural(size, 'run')} and returned an array of shape "

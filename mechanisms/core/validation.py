@@ -131,7 +131,16 @@ def real_numbers(**value: Any) -> Floats:
         array = np.asarray(on_host(raw))
         if array.dtype.kind not in "biufO" or (array.dtype == "O" and any(isinstance(x, complex) for x in array.flat)):
             raise TypeError
-        return array.astype(np.float64, copy=False)
+        with np.errstate(over="ignore"):
+            numbers = array.astype(np.float64, copy=False)
+        if array.dtype == np.longdouble and (np.isinf(numbers) & np.isfinite(array)).any():
+            raise ParameterError(
+                f"{name} must fit into 64 bits, but has numbers beyond 1.8e308. Scale them, or take their logarithms.",
+                argument=name,
+            )
+        return numbers
+    except ParameterError:
+        raise
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"{name} must be real numbers, but is {reprlib.repr(raw)}.", argument=name) from None
 

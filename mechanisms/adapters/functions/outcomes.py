@@ -134,7 +134,8 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
         return Outputs(array)
     if not form.plain and not _fits_floats(array):
         return collect(list(array), form)
-    rows = np.asarray(array, dtype=np.float64)
+    with np.errstate(over="ignore"):  # long doubles beyond the range are infinite
+        rows = np.asarray(array, dtype=np.float64)
     flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     finite = np.isfinite(flat)
     if usual and finite.all():
@@ -274,7 +275,8 @@ def _read_array(array: NDArray[Any]) -> OutputRow | UnusualForm:
     flat = array.ravel()
     names: dict[int, str] = {}
     if flat.dtype.kind == "f" or (_fits_floats(flat) and flat.dtype != object):
-        numbers = flat.astype(np.float64)
+        with np.errstate(over="ignore"):  # long doubles beyond the range are infinite
+            numbers = flat.astype(np.float64)
         marks = _marks(numbers)
     else:
         numbers, marks, names = _read_objects(flat.tolist())

@@ -12,6 +12,7 @@ from dpassay.audit import audit
 from dpassay.audit.games.reconstruction import reconstruction_game
 from dpassay.audit.games.training import train_shadows
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
+from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import DpassayError, StoreError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import SoftmaxRegression
@@ -140,3 +141,19 @@ def test_no_forged_chunk_ends_in_an_error_without_a_name(make, n, tmp_path):
             refused += "cannot be used" in str(error)
         path.write_bytes(content)
     assert refused > 5
+
+
+class LongDoubles(Laplace):
+    """A mechanism of a user that returns long doubles, which have another size on other machines."""
+
+    def release(self, dataset, size, rng):
+        return Outputs(super().release(dataset, size, rng).values.astype(np.longdouble))
+
+
+@pytest.mark.usefixtures("without_power")
+def test_outputs_that_are_long_doubles_are_stored_and_continued_as_doubles(tmp_path):
+    first = audit(LongDoubles(1.0), trials=300, seed=0, store=tmp_path).to_json()
+    assert audit(LongDoubles(1.0), trials=300, seed=0, store=tmp_path).to_json() == first
+    for file in (tmp_path / "chunks").iterdir():
+        with np.load(file) as arrays:
+            assert {values.dtype.itemsize for values in arrays.values() if values.dtype.kind == "f"} <= {8}

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from tests.audit.metrics.table_risk import made_tables as made
 from typer.testing import CliRunner
 
 from dpassay.experiments.cli import app
+from dpassay.experiments.report.results.provenance import read_times
 
 IDS = [f"c{i}" for i in range(60)]
 CELLS = (
@@ -137,3 +139,28 @@ def test_files_end_with_a_result_or_a_short_reason(kind, tmp_path):
 @pytest.mark.parametrize("kind", usable())
 def test_every_file_ends_with_a_result_or_a_short_reason(kind, tmp_path):
     check_every(kind, 1, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_file_is_refused_and_never_waited_for(kind, tmp_path):
+    file, scores = tmp_path / "file", tmp_path / "scores.csv"
+    {"pipe": lambda: os.mkfifo(file), "device": lambda: file.symlink_to("/dev/zero"), "folder": file.mkdir}[kind]()
+    scores.write_text("id,score\na,1\nb,2\n")
+    (tmp_path / "mine.py").write_text("def release(dataset, rng):\n    return sum(dataset) + rng.laplace()\n")
+    release, claim = f"{tmp_path / 'mine.py'}:release", ("--epsilon", "1")
+    for words in (
+        ("judge", str(scores), "--coins", str(file), *claim),
+        ("check", release, "--d0", f"@{file}", "--d1", "[1]", *claim),
+        ("check", release, "--d0", "[1]", "--d1", "[1, 1]", "--baseline", str(file), *claim),
+        ("check", release, "--search", str(file), *claim),
+        ("compare", str(file), str(file)),
+    ):
+        done = CliRunner().invoke(app, list(words))
+        assert done.exit_code == 2, words
+        assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("times", ["9" * 400, "-1.0", "1e400", "NaN", '"x"', "[]"])
+def test_impossible_times_of_a_run_are_unknown(times, tmp_path):
+    (tmp_path / "times.json").write_text(f'{{"a": {times}, "b": 2.0}}')
+    assert read_times(tmp_path).get("a") is None

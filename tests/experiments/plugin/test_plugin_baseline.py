@@ -144,6 +144,7 @@ def test_workers_compare_too(project):
     [
         (("--dp-baseline", "test_mine.py"), "not readable as JSON"),
         (("--dp-save", "no/such/a.json"), "there is no folder"),
+        (("--dp-save", "/dev/zero"), "is a folder, a pipe or a device"),
         (("--dp-power-loss", "much"), "--dp-power-loss must be a number >= 0"),
     ],
 )
