@@ -1,7 +1,7 @@
 """Running trials: plan, random streams, execution, store on disk, resume.
 
-array_files.py          Arrays from untrusted files: NPZ archives in which every header is read, and bounded, before any
-                        data
+array_files.py          Arrays and texts from untrusted files: NPZ archives in which every header is read, and bounded,
+                        before any data
 examples.py             A few outputs of each side that fell into an event, for the report of a refuted claim
 execution.py            Execution of chunks on workers; finished chunks are kept in the store
 folder.py               A folder that confines all writes below it
