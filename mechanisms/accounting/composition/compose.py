@@ -32,6 +32,7 @@ from ..kinds.gaussian import GaussianDP
 from ..kinds.privacy_loss import PrivacyLossDP, composed_reach, fitting_interval
 from ..kinds.profile import ProfileGuarantee
 from ..kinds.renyi import RenyiDP
+from ..numerics.composed_losses import composed_losses
 from .advanced import AdvancedComposition
 from .optimal import BoundedRangeComposition, OptimalComposition
 
@@ -228,18 +229,17 @@ def _renyi(parts: Parts, orders: Sequence[float] | None, relation: Relation | No
 
 
 def _privacy_loss(parts: Parts, interval: float | None, relation: Relation | None, *, fixed_sides: bool) -> Guarantee:
-    """Compose by privacy-loss distributions; equal parts are convolved by repeated squaring, which is fast."""
+    """Compose by privacy-loss distributions; all parts are convolved at once."""
     if interval is None:
         interval = next((part.interval for part in parts if isinstance(part, PrivacyLossDP)), None)
-    total, counts = None, Counter(parts)
+    losses, counts = [], Counter(parts)
     if interval is None:
         interval = fitting_interval(sum(composed_reach(_largest_loss(part), count) for part, count in counts.items()))
     for part, count in counts.items():
         pld = to_privacy_loss(_adopting(part, relation), interval=interval, fixed_sides=fixed_sides).pld
-        pld = pld if count == 1 else pld.self_compose(count)
-        total = pld if total is None else total.compose(pld)
+        losses.append((pld, count))
     listed = ", ".join(f"{count} x {part}" for part, count in counts.items())
-    return PrivacyLossDP.from_pld(total, relation=relation, description=listed)
+    return PrivacyLossDP.from_pld(composed_losses(losses), relation=relation, description=listed)
 
 
 def _largest_loss(part: Guarantee) -> float:

@@ -53,6 +53,7 @@ from ...core.relation import Relation
 from ..kinds.privacy_loss import PrivacyLossDP, fitting_interval, gaussian_reach
 from ..kinds.renyi import RenyiDP, check_steps
 from ..numerics.binomial import log_choose
+from ..numerics.composed_losses import composed_losses
 from ..numerics.gaussian_losses import symmetric_gaussian_losses
 
 LARGEST_ORDER = 256
@@ -153,7 +154,7 @@ def fixed_size_losses(
         f"samples of fixed size, noise_multiplier={noise_multiplier:g}, sampling_probability={sampling_probability:g}"
     )
     return PrivacyLossDP.from_pld(
-        pld if steps == 1 else pld.self_compose(steps), relation=relation, description=f"{title}, steps={steps}"
+        composed_losses([(pld, steps)]), relation=relation, description=f"{title}, steps={steps}"
     )
 
 

@@ -26,6 +26,7 @@ from ..kinds.approximate import ApproximateDP
 from ..kinds.gaussian import GaussianDP
 from ..kinds.privacy_loss import PrivacyLossDP
 from ..kinds.renyi import MomentsDP, RenyiDP, check_steps
+from ..numerics.composed_losses import composed_losses
 
 ACCOUNTANTS = ("strong composition", "moments accountant", "Renyi", "privacy loss")
 """The accountants of `epsilon_curves`, from the loosest to the tightest."""
@@ -116,7 +117,7 @@ def epsilon_curves(
             strong_composition(noise_multiplier, sampling_probability=q, steps=count, delta=delta),
             MomentsDP(moments.orders, _times(count, moments.divergences), moments.relation),
             RenyiDP(renyi.orders, _times(count, renyi.divergences), renyi.relation),
-            PrivacyLossDP.from_pld(loss.pld.self_compose(count), relation=loss.relation),
+            PrivacyLossDP.from_pld(composed_losses([(loss.pld, count)]), relation=loss.relation),
         )
         epsilons.append([guarantee.epsilon(delta) for guarantee in guarantees])
     return dict(zip(ACCOUNTANTS, np.array(epsilons, dtype=np.float64).reshape(-1, len(ACCOUNTANTS)).T, strict=True))

@@ -24,6 +24,7 @@ from ...core.validation import whole
 from ..kinds.privacy_loss import PrivacyLossDP
 from ..kinds.renyi import check_steps
 from ..numerics.binomial import binomial_sf
+from ..numerics.composed_losses import composed_losses
 
 
 def truncated_poisson(
@@ -82,5 +83,4 @@ def truncated_poisson(
     step = exchanged.compute_mixture(plain, full) if full < 1.0 else exchanged
     title = f"truncated Poisson, noise_multiplier={noise_multiplier:g}, sampling_probability={q:g}"
     described = f"{title}, largest_batch={largest_batch}, n_records={n_records}, steps={steps}"
-    pld = step if steps == 1 else step.self_compose(steps)
-    return PrivacyLossDP.from_pld(pld, relation=relation, description=described)
+    return PrivacyLossDP.from_pld(composed_losses([(step, steps)]), relation=relation, description=described)

@@ -13,6 +13,7 @@ import numpy as np
 from ...core.errors import AccountingError, ParameterError
 from ...core.relation import Relation
 from ...core.validation import positive
+from ..numerics.composed_losses import composed_losses
 from ..numerics.gaussian_losses import gaussian_losses
 from ..numerics.losses import LossProfile
 from .profile import LossGuarantee
@@ -67,8 +68,9 @@ class PrivacyLossDP(LossGuarantee):
     Guarantees:
         * An upper bound (`exact` is False), because losses are rounded up to the grid; above the exact epsilon by
           much less than the grid's interval per composition.
-        * Each composition moves up to 1e-15 of probability to an infinite loss, and works in double precision: deltas
-          below about 1e-12 are not reliable, and epsilon(0) is inf after a composition.
+        * An upper bound in double precision too: compositions add a bound on the rounding errors of their transforms
+          (`numerics.composed_losses`). Losses of probability 1e-22 per step, and 1e-22 per composition, count as
+          infinite, so that epsilon is inf below that delta.
 
     References:
         Koskela, Jalko, Honkela (2020); Gopi, Lee, Wutschitz (2021); Doroshenko, Ghazi, Kamath, Kumar, Manurangsi
@@ -236,7 +238,7 @@ def _composed(noise: str, scale: float, sampling_probability: float, interval: f
     from dp_accounting.pld import privacy_loss_distribution as plds
 
     if steps > 1:
-        return _composed(noise, scale, sampling_probability, interval, 1).self_compose(steps)
+        return composed_losses([(_composed(noise, scale, sampling_probability, interval, 1), steps)])
     if noise == "gaussian":
         return gaussian_losses(scale, sampling_probability, interval)
     return plds.from_laplace_mechanism(
@@ -266,7 +268,7 @@ def _read(thing: Any, attribute: str) -> Any:
 
 
 def _profile(pmf: Any) -> LossProfile:
-    """Return the profile of dp-accounting's losses; negative rounding errors of its Fourier transform count as 0."""
+    """Return the profile of dp-accounting's losses; negative rounding errors of one step count as 0."""
     dense = pmf.to_dense_pmf()
     probabilities = np.maximum(0.0, np.asarray(_read(dense, "_probs"), dtype=np.float64))
     first, step = _read(dense, "_lower_loss"), _read(dense, "_discretization")

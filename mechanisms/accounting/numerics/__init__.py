@@ -2,6 +2,8 @@
 
 binomial.py          Probabilities of the binomial distribution, accurate for many trials and far in the tails
 cells.py             Cells of the normal law, and laws on the edges of cells that are larger in convex order
+composed_losses.py   Composition of privacy-loss distributions by Fourier transforms, above the exact probabilities in
+                     double precision
 gaussian_losses.py   Privacy losses of one Gaussian step on a Poisson sample: the arrays of dp-accounting without a loop
                      over losses
 losses.py            Exact privacy profile of a privacy loss with finitely many values, with its inverse in closed form
