@@ -114,7 +114,7 @@ class CandidateRounds(Rounds):
         if not valid or ((guesses < -1) | (guesses >= k)).any():
             raise AttackError(
                 f"{type(self.guesser).__name__}.guess must return the number of a candidate, from 0 to {k - 1}, or -1, "
-                f"for each of {len(outputs)} outputs, but returned {guesses.dtype} of shape {guesses.shape}."
+                f"for each of {plural(len(outputs), 'output')}, but returned {guesses.dtype} of shape {guesses.shape}."
             )
         return guesses.astype(np.int64)
 

@@ -41,8 +41,8 @@ HANDFULS_A_THREAD = 4
 """Number of these tasks for each thread of the workers of a cluster, if that is more."""
 TASKS_A_THREAD = 4
 """Number of tasks that are submitted for each thread of the workers of a cluster, so that none waits for the next."""
-TIMED_SECONDS, TIMED = 0.2, 3
-"""Time of a call after which no larger one is timed, and the index of the streams of timed runs."""
+TIMED_SECONDS, TIMED = 0.2, 10**9
+"""Time of a call after which no larger one is timed, and the index of the streams of timed runs, of no chunk."""
 COUNT_SECONDS, POLL_SECONDS = 2.0, 0.005
 """Time after which the workers of a cluster are counted again, and between two looks for finished tasks."""
 LARGEST_HANDFUL = 1024
