@@ -201,6 +201,13 @@ def text_command(
         typer.Option(metavar="N", help="Queries n of the table of extraction; repeatable. Default: 1 to 100,000."),
     ] = None,
     p: Annotated[float, typer.Option("--p", metavar="P", help="Probability p of the table of extraction.")] = 0.5,
+    zeros: Annotated[
+        str,
+        typer.Option(
+            metavar="MEANING",
+            help="Log probabilities of exactly 0 at one end of a text: padding, tokens (of probability 1), or auto.",
+        ),
+    ] = "auto",
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory for scores, figures and reports. Default: none.")
     ] = None,
@@ -222,6 +229,7 @@ def text_command(
         None if queries is None else tuple(queries),
         p,
         looks,
+        zeros,
     )
     sys.stdout.write(f"{study.result.summary()}\n")
     if study.assumption:

@@ -33,6 +33,7 @@ class TextStudy:
         coins: file of coins; None for metrics only.
         epsilon, delta: the claim, with coins.
         signal, relation, confidence, share, queries, p, looks: see `evaluate_texts`.
+        zeros: see `load_texts`.
     """
 
     file: Path
@@ -46,11 +47,12 @@ class TextStudy:
     queries: tuple[int, ...] | None = None
     p: float = PROBABILITY
     looks: int = 1
+    zeros: str = "auto"
 
     @cached_property
     def texts(self) -> ScoredTexts:
         """Texts in the file."""
-        return load_texts(self.file)
+        return load_texts(self.file, zeros=self.zeros)
 
     @cached_property
     def result(self) -> LanguageModelResult:
@@ -109,6 +111,7 @@ class TextStudy:
             "confidence": self.confidence,
             "share": self.share,
             "p": self.p,
+            "zeros": None if self.zeros == "auto" else self.zeros,
         }
         words = [word for key, value in options.items() if value is not None for word in (f"--{key}", str(value))]
         words += [word for n in self.queries or () for word in ("--queries", str(n))]
