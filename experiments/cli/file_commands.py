@@ -77,6 +77,13 @@ def judge_command(
         Path | None, typer.Option(metavar="FILE", help="Coins of the canaries of one run, from `dpassay coins`.")
     ] = None,
     looks: option.Looks = 1,
+    tossed: Annotated[
+        bool,
+        typer.Option(
+            "--tossed",
+            help="State that an independent fair coin decided each bit; asked for where the bits do not look like it.",
+        ),
+    ] = False,
     relation: Annotated[
         str | None, typer.Option(metavar="R", help="Relation in the result: add_remove, replace_one or zero_out.")
     ] = None,
@@ -106,11 +113,11 @@ def judge_command(
     files = OutputFiles(markdown, json_)
     files.check_writable()
     judged = Judgement(
-        file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed, coins, looks
+        file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed, coins, looks, tossed
     )
     result = judged.result
-    sys.stdout.write(f"{result.summary()}\n\n{judged.assumption}\n")
-    write_judged(files, result, judged.assumption, report_line=print_error)
+    sys.stdout.write(f"{result.summary()}\n")
+    write_judged(files, result, report_line=print_error)
     if out is not None:
         show_files(judged.keep(out))
     return exit_code_of(result.verdict, strict=strict)
@@ -232,8 +239,6 @@ def text_command(
         zeros,
     )
     sys.stdout.write(f"{study.result.summary()}\n")
-    if study.assumption:
-        sys.stdout.write(f"\n{study.assumption}\n")
     for done in () if out is None else study.keep(out):
         show_files(done)
     return exit_code_of(None if study.result.audit is None else study.result.audit.verdict, strict=strict)
