@@ -7,9 +7,9 @@ A batch of texts is an array as long as its longest text. The other positions ho
 
 As tokens, zeros raise the mean of short texts, and the smallest of all values hide the others. Zeros also occur where a
 softmax is rounded to 1. They are padding if they are more than a single text shows (two in a row at one end of a text,
-or one at the same end of all texts) and none stands between other tokens. They are tokens if as many in a row stand
-between other tokens. Otherwise the values do not decide, and the caller must (`zeros`). A reference on the same tokens
-that has a probability at these positions also contradicts padding.
+or one at the same end of all texts) and none stands between other tokens. They are tokens if at least half as many in a
+row stand between other tokens. Otherwise the values do not decide, and the caller must (`zeros`). A reference on the
+same tokens that has a probability at these positions also contradicts padding.
 
 Padding is decided from the outputs of the models only, never from membership.
 """
@@ -104,7 +104,7 @@ def find_padding(rows: Sequence[Any], field: str, zeros: str, missing: Sequence[
         inside = max(
             (_longest(row[f : len(row) - b] == 0.0) for row, f, b in zip(kept, first, last, strict=True)), default=0
         )
-        if len(rows) == 1 or inside >= longest:
+        if len(rows) == 1 or 2 * inside >= longest:
             return _with_tokens(Padding(before, after, lengths), field)
         doubt = "zeros also occur between other tokens" if inside else ""
         if doubt := doubt or _contradiction(read, before, after, first, last, other):
