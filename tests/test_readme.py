@@ -2,10 +2,12 @@
 
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
 import subprocess
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,25 @@ def test_the_python_snippets_run_and_print_what_they_say(tmp_path):
     with contextlib.redirect_stdout(printed):
         exec("\n".join(snippets), {})
     assert printed.getvalue().splitlines() == said
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/adapters.md", "docs/gallery/other-libraries.md"])
+def test_versions_of_other_libraries_are_those_that_were_audited(page):
+    """The versions in docs/gallery/libraries.json, with their date, and those that `make test-adapters` installs."""
+    audited = json.loads((ROOT / "docs/gallery/libraries.json").read_text())
+    versions = {one["library"].replace("-", "_"): one["version"] for one in audited}
+    pinned = dict(
+        re.findall(r"^([\w-]+)==([\d.]+)", (ROOT / "tests/adapters/requirements.txt").read_text(), re.MULTILINE)
+    )
+    assert all(versions.get(name, version) == version for name, version in pinned.items())
+    text = (ROOT / page).read_text()
+    stated = re.findall(r"\b(opendp|diffprivlib|opacus|jax_privacy) (\d+(?:\.\d+)*)", text, re.IGNORECASE)
+    assert stated or page != "README.md"
+    assert [(name, version) for name, version in stated if version != versions[name.lower()]] == []
+    if page == "README.md":
+        (measured,) = {one["date"] for one in audited if one["library"] in ("opacus", "jax-privacy")}
+        day = date.fromisoformat(measured)
+        assert f"{day.day} {day:%B %Y}" in text
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the README's shell is a POSIX shell")

@@ -21,6 +21,7 @@ signals.py             Signals: one number per model and record, computed from t
                        more like a member
 synthetic_data/        Was this record in the data that a synthetic table was made from? Higher score = it was
 thresholds.py          A threshold on a signal of the target model: the same for all records, or one for each class
+token_padding.py       Padding of the log probabilities of tokens: positions that hold no token
 token_signals.py       Signals of texts from the log probabilities of their tokens under a language model. Higher = more
                        like a member
 tracing/               Tracing: was this person in the study whose means were published? Higher score = the person was

@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,11 +38,12 @@ from ...mechanisms.core.arrays import Bools, Floats
 from ...mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
 from ...mechanisms.core.validation import positive, unit_interval
 from .comparisons import exposure
+from .token_padding import IGNORED, MASKED, ZEROS, find_padding
 
 ROUNDING = 1e-3
 """Largest log probability above 0 that counts as rounding (in half precision), and becomes 0."""
 LOWEST = -1e9
-"""Smallest log probability that is read."""
+"""Smallest log probability of a whole text that is read."""
 WRONG_MOMENTS = 0.01
 """Largest share of the tokens whose mean and standard deviation may contradict their probability, by rounding."""
 SHARE = 0.2
@@ -58,7 +59,8 @@ class ScoredTexts:
     All logarithms are natural. Fields are None if unknown; signals that need them are then not available.
 
     Args:
-        log_probabilities: `(n_texts,)` arrays `(n_tokens,)`, each entry finite and <= 0.
+        log_probabilities: `(n_texts,)` arrays `(n_tokens,)`, each entry finite and <= 0. Padding at the ends of a text
+            is cut here and in all arrays over the same tokens: token_padding.py.
         ids: `(n_texts,)` names, all different as text; None for 0, 1, ...
         texts: `(n_texts,)` strings, for zlib.
         reference_log_probabilities: `(n_texts,)` arrays, of any lengths: the reference may have other tokens.
@@ -68,9 +70,15 @@ class ScoredTexts:
             without a prompt.
         alternatives: `(n_texts,)` log probabilities of the other texts of the space that a canary was drawn from, each
             of the whole text; None for a text that is no canary.
+        zeros: meaning of log probabilities of exactly 0 at one end of a text: "padding", "tokens" of probability 1, or
+            "auto" to decide from the values.
+
+    Attributes:
+        padding: sentences on the padding that was cut.
 
     Raises:
-        ParameterError: no texts, inconsistent lengths, or values that cannot be log probabilities.
+        ParameterError: no texts, inconsistent lengths, values that cannot be log probabilities, or zeros that may be
+            padding or tokens.
 
     Example:
         >>> texts = ScoredTexts([np.log([0.5, 0.25]), np.log([0.9, 0.9])], texts=["ab", "cd"])
@@ -87,6 +95,8 @@ class ScoredTexts:
     member: ArrayLike | None = None
     prefix_tokens: Sequence[int | None] | None = None
     alternatives: Sequence[ArrayLike | None] | None = None
+    zeros: str = "auto"
+    padding: tuple[str, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         n = len(self.log_probabilities)
@@ -102,6 +112,9 @@ class ScoredTexts:
             if values is not None and len(values) != n:
                 raise ParameterError(f"{name} must have one entry per text, {n}, but has {len(values)}.", argument=name)
         _check_ids(ids)
+        if self.zeros not in ZEROS:
+            raise UnknownNameError("meaning of zeros", self.zeros, ZEROS)
+        self._cut_padding()
         self._set("log_probabilities", _log_probabilities)
         self._set("reference_log_probabilities", _log_probabilities)
         self._set("alternatives", _log_probabilities)
@@ -138,6 +151,38 @@ class ScoredTexts:
         return np.array(
             [math.nan if k is None else row[k:].sum() for row, k in zip(self.tokens, prefixes, strict=True)]
         )
+
+    def _cut_padding(self) -> None:
+        """Cut the positions at the ends of the texts that hold no token."""
+        fields: dict[str, Any] = {
+            name: getattr(self, name) for name in ("log_probabilities", "reference_log_probabilities")
+        }
+        moments = [values for values in self._moments if values is not None]
+        for name, values in fields.items():
+            if values is None:
+                continue
+            own = name == "log_probabilities"
+            other = fields["reference_log_probabilities" if own else "log_probabilities"]
+            found = find_padding(values, name, self.zeros, moments if own else (), () if other is None else other)
+            for same in (name, "means", "standard_deviations") if own else (name,):
+                if getattr(self, same) is not None:
+                    object.__setattr__(self, same, found.cut(getattr(self, same)))
+            if own and self.prefix_tokens is not None:
+                prefixes = (self._cut_prefix(i, k, int(found.before[i])) for i, k in enumerate(self.prefix_tokens))
+                object.__setattr__(self, "prefix_tokens", tuple(prefixes))
+            object.__setattr__(self, "padding", (*self.padding, *found.statement(name)))
+
+    def _cut_prefix(self, i: int, k: Any, before: int) -> Any:
+        """Return the number of tokens of a prompt without the padding before it."""
+        if k in (None, 0) or not before:
+            return k
+        if k < before:
+            raise ParameterError(
+                f"prefix_tokens must count the positions of the array, with the padding before the first token, but is "
+                f"{k} for {self.names[i]!r}, which starts with {before} positions of padding. Cut the padding.",
+                argument="prefix_tokens",
+            )
+        return k - before
 
     def _set(self, field: str, checked: Callable[[Any, str, str], Floats]) -> None:
         rows = getattr(self, field)
@@ -242,12 +287,15 @@ def _numbers(values: Any, field: str, id_: str) -> Floats:
             argument=field,
         )
     row = row.astype(np.float64)
-    unusable = ~(np.abs(row) <= -LOWEST)
+    lowest = LOWEST if field == "alternatives" else MASKED
+    unusable = ~(np.abs(row) < -lowest) | ((row == IGNORED) & (field != "alternatives"))
     if unusable.any():
         place = int(np.flatnonzero(unusable)[0])
+        mark = "" if field == "alternatives" else f", and not {IGNORED:g}, the mark of ignored positions"
         raise ParameterError(
-            f"{field} must be finite, above {LOWEST:g}, but that of {id_!r} has {row[place]} at index {place}. Compute "
-            "the log softmax in single or double precision; a token that is impossible for the model needs smoothing.",
+            f"{field} must be finite, above {lowest:g}{mark}, but that of {id_!r} has {row[place]:g} at index {place}. "
+            "Compute the log softmax in single or double precision; a token that is impossible for the model needs "
+            "smoothing, and a position without a token is left out.",
             argument=field,
         )
     return row
@@ -269,10 +317,10 @@ def _log_probabilities(values: Any, field: str, id_: str) -> Floats:
 
 
 def _check_moments(id_: str, tokens: Floats, means: Floats, deviations: Floats) -> None:
-    for field, row in (("means", means), ("standard_deviations", deviations)):
+    for name, row in (("means", means), ("standard_deviations", deviations)):
         if row.shape != tokens.shape:
             raise ParameterError(
-                f"{field} must have one entry per token, {len(tokens)} for {id_!r}, but has {len(row)}.", argument=field
+                f"{name} must have one entry per token, {len(tokens)} for {id_!r}, but has {len(row)}.", argument=name
             )
     if (deviations < 0.0).any():
         raise ParameterError(

@@ -14,6 +14,9 @@ share one coin.
 A refusal is not a statement about the claim: fair coins are refused with probability at most `LEVEL`, and a bound on
 accepted bits exceeds the true epsilon with no larger probability than without the test. So the test needs no correction
 of the bound. It cannot detect scores that depend on their bits, nor designs whose bits look fair.
+
+Rows of one model are records, and their membership is seldom the result of coins. Bits that fair coins give with
+probability at most `DOUBTFUL` are refused too, unless the caller states that coins decided (`tossed`).
 """
 
 from __future__ import annotations
@@ -28,21 +31,33 @@ from ...mechanisms.core.errors import ParameterError
 from .scores import BitScores
 
 LEVEL = 1e-9
-"""Largest probability that independent fair coins are refused."""
+"""Largest probability that independent fair coins are refused, if the caller states that coins decided."""
+DOUBTFUL = 1e-3
+"""Largest probability that independent fair coins are refused without this statement."""
 
 Bits = NDArray[np.bool_]
 
 
-def check_coins(evidence: BitScores) -> None:
-    """Raise `ParameterError` if the bits cannot be independent fair coins."""
-    deviation = unfair(evidence.bits)
-    if deviation is not None:
-        raise ParameterError(
-            f"bits must be independent fair coins, each tossed before its run, but {deviation}. Toss a coin for each "
-            "bit of each run, and pass the results. If records were included for another reason, report metrics "
-            "(dpassay.audit.metrics.membership.evaluate) instead: no bound on epsilon follows from such bits.",
-            argument="bits",
-        )
+def check_coins(evidence: BitScores, *, tossed: bool = False) -> None:
+    """Raise `ParameterError` if the bits cannot be independent fair coins, or look as if they were none.
+
+    Args:
+        evidence: bits and scores.
+        tossed: the caller states that an independent fair coin decided each bit.
+    """
+    deviation, advice = unfair(evidence.bits), "Toss a coin for each bit of each run, and pass the results."
+    if deviation is None:
+        doubt = None if tossed else unfair(evidence.bits, DOUBTFUL)
+        if doubt is None:
+            return
+        deviation = f"{doubt}, which happens to fair coins with probability {DOUBTFUL:g} or less"
+        advice = "If an independent fair coin decided each bit, say so: tossed=True (--tossed)."
+    raise ParameterError(
+        f"bits must be independent fair coins, each tossed before its run, but {deviation}. {advice} If records were "
+        "included for another reason, such as in a training and a test set, report metrics "
+        "(dpassay.audit.metrics.membership.evaluate) instead: no bound on epsilon follows from such bits.",
+        argument="bits",
+    )
 
 
 def unfair(bits: Bits, level: float = LEVEL) -> str | None:

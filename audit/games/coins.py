@@ -282,6 +282,7 @@ class Coins:
             bound=bound,
             relation=relation,
             attack="scores of the caller" if losses is None else "losses of the caller",
+            tossed=True,
         )
         sealed = f"sealed in {self.file.name}" if self.file is not None else "not sealed in a file"
         ledger = [LedgerEntry("toss", f"{self.tossed}, digest {self.digest[:12]}, {sealed}", "before training")]

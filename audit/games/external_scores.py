@@ -31,7 +31,7 @@ from ...mechanisms.core.validation import called_as, whole
 from ..bounds.base import Evidence, LedgerEntry
 from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..bounds.pair.orientation import Exchanged
-from ..evidence.fair_coins import LEVEL, check_coins
+from ..evidence.fair_coins import DOUBTFUL, LEVEL, check_coins
 from ..evidence.game import Game, Trials
 from ..evidence.scores import BitScores, PairScores, Successes
 from ..evidence.statement import Statement
@@ -44,6 +44,16 @@ from .conclude import AuditContext, conclude
 
 ELSEWHERE = "scores from elsewhere"
 """Name of the mechanism if only its scores are known."""
+CONDITIONS: dict[type[Evidence], str] = {
+    PairScores: "The bound is valid only if each row is an independent run with fresh randomness, and the attack that "
+    "scored it was fixed beforehand or trained on other runs. Records of one model are no runs.",
+    BitScores: "The bound is valid only if each bit was an independent fair coin, tossed before its run, and no score "
+    "was computed from its bit. Records of one model that no coin put in or left out, such as a training and a test "
+    "set, have no such bits.",
+    Successes: "The bound is valid only if each row is a fresh secret from the known prior, a fresh run and one guess, "
+    "and the tolerance was fixed beforehand.",
+}
+"""Conditions of the bound on scores of other code, which cannot be verified from the scores."""
 DISTINCT = 50
 """Number of distinct values at which equal scores, in the same order, cannot be a coincidence."""
 INVERTED = 1e-4
@@ -66,6 +76,7 @@ def audit_scores(
     attack: str = "from elsewhere",
     n_hypotheses: int = 1,
     seed: int = 0,
+    tossed: bool = False,
 ) -> AuditResult:
     """Audit a claim from attack scores that external code has computed.
 
@@ -88,6 +99,8 @@ def audit_scores(
         attack: name of the attack in the result.
         seed: seed that draws the pilot, and is recorded; a whole number >= 0. For scores of a game of this library,
             the seed of the game.
+        tossed: the statement that an independent fair coin decided each bit of `BitScores`. Without it, bits that
+            such coins give with probability 1e-3 or less, such as 800 of 1,800, are refused.
 
     Returns:
         A result as from `audit`: the same bounds, tables, plots and JSON form. With `BitScores`, n_trials counts bits.
@@ -127,7 +140,7 @@ def audit_scores(
     counted: Evidence = evidence
     set_aside = False
     if isinstance(evidence, BitScores):
-        check_coins(evidence)
+        check_coins(evidence, tossed=tossed)
     if isinstance(evidence, PairScores):
         _check_copies(evidence, pilot)
         counted, pilot, set_aside = _with_pilot(evidence, pilot, bounds, seed)
@@ -143,9 +156,10 @@ def audit_scores(
         trials=_trials(counted, pilot),
         seed=seed,
         fingerprint=fingerprint(description),
-        looks=_looks(counted, pilot, set_aside),
+        looks=_looks(counted, pilot, set_aside, tossed),
         recovery=recovery_of(counted, statement.claim, bounds, confidence),
         warnings=_constant(counted),
+        valid_if=CONDITIONS[reads] if mechanism is None else "",
     )
     fixed = [each.fix(shared, pilot, counted.sizes) for each in bounds]
     result = conclude(statement, bounds, fixed, counted, context)
@@ -310,13 +324,14 @@ def _trials(counted: Evidence, pilot: PairScores | None) -> Trials:
     return Trials(n_pilot + n, n_pilot, n)
 
 
-def _looks(counted: Evidence, pilot: PairScores | None, set_aside: bool) -> tuple[LedgerEntry, ...]:
+def _looks(counted: Evidence, pilot: PairScores | None, set_aside: bool, tossed: bool) -> tuple[LedgerEntry, ...]:
     """Return the ledger entries on the evidence and its assumptions."""
     if isinstance(counted, BitScores):
         size = f"{counted.n_canaries} in each of {counted.n_runs} run(s)"
         unit = "canaries" if counted.relation is Relation.ADD_REMOVE else "records"
         coins = f"{int(counted.bits.sum()):,} of {counted.n_bits:,} are 1, and other exact tests of fair coins"
-        correction = f"none needed: a refusal states no bound; fair coins are refused with probability <= {LEVEL:g}"
+        level = LEVEL if tossed else DOUBTFUL
+        correction = f"none needed: a refusal states no bound; fair coins are refused with probability <= {level:g}"
         return (LedgerEntry(unit, size, "fixed beforehand"), LedgerEntry("coins", coins, correction))
     if isinstance(counted, Successes):
         return (LedgerEntry("rounds", f"{counted.n_runs}", "independent: assumed, not tested"),)

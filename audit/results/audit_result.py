@@ -80,6 +80,8 @@ class Provenance:
         notes: differences between runs with the same seed on both sides, a sentence each; no evidence against the
             claim by themselves.
         recovery: success rate of a reconstruction, and the one that the claim allows; None without a reconstruction.
+        valid_if: what the scores of other code must be for the bound to hold, which they do not show; "" where the
+            library made the scores.
     """
 
     game: Game
@@ -95,6 +97,7 @@ class Provenance:
     witnesses: tuple[Witness, ...] = ()
     notes: tuple[str, ...] = ()
     recovery: Recovery | None = None
+    valid_if: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -141,6 +141,7 @@ def summary(result: AuditResult) -> str:
     """Return the summary table of one audit."""
     bound = result.bound
     rows = [
+        *_condition(result),
         ("verdict", f"{result.verdict.value.upper()}: {reason(result)}"),
         ("mechanism", result.mechanism),
         (result.game.words.setting.lower(), result.game.relation(result.relation)),
@@ -186,6 +187,11 @@ def summary(result: AuditResult) -> str:
     return "\n".join(f"{name:<{width}}  {line(text)}" for name, text in rows)
 
 
+def _condition(result: AuditResult) -> list[tuple[str, str]]:
+    """Return the row on the condition of the bound, which comes before any number; none without a condition."""
+    return [("condition", result.valid_if)] if result.valid_if else []
+
+
 def without_low_bits(result: AuditResult) -> str:
     """Return the bound without the low bits of floats, and its consequence; "" if the attack did not use them."""
     without = result.without_low_bits
@@ -223,6 +229,7 @@ def evidence(result: AuditResult) -> str:
     event = (lambda: _event(result, decided)) if result.game.has_scores else (lambda: _guesses(result))
     shared = f", divided among {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""
     rows = [
+        *_condition(result),
         _headline(result),
         ("mechanism", result.mechanism),
         ("claim", f"{result.claim_name} at delta = {result.delta:g}, relation {result.relation}"),

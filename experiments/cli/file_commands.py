@@ -77,6 +77,13 @@ def judge_command(
         Path | None, typer.Option(metavar="FILE", help="Coins of the canaries of one run, from `dpassay coins`.")
     ] = None,
     looks: option.Looks = 1,
+    tossed: Annotated[
+        bool,
+        typer.Option(
+            "--tossed",
+            help="State that an independent fair coin decided each bit; asked for where the bits do not look like it.",
+        ),
+    ] = False,
     relation: Annotated[
         str | None, typer.Option(metavar="R", help="Relation in the result: add_remove, replace_one or zero_out.")
     ] = None,
@@ -106,11 +113,11 @@ def judge_command(
     files = OutputFiles(markdown, json_)
     files.check_writable()
     judged = Judgement(
-        file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed, coins, looks
+        file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed, coins, looks, tossed
     )
     result = judged.result
-    sys.stdout.write(f"{result.summary()}\n\n{judged.assumption}\n")
-    write_judged(files, result, judged.assumption, report_line=print_error)
+    sys.stdout.write(f"{result.summary()}\n")
+    write_judged(files, result, report_line=print_error)
     if out is not None:
         show_files(judged.keep(out))
     return exit_code_of(result.verdict, strict=strict)
@@ -228,6 +235,13 @@ def text_command(
         typer.Option(metavar="N", help="Queries n of the table of extraction; repeatable. Default: 1 to 100,000."),
     ] = None,
     p: Annotated[float, typer.Option("--p", metavar="P", help="Probability p of the table of extraction.")] = 0.5,
+    zeros: Annotated[
+        str,
+        typer.Option(
+            metavar="MEANING",
+            help="Log probabilities of exactly 0 at one end of a text: padding, tokens (of probability 1), or auto.",
+        ),
+    ] = "auto",
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory for scores, figures and reports. Default: none.")
     ] = None,
@@ -249,10 +263,9 @@ def text_command(
         None if queries is None else tuple(queries),
         p,
         looks,
+        zeros,
     )
     sys.stdout.write(f"{study.result.summary()}\n")
-    if study.assumption:
-        sys.stdout.write(f"\n{study.assumption}\n")
     for done in () if out is None else study.keep(out):
         show_files(done)
     return exit_code_of(None if study.result.audit is None else study.result.audit.verdict, strict=strict)

@@ -42,14 +42,6 @@ COLUMNS = (
     "`score, side` (runs on two datasets, side 1 with the record), or `score, bit` (canaries, bit 1 where a coin put "
     "it in; with `run` and `canary` where there are several runs), or `success`"
 )
-ASSUMPTIONS: dict[type[Evidence], str] = {
-    PairScores: "each row is an independent run with fresh randomness, and the attack that scored it was fixed "
-    "beforehand or trained on other runs",
-    BitScores: "each bit was an independent fair coin, tossed before its run, and no score was computed from its bit",
-    Successes: "each row is a fresh secret from the known prior, a fresh run and one guess, and the tolerance was "
-    "fixed beforehand",
-}
-"""Assumptions of the bound about the rows, which cannot be verified from the file."""
 CONFIDENCE: dict[type[Evidence], float] = {PairScores: 1 - 1e-6, BitScores: 0.95, Successes: 1 - 1e-6}
 """Default confidence. With m bits, half of them guessed, a p-value at delta is about 2 delta or more for every m: at a
 confidence of 1 - 1e-6 and delta 1e-5 no number of canaries can refute a claim."""
@@ -68,6 +60,7 @@ class Judgement:
         stated_confidence: confidence of the bound; None for the default of the kind of evidence, `CONFIDENCE`.
         coins: file of coins, for a file with the ids of canaries; None for other files.
         looks: number of audits that are planned with these coins.
+        tossed: the statement that an independent fair coin decided each bit of the file.
     """
 
     file: Path
@@ -80,6 +73,7 @@ class Judgement:
     seed: int
     coins: Path | None = None
     looks: int = 1
+    tossed: bool = False
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -130,6 +124,8 @@ class Judgement:
             )
         if self.looks != 1:
             raise ParameterError("--looks is for --coins: it counts the audits with the same coins.", argument="looks")
+        if self.tossed and not isinstance(self.evidence, BitScores):
+            raise ParameterError("--tossed is for the column bit: it states that coins decided.", argument="tossed")
         return audit_scores(
             self.evidence,
             claim=claim,
@@ -139,12 +135,8 @@ class Judgement:
             confidence=self.confidence,
             attack=f"scores in {self.file.name}",
             seed=self.seed,
+            tossed=self.tossed,
         )
-
-    @property
-    def assumption(self) -> str:
-        """Assumption of the verdict, in a sentence."""
-        return f"The result is valid only if {ASSUMPTIONS[type(self.evidence)]}."
 
     @property
     def command(self) -> str:
@@ -160,7 +152,7 @@ class Judgement:
             "seed": self.seed,
         }
         words = [word for key, value in options.items() if value is not None for word in (f"--{key}", str(value))]
-        words += [word for name in self.bounds for word in ("--bound", name)]
+        words += [*(["--tossed"] * self.tossed), *(word for name in self.bounds for word in ("--bound", name))]
         return shlex.join(["dpassay", "judge", self.file.name, *words])
 
     def keep(self, out: Path) -> ConfigRun:
@@ -168,7 +160,7 @@ class Judgement:
         from ..runs.kept import keep_judged
 
         request = {"command": self.command, "scores": self.result.fingerprint}
-        assumptions = f"{self.assumption} This cannot be verified from the file."
+        assumptions = f"{self.result.valid_if} This cannot be verified from the file."
         return keep_judged(
             self.result, out, name=self.file.name, request=request, assumptions=assumptions, command=self.command
         )
@@ -217,6 +209,7 @@ def plan(n_canaries: int, epsilon: float, delta: float) -> str:
         claim=Claimed(epsilon, delta).guarantee(),
         delta=delta,
         confidence=CONFIDENCE[BitScores],
+        tossed=True,
     )
     claim, level = f"epsilon {epsilon:g} at delta {delta:g}", percent(CONFIDENCE[BitScores])
     if perfect.verdict is Verdict.UNDERPOWERED:
@@ -397,4 +390,4 @@ def _listed(table: pd.DataFrame) -> str:
     return cut(", ".join(map(str, table.columns)), LONGEST_REASON)
 
 
-__all__ = ["ASSUMPTIONS", "Judgement", "read_by_id", "read_evidence", "read_ids"]
+__all__ = ["Judgement", "read_by_id", "read_evidence", "read_ids"]

@@ -81,10 +81,10 @@ def write_check(
     files.write_step_summary(summary, report_line)
 
 
-def write_judged(files: OutputFiles, result: AuditResult, assumption: str, *, report_line: Report) -> None:
+def write_judged(files: OutputFiles, result: AuditResult, *, report_line: Report) -> None:
     """Write the files of `dpassay judge`."""
     files.write(markdown_summary(result), json_text=result.to_json())
-    files.write_step_summary(f"{markdown_summary(result)}\n{assumption}\n", report_line)
+    files.write_step_summary(markdown_summary(result), report_line)
 
 
 def write_comparison(

@@ -61,6 +61,8 @@ def show_run(run: ConfigRun) -> None:
         out.print(Text(terminal(run.result.summary())), soft_wrap=True)
         show_files(run)
         return
+    for condition in dict.fromkeys(point.result.valid_if for point in run.result.points if point.result.valid_if):
+        out.print(Text(line(condition)), soft_wrap=True)
     out.print(results_table(run.result))
     for row in _verdict_lines(run.result):
         out.print(row)

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...attacks.membership.token_signals import SHARE, ScoredTexts
-from ...audit.evidence.scores import BitScores
 from ...audit.games.coins import Coins
 from ...audit.metrics.membership.language_models import PROBABILITY, QUERIES, LanguageModelResult, evaluate_texts
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.printable import csv_cell
 from ..data.text_files import load_texts
 from .check import Claimed
-from .judge import ASSUMPTIONS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +31,7 @@ class TextStudy:
         coins: file of coins; None for metrics only.
         epsilon, delta: the claim, with coins.
         signal, relation, confidence, share, queries, p, looks: see `evaluate_texts`.
+        zeros: see `load_texts`.
     """
 
     file: Path
@@ -46,11 +45,12 @@ class TextStudy:
     queries: tuple[int, ...] | None = None
     p: float = PROBABILITY
     looks: int = 1
+    zeros: str = "auto"
 
     @cached_property
     def texts(self) -> ScoredTexts:
         """Texts in the file."""
-        return load_texts(self.file)
+        return load_texts(self.file, zeros=self.zeros)
 
     @cached_property
     def result(self) -> LanguageModelResult:
@@ -92,11 +92,6 @@ class TextStudy:
             )
 
     @property
-    def assumption(self) -> str:
-        """Assumption of the verdict, in a sentence; empty without an audit."""
-        return "" if self.coins is None else f"The result is valid only if {ASSUMPTIONS[BitScores]}."
-
-    @property
     def command(self) -> str:
         """Command line that reproduces the numbers."""
         options = {
@@ -109,6 +104,7 @@ class TextStudy:
             "confidence": self.confidence,
             "share": self.share,
             "p": self.p,
+            "zeros": None if self.zeros == "auto" else self.zeros,
         }
         words = [word for key, value in options.items() if value is not None for word in (f"--{key}", str(value))]
         words += [word for n in self.queries or () for word in ("--queries", str(n))]
@@ -132,7 +128,7 @@ class TextStudy:
         if result.membership is not None:
             runs.append(keep_membership(result.membership, result.ids, out / "membership", **same))
         if result.audit is not None:
-            assumptions = f"{self.assumption} This cannot be verified from the file."
+            assumptions = f"{result.audit.valid_if} This cannot be verified from the file."
             runs.append(keep_judged(result.audit, out / "audit", assumptions=assumptions, **same))
         return runs
 

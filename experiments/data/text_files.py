@@ -11,8 +11,9 @@
     prefix_tokens                number of tokens of the prompt
     alternatives                 log probabilities of the other texts of the space of a canary
 
-`null` in the first position of the lists over tokens is an API's mark for a first token without a probability: the
-position is left out, and `prefix_tokens` still counts it. All other fields are ignored.
+`null` or NaN at one end of the lists over tokens is padding, or an API's mark for a first token without a probability:
+the positions are cut, as zeros and -100 are (`ScoredTexts`), and `prefix_tokens` still counts those before the first
+token. All other fields are ignored.
 
 Guarantees: the file is data; no code runs, and nothing is unpickled. Every defect is a `ParameterError` that names the
 file and the line.
@@ -21,6 +22,7 @@ file and the line.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -49,11 +51,12 @@ class _Line:
     fields: dict[str, Any]
 
 
-def load_texts(file: Path | str) -> ScoredTexts:
+def load_texts(file: Path | str, *, zeros: str = "auto") -> ScoredTexts:
     """Read texts and the log probabilities of their tokens.
 
     Args:
         file: JSONL in UTF-8, as above; empty lines are skipped.
+        zeros: meaning of log probabilities of exactly 0 at one end of a text, see `ScoredTexts`.
 
     Raises:
         ParameterError: no such file, a line that is not a JSON object, a missing, misspelled or duplicate field, or
@@ -76,7 +79,7 @@ def load_texts(file: Path | str) -> ScoredTexts:
         raise ParameterError(f"{file} must hold one JSON object in each line, but is empty.", argument="file")
     _check_same_fields(path, lines)
     try:
-        return _texts(lines)
+        return _texts(lines, zeros)
     except ParameterError as error:
         raise ParameterError(f"{file}: {error}", argument=("file", *error.arguments)) from error
 
@@ -108,7 +111,8 @@ def _parsed(path: Path, number: int, raw: str) -> _Line:
             _refuse(path, number, "must have one of member and label, but has both")
         fields["member"] = fields.pop("label")
     _check_types(path, number, fields)
-    return _Line(number, _without_first(path, number, fields))
+    _check_lengths(path, number, fields)
+    return _Line(number, fields)
 
 
 def _check_types(path: Path, number: int, fields: dict[str, Any]) -> None:
@@ -117,9 +121,11 @@ def _check_types(path: Path, number: int, fields: dict[str, Any]) -> None:
         if values is not None and (not isinstance(values, list) or not values):
             _refuse(path, number, f"must have a list in {name}, at least one entry, but has {_short(values)}")
     for name in ("log_probabilities", "means", "standard_deviations", "reference_log_probabilities", "alternatives"):
-        for place, value in enumerate(fields.get(name, ())):
-            nothing = value is None and place == 0 and name != "alternatives"
-            if not nothing and type(value) not in (int, float):
+        values = fields.get(name, [])
+        if name != "alternatives" and any(map(_missing, values)):
+            values = fields[name] = _padded(values)
+        for place, value in enumerate(values):
+            if type(value) not in (int, float):
                 _refuse(path, number, f"must have numbers in {name}, but has {_short(value)} at index {place}")
             if type(value) is int and abs(value) > 10**15:
                 _refuse(
@@ -137,23 +143,27 @@ def _check_types(path: Path, number: int, fields: dict[str, Any]) -> None:
         _refuse(path, number, f"must have a text in text, but has {_short(fields['text'])}")
 
 
-def _without_first(path: Path, number: int, fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields without a first position that has no probability; equal lengths are checked."""
+def _missing(value: Any) -> bool:
+    return value is None or value != value
+
+
+def _padded(values: list[Any]) -> list[Any]:
+    """Return the values with NaN for what is missing at both ends; other missing values become None."""
+    known = [place for place, value in enumerate(values) if not _missing(value)] or [0]
+    return [
+        value if not _missing(value) else None if known[0] < place < known[-1] else math.nan
+        for place, value in enumerate(values)
+    ]
+
+
+def _check_lengths(path: Path, number: int, fields: dict[str, Any]) -> None:
+    """Refuse lists over the tokens of different lengths, and lists without a number."""
     lengths = {name: len(fields[name]) for name in OVER_TOKENS if name in fields}
     if len(set(lengths.values())) > 1:
         _refuse(path, number, f"must have lists of one length over the tokens, but has the lengths {lengths}")
-    reference = fields.get("reference_log_probabilities")
-    if reference is not None and reference[0] is None:
-        fields["reference_log_probabilities"] = reference[1:]
-    if any(fields[name][0] is None for name in ("log_probabilities", "means", "standard_deviations") if name in fields):
-        for name in lengths:
-            fields[name] = fields[name][1:]
-        if "prefix_tokens" in fields:
-            fields["prefix_tokens"] = max(fields["prefix_tokens"] - 1, 0)
     for name in ("log_probabilities", "reference_log_probabilities"):
-        if name in fields and not fields[name]:
+        if name in fields and all(map(_missing, fields[name])):
             _refuse(path, number, f"must have a number in {name}, but has only null")
-    return fields
 
 
 def _check_same_fields(path: Path, lines: list[_Line]) -> None:
@@ -168,7 +178,7 @@ def _check_same_fields(path: Path, lines: list[_Line]) -> None:
             )
 
 
-def _texts(lines: list[_Line]) -> ScoredTexts:
+def _texts(lines: list[_Line], zeros: str) -> ScoredTexts:
     def column(name: str) -> list[Any] | None:
         values = [line.fields.get(name) for line in lines]
         return None if all(value is None for value in values) else values
@@ -183,6 +193,7 @@ def _texts(lines: list[_Line]) -> ScoredTexts:
         member=column("member"),
         prefix_tokens=column("prefix_tokens"),
         alternatives=column("alternatives"),
+        zeros=zeros,
     )
 
 
@@ -194,8 +205,13 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"it holds {name}: write finite numbers, and null for the first token if it has no probability")
+def _no_constant(name: str) -> float:
+    if name == "NaN":
+        return math.nan
+    raise ValueError(
+        f"it holds {name}: write finite numbers, and null for padding; a token that is impossible for the model needs "
+        "smoothing"
+    )
 
 
 def _short(value: Any) -> str:

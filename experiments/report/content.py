@@ -98,6 +98,7 @@ class Content:
     sign: str
     headline: str
     answer: str
+    conditions: tuple[str, ...]
     common: tuple[Row, ...]
     table: ReportTable
     table_caption: str
@@ -124,6 +125,7 @@ def content(sweep: SweepResult, seconds: Mapping[str, float] | None = None) -> C
         sign=SIGN[tone(sweep)],
         headline=headline(sweep),
         answer=answer(sweep),
+        conditions=tuple(dict.fromkeys(filter(None, (point.result.valid_if for point in sweep.points)))),
         common=_common([point.result for point in sweep.points]),
         table=_table(sweep, seconds or {}),
         table_caption=_table_caption(sweep),

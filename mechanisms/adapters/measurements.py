@@ -182,14 +182,16 @@ def diffprivlib_tool(tool: Callable[..., Any], neighbours: Neighbours, **options
         The mechanism; its claim is the cost of one call according to `diffprivlib.BudgetAccountant`.
 
     Raises:
-        ParameterError: diffprivlib is not installed, or the call has no cost.
+        ParameterError: diffprivlib is not installed or cannot be imported, or the call has no cost.
     """
     try:
         accounting = import_module("diffprivlib.accountant")
-    except ModuleNotFoundError as error:
+    except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "diffprivlib"
+        reason = "is not installed" if missing else f"cannot be imported ({error})"
         raise ParameterError(
-            "tools of diffprivlib need diffprivlib, which is not installed. In a copy of dpassay: "
-            'pip install ".[diffprivlib]".'
+            f"tools of diffprivlib need diffprivlib, which {reason}. diffprivlib 0.6.6 needs scikit-learn<1.8. In a "
+            'copy of dpassay: pip install ".[diffprivlib]", which installs both; `dpassay doctor` shows the versions.'
         ) from error
     accountant = accounting.BudgetAccountant()
     tool(neighbours.d1, accountant=accountant, **options)

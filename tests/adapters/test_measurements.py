@@ -200,3 +200,22 @@ def test_the_page_in_the_docs_says_what_happens():
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(code, {})
     assert printed.getvalue().splitlines() == said(code)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ModuleNotFoundError("No module named 'diffprivlib'", name="diffprivlib"), "is not installed"),
+        (ImportError("cannot import name '_fit' from 'sklearn'"), r"cannot be imported \(cannot import name"),
+        (ModuleNotFoundError("No module named 'sklearn.x'", name="sklearn.x"), r"cannot be imported \(No module"),
+    ],
+)
+def test_an_import_error_of_diffprivlib_names_the_cure(error, reason, monkeypatch):
+    def failing(name):
+        raise error
+
+    monkeypatch.setattr("dpassay.mechanisms.adapters.measurements.import_module", failing)
+    pair = Neighbours(np.zeros(3), np.ones(3), "replace_one")
+    with pytest.raises(ParameterError, match=rf"{reason}.*scikit-learn<1\.8.*\[diffprivlib\]") as caught:
+        diffprivlib_tool(np.mean, pair, epsilon=1.0)
+    assert caught.value.__cause__ is error

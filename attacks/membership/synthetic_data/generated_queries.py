@@ -110,8 +110,20 @@ class AgreementCounts:
             both = words[query[0]]
             for column in query[1:]:
                 both = both & words[column]
-            np.sum(np.bitwise_count(both), axis=1, out=counts[:, index], dtype=np.float64)
+            np.sum(_count_ones(both), axis=1, out=counts[:, index], dtype=np.float64)
         return counts
+
+
+_ONES = np.unpackbits(np.arange(2**16, dtype=np.uint16).view(np.uint8)).reshape(-1, 16).sum(axis=1).astype(np.uint8)
+
+
+def _ones(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Return the number of ones of each 16 bits, along the last axis."""
+    return np.asarray(_ONES[np.ascontiguousarray(words).view(np.uint16)])
+
+
+_count_ones = getattr(np, "bitwise_count", _ones)
+"""Numbers of ones, to be summed along the last axis; numpy counts them from 2.0 on."""
 
 
 def draw_queries(d: int, n_queries: int, orders: Iterable[int], rng: np.random.Generator) -> tuple[Query, ...]:

@@ -118,7 +118,7 @@ class LanguageModelResult:
         extraction: shares of extractable texts, empty without `prefix_tokens`.
         exposure: mean exposures, empty without alternatives.
         skipped: signals that could not be computed, and the reasons.
-        notes: warnings about the texts.
+        notes: what was cut from the texts, and warnings about them.
     """
 
     ids: tuple[str, ...]
@@ -227,7 +227,7 @@ def evaluate_texts(
         extraction=_extraction(texts, member, queries, p, confidence),
         exposure=_exposure(texts, signals, member),
         skipped=tuple(skipped),
-        notes=_notes(texts, member),
+        notes=(*texts.padding, *_notes(texts, member)),
     )
 
 
@@ -298,7 +298,7 @@ def _table(
         attacks=tuple(metrics),
         n_models=1,
         n_records=len(member),
-        design=AS_FOUND if coins is None else BY_COIN,
+        design=(AS_FOUND if coins is None else BY_COIN) + ("; padding was cut" if texts.padding else ""),
         confidence=confidence,
         feature_baseline=_baseline(texts, member, confidence) if coins is None else None,
         skipped=tuple(skipped),
@@ -336,7 +336,8 @@ def _audit(
     )
     rule = "by the rule: reference-ratio if there is a reference, otherwise loss" if signal is None else "by the caller"
     entry = LedgerEntry("signal", f"{name}, {rule}", "fixed before the scores were compared with the coins")
-    return replace(result, attack=f"{name} of the texts", ledger=(entry, *result.ledger))
+    cut = [LedgerEntry("padding", text, "decided from all outputs, not from the coins") for text in texts.padding]
+    return replace(result, attack=f"{name} of the texts", ledger=(entry, *cut, *result.ledger))
 
 
 def _groups(member: Bools | None, n: int) -> dict[str, Bools]:

@@ -118,7 +118,9 @@ class PlayedTask(Task):
         """Make the evidence; the options are `n_jobs`, `store` and `progress` of `dpassay.audit.audit`."""
 
     def _audited(self, stated: dict[str, Any], options: dict[str, Any]) -> AuditResult:
-        return audit_scores(self.play(**options), mechanism=self.mechanism, attack=self.attack_name, **stated)
+        return audit_scores(
+            self.play(**options), mechanism=self.mechanism, attack=self.attack_name, tossed=True, **stated
+        )
 
 
 __all__ = ["PlayedTask", "Task"]

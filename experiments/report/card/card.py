@@ -71,6 +71,7 @@ class AuditCard:
     ledger: tuple[LedgerEntry, ...]
     warnings: tuple[str, ...]
     fingerprint: str
+    valid_if: str
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class Card:
         """Return the card as one Markdown page, with every text escaped."""
         parts = [
             f"# Evidence card: {markdown(self.origin.title)}",
+            *(f"Condition: {markdown(text)}" for text in _distinct([a.valid_if] for a in self.audits) if text),
             markdown(self.outcome),
             *(self._audit_parts() if self.audits else self._metric_parts()),
             "## What the run covers of the hazards in NIST SP 800-226",
@@ -215,6 +217,7 @@ def _audit_card(point: SweepPoint) -> AuditCard:
         ledger=(*result.ledger, *(entry for entry in bound.ledger if entry not in result.ledger)),
         warnings=result.warnings,
         fingerprint=result.fingerprint,
+        valid_if=result.valid_if,
     )
 
 

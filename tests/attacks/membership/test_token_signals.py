@@ -152,8 +152,8 @@ def test_a_signal_without_its_field_is_an_error_that_names_the_field():
     [
         ({"log_probabilities": []}, "is empty"),
         ({"log_probabilities": [[]]}, "at least one"),
-        ({"log_probabilities": [[-1.0, math.nan]]}, "nan at index 1"),
-        ({"log_probabilities": [[-1e300, -1e300]]}, "must be finite, above -1e.09"),
+        ({"log_probabilities": [[-1.0, -math.inf]]}, "must be finite, above -1000"),
+        ({"log_probabilities": [[-1.0]], "alternatives": [[-1e300]]}, "must be finite, above -1e.09"),
         ({"log_probabilities": [[-math.inf]]}, "must be finite"),
         ({"log_probabilities": [[1.0, 2.5]]}, "losses: change the sign"),
         ({"log_probabilities": [[0.5, 0.25]]}, "probabilities: take the natural logarithm"),

@@ -6,8 +6,9 @@ from scipy import stats
 
 from dpassay.attacks.membership.shadows import draw_inclusion
 from dpassay.audit import audit_scores
-from dpassay.audit.evidence.fair_coins import LEVEL, unfair
-from dpassay.audit.evidence.scores import BitScores, PairScores
+from dpassay.audit.evidence.fair_coins import DOUBTFUL, LEVEL, unfair
+from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
+from dpassay.audit.results.audit_result import AuditResult
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.core.errors import ParameterError
 
@@ -74,12 +75,55 @@ def test_designs_of_the_library_are_not_refused():
     assert unfair(pairs) is not None
 
 
-def test_the_coins_are_in_the_ledger_and_do_not_weaken_the_bound():
+@pytest.mark.parametrize(("ones", "n"), [(800, 1_800), (1_000, 1_800), (10, 60), (0, 11), (440, 1_000)])
+def test_a_split_that_coins_seldom_give_needs_the_statement_that_they_did(ones, n):
+    bits = np.random.default_rng(5).permutation(n)[None, :] < ones
+    evidence = BitScores(bits, RNG.normal(size=bits.shape))
+    assert stats.binomtest(ones, n).pvalue <= DOUBTFUL
+    with pytest.raises(
+        ParameterError, match=f"but {ones:,} of {n:,} are 1, which happens .* 0.001 or less. .*--tossed"
+    ):
+        audit_scores(evidence, claim=PureDP(1.0))
+    assert audit_scores(evidence, claim=PureDP(1.0), tossed=True).verdict is not None
+
+
+@pytest.mark.parametrize(("ones", "n"), [(830, 1_800), (0, 10), (18, 60), (452, 1_000)])
+def test_splits_that_coins_give_need_no_statement(ones, n):
+    bits = np.random.default_rng(5).permutation(n)[None, :] < ones
+    assert stats.binomtest(ones, n).pvalue > DOUBTFUL
+    assert audit_scores(BitScores(bits, RNG.normal(size=bits.shape)), claim=PureDP(1.0)).verdict is not None
+
+
+def test_the_statement_does_not_excuse_bits_that_cannot_be_coins():
+    bits = np.arange(1_000)[None, :] < 900
+    with pytest.raises(ParameterError, match=r"but 900 of 1,000 are 1\. Toss a coin"):
+        audit_scores(BitScores(bits, 1.0 * bits), claim=PureDP(1.0), tossed=True)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [
+        (PairScores(RNG.normal(size=50), RNG.normal(size=50)), "Records of one model are no runs"),
+        (BitScores(RNG.random((1, 50)) < 0.5, RNG.normal(size=(1, 50))), "a training and a test set"),
+        (Successes(10, 100, 0.1), "a fresh secret from the known prior"),
+    ],
+)
+def test_the_condition_stands_before_any_number(evidence, words):
+    result = audit_scores(evidence, claim=PureDP(1.0))
+    first, second, *_ = result.summary().splitlines()
+    assert first.startswith("condition   The bound is valid only if")
+    assert words in first
+    assert second.startswith("verdict")
+    assert AuditResult.from_json(result.to_json()).valid_if == result.valid_if
+
+
+@pytest.mark.parametrize(("tossed", "level"), [(False, DOUBTFUL), (True, LEVEL)])
+def test_the_coins_are_in_the_ledger_and_do_not_weaken_the_bound(tossed, level):
     bits = np.random.default_rng(3).random((1, 400)) < 0.5
-    result = audit_scores(BitScores(bits, 1.0 * bits), claim=PureDP(1.0), bound="one-run")
+    result = audit_scores(BitScores(bits, 1.0 * bits), claim=PureDP(1.0), bound="one-run", tossed=tossed)
     entry = next(entry for entry in result.ledger if entry.what == "coins")
     assert entry.looked_at.startswith(f"{bits.sum()} of 400 are 1")
-    assert f"{LEVEL:g}" in entry.correction
+    assert f"{level:g}" in entry.correction
     assert result.bound.confidence == 0.95
 
 

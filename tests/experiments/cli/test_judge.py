@@ -171,6 +171,39 @@ def test_out_holds_numbers_figures_and_a_report_for_every_kind_of_evidence(kind,
     assert (tmp_path / "b" / "results.json").read_bytes() == (out / "results.json").read_bytes()
 
 
+def test_every_form_of_the_result_states_the_condition_before_the_bound(tmp_path):
+    """Rows of one model, renamed to canaries: 800 in, 1,000 out."""
+    rng = np.random.default_rng(0)
+    bits = rng.permutation(1_800) < 800
+    file, out = tmp_path / "rows.csv", tmp_path / "out"
+    pd.DataFrame({"score": rng.normal(size=1_800) + bits, "bit": bits.astype(int)}).to_csv(file, index=False)
+    words = (file, "--epsilon", 4, "--delta", 1e-5)
+    refused = judge(*words)
+    assert refused.exit_code == 2
+    assert "800 of 1,800 are 1" in " ".join(refused.output.split())
+    done = judge(*words, "--tossed", "--out", out, "--markdown", tmp_path / "a.md")
+    assert done.exit_code == 0, done.output
+    again = CliRunner().invoke(app, ["report", str(out)])
+    texts = [done.output, again.output, (tmp_path / "a.md").read_text()]
+    texts += [html.unescape((out / name).read_text()) for name in ("report.html", "report.md", "card.md")]
+    for text in texts:
+        one_line = " ".join(text.split())
+        assert "independent fair coin, tossed before its run" in one_line
+        assert "--tossed" not in one_line.split("independent fair coin")[0]
+        bound = min(
+            one_line.find(sign)
+            for sign in ("epsilon >= ", "ε ≥", "epsilon at least", "lower bound")
+            if sign in one_line
+        )
+        assert one_line.index("independent fair coin") < bound
+    assert "--tossed" in html.unescape((out / "report.html").read_text())
+
+
+def test_the_statement_on_coins_is_for_bits(tmp_path):
+    pair().to_csv(tmp_path / "a.csv", index=False)
+    assert "for the column bit" in " ".join(judge(tmp_path / "a.csv", "--epsilon", 4, "--tossed").output.split())
+
+
 def test_report_draws_the_pages_of_judged_scores_again(tmp_path):
     file, out = tmp_path / "scores.csv", tmp_path / "out"
     pair(200).to_csv(file, index=False)

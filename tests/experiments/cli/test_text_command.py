@@ -1,6 +1,7 @@
 """A private and a non-private character model, audited through files only, on the command line."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -71,6 +72,19 @@ def test_scores_and_reports_are_written_and_replaced(folder, without_pixels):
     assert (whole.exit_code, "Pass one of them" in " ".join(whole.output.split())) == (2, True)
     other = dpassay(*words, "--out", folder / "out")
     assert (other.exit_code, "other options" in " ".join(other.output.split())) == (2, True)
+
+
+@pytest.mark.parametrize(("value", "lower"), [(0.0, False), (math.nan, False), (-100.0, False), (0.0, True)])
+def test_padding_is_cut_and_stated_in_the_terminal_and_the_ledger(value, lower, folder, tmp_path):
+    lines = [json.loads(line) for line in (folder / "exact.jsonl").read_text().splitlines()]
+    for i, line in enumerate(lines):
+        line["log_probabilities"] += [value] * (i % 7)
+    (tmp_path / "padded.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    words = ["--coins", folder / "coins.json", "--epsilon", 2, "--looks", 9, *(["--zeros", "tokens"] if lower else [])]
+    done = dpassay("text", tmp_path / "padded.jsonl", *words)
+    assert done.exit_code == 1, done.output
+    assert done.output.count("padding of log_probabilities") == (0 if lower else 2)
+    assert ("padding was cut" in done.output) != lower
 
 
 def test_without_coins_there_is_no_verdict(folder):

@@ -91,18 +91,41 @@ def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path):
     assert len(load_texts(tmp_path / "a.jsonl")) == 1
 
 
+@pytest.mark.parametrize("value", [None, math.nan, -100.0, 0.0])
+def test_padding_at_the_end_is_cut(value, tmp_path):
+    lines = [
+        LINE
+        | {
+            "id": i,
+            "tokens": ["a"] * 4,
+            "log_probabilities": [-1.0 - i, -0.25, value, value],
+            "means": [-2.0, -1.0, value, value],
+            "standard_deviations": [1.0, 1.0, 0.0, 0.0],
+        }
+        for i in range(3)
+    ]
+    texts = load_texts(written(tmp_path, *lines))
+    assert texts.tokens[1].tolist() == [-2.0, -0.25]
+    assert texts.suffix_log_probability.tolist() == [-0.25] * 3
+    assert texts.padding[0].startswith("padding of log_probabilities: 6 of 12 positions, at the end of 3 of 3 texts")
+    kept = value == 0.0
+    assert len(load_texts(tmp_path / "texts.jsonl", zeros="tokens").tokens[0]) == (4 if kept else 2)
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"log_probabilities": None}, "line 1 .* must have log_probabilities"),
         ({"log_probabilities": "-1 -2"}, "line 1 .* must have a list in log_probabilities"),
-        ({"log_probabilities": [-1.0, None]}, "numbers in log_probabilities, but has None at index 1"),
+        ({"log_probabilities": [-1.0, None, -1.0]}, "numbers in log_probabilities, but has None at index 1"),
+        ({"log_probabilities": [-1.0, math.nan, -1.0]}, "numbers in log_probabilities, but has None at index 1"),
+        ({"log_probabilities": [None, math.nan]}, "only null"),
+        ({"alternatives": [math.nan]}, "alternatives must be finite"),
         ({"log_probabilities": [-1.0, True]}, "has True at index 1"),
         ({"log_probabilities": [-1.0, "2"]}, "has '2' at index 1"),
         ({"log_probabilities": [-1.0, -(10**30)]}, "a number of 31 digits"),
         ({"log_probabilities": [-1.0]}, "lists of one length over the tokens"),
         ({"log_probabilities": [1.0, 2.0]}, "texts.jsonl: log_probabilities must be natural logarithms.*'a'"),
-        ({"means": [math.nan, -1.0]}, "line 1 .* it holds NaN"),
         ({"log_probabilities": [-math.inf, -1.0]}, "line 1 .* it holds -Infinity"),
         ({"member": "yes"}, "true or false in member"),
         ({"member": 0.5}, "true or false in member"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.attacks.table_laws import REAL, TABLE, Bootstrap, sides, target
 
+from dpassay.attacks.membership.synthetic_data import generated_queries
 from dpassay.attacks.membership.synthetic_data.generated_queries import AgreementCounts, GeneratedQueries, draw_queries
 from dpassay.attacks.membership.synthetic_data.levels import Levels, agreeing
 from dpassay.mechanisms.core.errors import ParameterError
@@ -81,3 +82,11 @@ def test_a_data_frame_is_a_table():
 def test_a_value_that_no_whole_number_equals_agrees_with_none(value, expected):
     tables = np.array([[[1], [2], [2]], [[2], [3], [2]]])
     assert agreeing(tables, (value, value), 0).sum() == expected
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (0, 2), (5, 16)])
+def test_ones_are_counted_alike_by_every_version_of_numpy(shape):
+    words = np.random.default_rng(0).integers(2**64, size=shape, dtype=np.uint64)
+    ones = [sum(int(word).bit_count() for word in row) for row in words]
+    assert generated_queries._ones(words).sum(axis=1, dtype=np.float64).tolist() == ones
+    assert generated_queries._count_ones(words).sum(axis=1, dtype=np.float64).tolist() == ones

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import integrate, optimize, stats
 from scipy.special import logsumexp
 
 from dpassay.audit import audit
@@ -194,7 +194,7 @@ def test_claim_of_the_noise_is_the_largest_divergence_of_two_gaussians():
         assert claimed == pytest.approx(largest, rel=1e-12)
         x, end = np.linspace(-60.0, 60.0, 200_001), math.exp(-beta)
         p, q = stats.norm.logpdf(x), stats.norm.logpdf(x, end / noise, end)
-        integral = math.log(np.trapezoid(np.exp(order * p + (1 - order) * q), x)) / (order - 1)
+        integral = math.log(integrate.trapezoid(np.exp(order * p + (1 - order) * q), x)) / (order - 1)
         assert claimed == pytest.approx(integral, rel=1e-9)
 
 
@@ -203,7 +203,7 @@ def test_curve_of_two_gaussians_is_that_of_an_integral():
     p = stats.norm.pdf(x)
     for scale, epsilon in ((1.2, 0.0), (1.2, 2.0), (0.7, 1.0), (0.7, 3.0)):
         q = stats.norm.pdf(x, 2.0, scale)
-        gaps = [np.trapezoid(np.maximum(0.0, a - math.exp(epsilon) * b), x) for a, b in ((p, q), (q, p))]
+        gaps = [integrate.trapezoid(np.maximum(0.0, a - math.exp(epsilon) * b), x) for a, b in ((p, q), (q, p))]
         assert TwoGaussiansDP(0.0, 1.0, 2.0, scale).delta(epsilon) == pytest.approx(max(gaps), abs=1e-8)
     assert TwoGaussiansDP(1.0, 3.0, -2.0, 3.0).delta(0.4) == pytest.approx(GaussianDP(1.0).delta(0.4), rel=1e-12)
     assert TwoGaussiansDP(1.0, 3.0, 1.0, 3.0).epsilon(0.0) == 0.0
