@@ -65,7 +65,7 @@ RULES = {
 """Fields and values that opendp/deployments-registry-data allowed in July 2026, in our words.
 
 "!" is required, a set lists values, and no other field may stand in an object. Source: schemas/deployments-schema.yaml,
-read on 2026-11-28 in versions of around that date; records of September 2026 have this form. A later draft of the schema
+read on 2026-11-28 in versions of around that date; records of September 2026 have this form. A later draft
 moves `status` and `tier` to `administrative`.
 """
 
