@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -38,6 +39,7 @@ VOTE_ROWS: dict[str, tuple[Aggregator, str]] = {
 MNIST_ROUNDS = "320 + 320 queries | {233} | {2.87} | {2.29} | {1.42} | {88.4} % | {86.5} % | {97.3} % |"
 GLYPH_ONE = "12,000 queries | {9,887} | {7.84} | {6.62} | {1.53} | {81.7} % | {81.0} % | {81.3} % |"
 GLYPH_TWO = "4,000 + 8,000 queries | {3,986} | {4.83} | {3.97} | {1.35} | {81.6} % | {80.9} % | {81.3} % |"
+GLYPH_LAPLACE = "LNMax, rate 0.05 | {4,000} | {50.35} | {46.13} | {3.35} | {80.2} % | {80.0} % | {81.3} % |"
 GLYPH_NOISE = (1000.0, 500.0, 100.0)
 STUDENT_ROWS = {
     "mnist-confident": "640 queries | {91.5} ± {1.1} % | {81.9} ± {1.8} % | {96.3} ± {0.1} % |",
@@ -72,6 +74,16 @@ def glyph_like_row(n_rounds: int) -> list[float]:
     return _row(
         rounds.one_round(votes, ConfidentGNMax(*GLYPH_NOISE, n_teachers=5_000, n_classes=150, n_queries=12_000))
     )
+
+
+def glyph_like_by_laplace_noise() -> list[float]:
+    """Return the row of LNMax on the stand-in for Glyph, on the queries of the first round of `GLYPH_TWO`."""
+    from dpassay.experiments.data.votes import glyph_like, rounds, teachers
+
+    votes, n = glyph_like.votes(12_000), 4_000
+    votes = replace(votes, counts=votes.counts[:n], queries=votes.queries[:n], truth=votes.truth[:n])
+    aggregator = LNMax(0.05, n_teachers=5_000, n_classes=150, n_queries=n)
+    return _row(teachers.row(votes, aggregator, student=rounds.accuracy_of_answers))
 
 
 def _row(found: Any) -> list[float]:
@@ -136,6 +148,7 @@ NUMBERS = (
         for name, (aggregator, row) in AUDITED.items()
     ),
     Number("pate-mnist-rounds", PAGE, MNIST_ROUNDS, mnist_in_two_rounds, 0.06, 30),
+    Number("pate-glyph-like-lnmax", PAGE, GLYPH_LAPLACE, glyph_like_by_laplace_noise, 0.06, 150),
     Number("pate-glyph-like", PAGE, GLYPH_ONE, partial(glyph_like_row, 1), 0.06, 150),
     Number("pate-glyph-like-rounds", PAGE, GLYPH_TWO, partial(glyph_like_row, 2), 0.06, 150),
     *(

@@ -29,9 +29,10 @@ Side 0 ("out") runs on `d0`, without the record under attack; side 1 ("in") runs
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +117,17 @@ class Mechanism(Options):
 
     relation: Relation
     """The relation that the guarantee holds for."""
+
+    _loss_powers: ClassVar[Mapping[str, float]] = {
+        **dict.fromkeys(("epsilon", "epsilon0", "epsilon_each", "mu"), 1.0),
+        "rho": 2.0,
+        **dict.fromkeys(("noise_multiplier", "standard_deviation", "check_deviation", "answer_deviation"), -1.0),
+    }
+    """Power of the privacy loss with which each option grows; options that do not scale the loss are left out.
+
+    At three times the loss an option is multiplied by 3^power. Mechanisms within options scale with the options of
+    their own. Worst cases are tested with it: they must show a mechanism with several times the loss.
+    """
 
     def __post_init__(self) -> None:
         """Check the fields, and turn the name of a relation into a `Relation`; a default of None is left as it is."""

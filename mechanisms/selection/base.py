@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
 import numpy as np
+from scipy.special import log_expit
 
 from ..accounting import PureMechanism
 from ..core.arrays import Floats
@@ -21,8 +22,10 @@ from ..noise.queries.base import AnyQuery, Query
 
 _WIDEST_GAP = 1e7
 
-RARE = 0.01
-"""Probability of the rare event of a worst case, on `d0`."""
+TIGHTNESS = 0.8
+"""Ratio of the log ratio of the event of a worst case to the claim: see `event_log_odds`."""
+_RAREST = 0.01
+"""Least probability on `d0` of the event of a worst case with Laplace noise, however large epsilon is."""
 
 
 @dataclass(frozen=True)
@@ -127,9 +130,23 @@ class TopK(Selection):
         return self.n_candidates
 
 
-def rare_lead(log_probability: Callable[[float], float], *, largest: float, steps: int) -> float:
-    """Return the least lead, up to `largest`, at which the log probability of an event is at least that of `RARE`.
+def event_log_odds(epsilon: float) -> float:
+    """Return the log odds on `d0` of an event whose odds grow by e^epsilon, and whose probability by e^(0.8 epsilon).
 
-    By bisection between -`largest` and `largest`; the log probability must grow with the lead.
+    With odds o the probability grows by e^epsilon (1 + o) / (1 + o e^epsilon) only. A rarer event has a log ratio
+    nearer to epsilon, and takes more trials to observe. It is also rarer at larger rates: an event of 12 in 1,000 runs,
+    whose log ratio is 0.98 at epsilon 1, has almost no probability if the mechanism runs at three times its rate, which
+    would look private. At a log ratio of 0.8 the event has a probability of 13 % at epsilon 1.
     """
-    return bisect(lambda lead: log_probability(lead) >= math.log(RARE), -largest, largest, steps=steps)[1]
+    slack = (1.0 - TIGHTNESS) * epsilon
+    return slack - epsilon + math.log(-math.expm1(-slack)) - math.log(-math.expm1(-TIGHTNESS * epsilon))
+
+
+def rare_lead(log_probability: Callable[[float], float], epsilon: float, *, largest: float, steps: int) -> float:
+    """Return the least lead, up to `largest`, at which the log probability of an event is that of `event_log_odds`.
+
+    By bisection between -`largest` and `largest`; the log probability must grow with the lead. `epsilon` is the claim
+    for the event.
+    """
+    wanted = max(float(log_expit(event_log_odds(epsilon))), math.log(_RAREST))
+    return bisect(lambda lead: log_probability(lead) >= wanted, -largest, largest, steps=steps)[1]

@@ -23,10 +23,7 @@ from ..core.base import Dataset, Neighbours, Outputs
 from ..core.guarantee import Guarantee
 from ..core.validation import non_negative, open_unit
 from ..noise.queries.base import Query
-from .base import Selection
-
-TIGHTNESS = 0.98
-"""Ratio of the epsilon of the worst case to the claim."""
+from .base import Selection, event_log_odds
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class Exponential(Selection, FiniteMechanism):
         >>> mechanism.probabilities([0.0, 1.0]).round(6)
         array([0.377541, 0.622459])
         >>> round(mechanism.exact_guarantee().epsilon(0.0), 6)
-        0.98
+        0.8
     """
 
     def log_probabilities(self, dataset: Dataset) -> Floats:
@@ -81,26 +78,18 @@ class Exponential(Selection, FiniteMechanism):
     def worst_case(self) -> Neighbours:
         """Return a pair on which candidate 0 gains and the others lose as much as possible.
 
-        The odds of candidate 0 grow by e^epsilon, from o to o e^epsilon; its probability by only
-        e^epsilon (1 + o) / (1 + o e^epsilon). A rarer event has a log ratio nearer to epsilon, and takes more trials to
-        observe. Candidate 0 is placed where the ratio is e^(0.98 epsilon): at epsilon 1 it is then chosen 12 times in
-        1,000 on `d0`.
+        The odds of candidate 0 grow by e^epsilon, and its probability by e^(0.8 epsilon): see `event_log_odds`.
         """
-        return self.leading(1, self._log_odds() - self.epsilon + math.log(self.n_candidates - 1))
+        return self.leading(1, event_log_odds(self.epsilon) + math.log(self.n_candidates - 1))
 
     def exact_guarantee(self) -> Guarantee:
         """Return the exact curve of `worst_case()`: candidate 0 against all the others.
 
         Below epsilon 1e-10 the laws are so close that rounding matters: epsilon is accurate within 1e-15.
         """
-        log_odds = np.array([self._log_odds() - self.epsilon, self._log_odds()])
+        log_odds = event_log_odds(self.epsilon) + np.array([0.0, self.epsilon])
         log0, log1 = np.column_stack([log_expit(log_odds), log_expit(-log_odds)])
         return ExactDP.of_logs(log0, log1, relation=self.relation)
-
-    def _log_odds(self) -> float:
-        """Return the log odds of candidate 0 on `d1`, for which ln((1 + o e^epsilon) / (1 + o)) = 0.02 epsilon."""
-        slack = (1.0 - TIGHTNESS) * self.epsilon
-        return slack + math.log(-math.expm1(-slack)) - math.log(-math.expm1(-TIGHTNESS * self.epsilon))
 
 
 def chance_of_shortfall(mechanism: Selection, shortfall: float) -> float:

@@ -16,10 +16,13 @@ from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import OpenUnit
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from .base import RARE, TopK
+from .base import TopK
 
 ABSTAINED = -1
 """Output of a run that chooses no candidate."""
+
+RARE = 0.01
+"""Probability on `d0` that one of the leaders is chosen."""
 
 
 @dataclass(frozen=True)

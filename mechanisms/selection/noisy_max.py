@@ -100,7 +100,7 @@ class ReportNoisyMax(Selection, FiniteMechanism):
 
         With exponential noise its utility reaches theirs: its probability grows from e^-epsilon / n to 1 / n. With
         Gumbel noise the pair is that of `Exponential`. With Laplace noise its log ratio approaches epsilon as its
-        utility falls; it is placed where it is chosen once in 100 runs on `d0`.
+        utility falls; it is placed where its probability is that of `event_log_odds`.
         """
         refuse_worst_case(type(self).__name__, self.query)
         if self.noise == "gumbel":
@@ -114,14 +114,14 @@ class ReportNoisyMax(Selection, FiniteMechanism):
         return self.leading(1, -self.epsilon if self.noise == "exponential" else self._rare_lead())
 
     def _rare_lead(self) -> float:
-        """Return the lead of candidate 0 at which its probability is `RARE`."""
+        """Return the lead of candidate 0 at which its probability is that of `event_log_odds`."""
 
         def log_probability(lead: float) -> float:
             scores = np.zeros(self.n_candidates)
             scores[0] = lead
             return float(log_largest_laplace(scores)[0])
 
-        return rare_lead(log_probability, largest=60.0, steps=30)
+        return rare_lead(log_probability, self.epsilon, largest=60.0, steps=30)
 
 
 @dataclass(frozen=True)

@@ -110,12 +110,17 @@ class LaplaceTopK(TopK):
     def worst_case(self) -> Neighbours:
         """Return a pair on which k candidates gain and the others lose as much as possible.
 
-        On `d0` these k are chosen once in 100 runs.
+        On `d0` these k are chosen with the probability of `event_log_odds`.
         """
         refuse_worst_case(type(self).__name__, self.query)
         if self.k == self.n_candidates:
             return self.leading(self.k, 0.0)
-        lead = rare_lead(lambda lead: float(self._log_leaders(lead)[-1]), largest=60.0, steps=30)
+        lead = rare_lead(
+            lambda lead: float(self._log_leaders(lead)[-1]),
+            self.k * self.rate * self.sensitivity,
+            largest=60.0,
+            steps=30,
+        )
         return self.leading(self.k, lead)
 
     def exact_guarantee(self) -> Guarantee:

@@ -72,11 +72,13 @@ class PeelingTopK(TopK):
         """Return a pair on which k candidates gain and the others lose as much as possible.
 
         A smaller probability that all k are chosen has a log ratio nearer to k epsilon; the candidates are placed where
-        this happens once in 100 runs on `d0`.
+        it is that of `event_log_odds` on `d0`.
         """
         refuse_worst_case(type(self).__name__, self.query)
         leaders_first = np.ones((1, self._n_leaders), dtype=np.bool_)
-        lead = rare_lead(lambda lead: float(self._log_orders(lead, leaders_first)[0]), largest=200.0, steps=60)
+        lead = rare_lead(
+            lambda lead: float(self._log_orders(lead, leaders_first)[0]), self.k * self.epsilon, largest=200.0, steps=60
+        )
         return self.leading(self._n_leaders, lead)
 
     def exact_guarantee(self) -> Guarantee | None:

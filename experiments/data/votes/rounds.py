@@ -76,7 +76,6 @@ def two_rounds(
 def one_round(votes: Votes, aggregator: ConfidentGNMax) -> VotesRow:
     """Return one run of Confident-GNMax on votes whose student is one of `_STUDENTS`."""
     labels, answered = _answers(aggregator, votes.counts, np.random.default_rng(SEED))
-    predicted = _STUDENTS[votes.name](votes.X, votes.queries[answered], labels[answered]).argmax(axis=1)
     rho = aggregator.rho(int(answered.sum()))
     return VotesRow(
         votes.name,
@@ -87,9 +86,16 @@ def one_round(votes: Votes, aggregator: ConfidentGNMax) -> VotesRow:
         GaussianDP(math.sqrt(2.0 * rho)).epsilon(DELTA),
         data_dependent(aggregator, votes.counts, answered=answered.tolist()).epsilon(DELTA),
         float((labels[answered] == votes.truth[answered]).mean()),
-        float((predicted == votes.y).mean()),
+        accuracy_of_answers(votes, labels),
         votes.baseline,
     )
+
+
+def accuracy_of_answers(votes: Votes, labels: NDArray[np.int64]) -> float:
+    """Return the accuracy of the student of `_STUDENTS` that learns from labels `(n_queries,)`, -1 for unanswered."""
+    answered = labels >= 0
+    predicted = _STUDENTS[votes.name](votes.X, votes.queries[answered], labels[answered]).argmax(axis=1)
+    return float((predicted == votes.y).mean())
 
 
 def _answers(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,11 +96,17 @@ def _pair(data: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return np.asarray(X), np.asarray(y, dtype=np.int64)
 
 
-def row(votes: Votes, aggregator: Aggregator, *, delta: float = DELTA, seed: int = SEED) -> VotesRow:
-    """Return the results of one run: labels, a student of the labels, and epsilons."""
+def row(
+    votes: Votes,
+    aggregator: Aggregator,
+    *,
+    student: Callable[[Votes, NDArray[np.int64]], float] = student_of_answers,
+    delta: float = DELTA,
+    seed: int = SEED,
+) -> VotesRow:
+    """Return the results of one run: labels, the accuracy of a student of the labels, and epsilons."""
     labels = aggregator.release(votes.counts, 1, np.random.default_rng(seed)).values[0]
     answered = labels >= 0
-    student = student_of_answers(votes, labels)
     if isinstance(aggregator, CheckedGNMax):
         rho = aggregator.rho(int(answered.sum()))
         everywhere = ConcentratedDP(rho).textbook_epsilon(delta)
@@ -116,7 +123,7 @@ def row(votes: Votes, aggregator: Aggregator, *, delta: float = DELTA, seed: int
         claim,
         data_dependent(aggregator, votes.counts, answered=answered).epsilon(delta),
         float((labels[answered] == votes.truth[answered]).mean()),
-        student,
+        student(votes, labels),
         votes.baseline,
     )
 

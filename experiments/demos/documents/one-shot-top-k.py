@@ -94,7 +94,7 @@ for name, seen in observed.items():
 # the 10 best of 1,000 items these are 1,000 and 9,955.
 #
 # Equal laws have equal guarantees: k ε at δ = 0, and k ε²/8 concentrated DP. On the pair of this audit the exact ε is
-# 2.02; pairs with rarer events come closer to k ε = 3.
+# 1.56; pairs with rarer events come closer to k ε = 3.
 
 # %%
 from dpassay.audit import audit

@@ -1,17 +1,20 @@
 """registry.yaml: what a run can say in the form of the OpenDP deployments registry.
 
-The registry (`schemas/deployments-schema.yaml` in opendp/deployments-registry-data) describes deployments: flavour,
-unit and parameters of the guarantee, model, accounting, implementation, and "Was the process validated and verified? If
-so, how?". A run answers this question and the fields about the claim. Every other required field has the text TODO, and
-`approved` is false. The file is valid YAML and fits the schema; one file describes one claim, that of the audit with
-the largest claimed epsilon, and its justification counts all audits.
+The registry (`schemas/deployments-schema.yaml` in opendp/deployments-registry-data, as of July 2026) describes
+deployments: variant, unit and parameters of the guarantee, model, accounting, implementation, and "Was the process
+validated and verified? If so, how?". A run answers this question and the fields about the claim. Every other required
+field is marked TODO: texts are "TODO", and a choice or a date, which must be valid, has a comment that says what is
+allowed. The status is "Draft". The file is valid YAML and fits the schema; one file describes one claim, that of the
+audit with the largest claimed epsilon, and its justification counts all audits.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ....mechanisms.core.errors import plural
@@ -22,27 +25,58 @@ from .card import AuditCard, Card
 
 TODO = "TODO"
 LEADING = (
-    "# Fields of the OpenDP deployments registry that this run can fill in. Replace each TODO, then review all of it.\n"
+    "# Fields of the OpenDP deployments registry (schema of July 2026) that this run can fill in. Replace each TODO,\n"
+    "# and each value with a comment TODO; then review all of it.\n"
 )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Valid value that someone has to replace, with what is allowed."""
+
+    value: Any
+    allowed: str
 
 
 def registry_yaml(card: Card) -> str:
     """Return the record of the registry as YAML, whose strings are quoted as in JSON."""
+    curator = {
+        "data_curator_name": TODO,
+        "data_curator_type": Choice("Government", "Government, Industry or Nonprofit"),
+    }
+    products = "Summary statistics, Machine learning model, Dataset, Synthetic data, Interactive API or SQL queries"
     deployment: dict[str, Any] = {
-        "short_name": card.origin.title,
-        **dict.fromkeys(("data_curator", "intended_use", "data_product_type", "data_product_description"), TODO),
-        "publication_date": TODO,
+        "basic": {
+            "name": card.origin.title,
+            "data_curators": [curator],
+            "description": TODO,
+            "intended_use": TODO,
+            "data_product_type": Choice("Summary statistics", products),
+            "data_product_region": TODO,
+            "publication_date": Choice("1900-01-01", "YYYY-MM-DD"),
+        }
     }
     if card.audits:
         claimed = max(card.audits, key=lambda audit: audit.claim["epsilon"])
-        deployment |= {"dp_flavor": _flavour(claimed), "privacy_loss": _loss(claimed, card.origin.unit)}
+        deployment |= {"dp_variant": _variant(claimed), "privacy_loss": _loss(claimed, card.origin.unit)}
     deployment["implementation"] = {
-        "pre_processing_eda_hyperparameter_tuning": TODO,
+        "preprocessing_and_hyperparameter_tuning": TODO,
         "mechanisms": "; ".join(dict.fromkeys(audit.mechanism for audit in card.audits)) or TODO,
         "justification": justification(card),
     }
-    record = {"approved": False, "registry_author": TODO, "deployment": deployment}
+    deployment["administrative"] = {"registry_authors": [TODO]}
+    record = {
+        "url_slug": Choice(_slug(card.origin.title), "name, curator and year, with hyphens"),
+        "status": "Draft",
+        "tier": Choice(1, "1, 2 or 3: how complete the record is"),
+        "deployment": deployment,
+    }
     return LEADING + "\n".join(_lines(record, "")) + "\n"
+
+
+def _slug(title: str) -> str:
+    """Return a title as small letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "record"
 
 
 def justification(card: Card) -> str:
@@ -72,15 +106,18 @@ def _test(audit: AuditCard) -> str:
     )
 
 
-def _flavour(audit: AuditCard) -> dict[str, Any]:
+VARIANTS = {"ConcentratedDP": "Zero-concentrated DP", "ApproximateDP": "Approximate DP", "RenyiDP": "Renyi DP"}
+"""Names of variants, by the class of the guarantee."""
+
+
+def _variant(audit: AuditCard) -> dict[str, Any]:
     name, delta = str(audit.claim["guarantee"]), audit.claim["delta"]
-    if name.startswith("ConcentratedDP"):
-        flavour = "Zero Concentrated DP"
-    elif name.startswith("ApproximateDP"):
-        flavour = "Approximate DP"
-    else:
-        flavour = "Pure DP" if delta == 0.0 and math.isfinite(audit.claim["epsilon"]) else "other"
-    return {"name": flavour, "data_domain": TODO, "unprotected_quantities": TODO}
+    pure = "Pure DP" if delta == 0.0 and math.isfinite(audit.claim["epsilon"]) else "Custom"
+    return {
+        "variant_name": VARIANTS.get(name.partition("(")[0], pure),
+        "data_domain": TODO,
+        "unprotected_quantities": TODO,
+    }
 
 
 def _loss(audit: AuditCard, unit: str) -> dict[str, Any]:
@@ -88,18 +125,25 @@ def _loss(audit: AuditCard, unit: str) -> dict[str, Any]:
     parameters = {"epsilon": epsilon, "delta": delta} if math.isfinite(epsilon) else {"delta": delta}
     return {
         "privacy_unit": unit or TODO,
-        "privacy_unit_description": f"{audit.relation}: {RELATION.get(audit.relation, 'neighbouring datasets')}",
+        "privacy_unit_details": f"{audit.relation}: {RELATION.get(audit.relation, 'neighbouring datasets')}",
         "privacy_parameters": parameters,
-        "privacy_parameters_description": f"epsilon at delta, from {audit.claim['guarantee']}",
+        "privacy_parameters_details": f"epsilon at delta, from {audit.claim['guarantee']}",
     }
 
 
 def _lines(record: Mapping[str, Any], indent: str) -> list[str]:
-    """Return nested mappings as block YAML; every scalar is JSON, which YAML 1.2 contains."""
+    """Return mappings and lists as block YAML; every scalar is JSON, which YAML 1.2 contains."""
     lines: list[str] = []
     for key, value in record.items():
         if isinstance(value, Mapping):
             lines += [f"{indent}{key}:", *_lines(value, indent + "  ")]
+        elif isinstance(value, list):
+            lines.append(f"{indent}{key}:")
+            for item in value:
+                first, *rest = _lines(item, indent + "    ") if isinstance(item, Mapping) else [_scalar(item)]
+                lines += [f"{indent}  - {first.strip()}", *rest]
+        elif isinstance(value, Choice):
+            lines.append(f"{indent}{key}: {_scalar(value.value)}  # TODO: {value.allowed}")
         else:
             lines.append(f"{indent}{key}: {_scalar(value)}")
     return lines

@@ -8,10 +8,10 @@ TeacherVotes          the vote of a part is the label of its nearest record
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -224,6 +224,8 @@ class TeacherVotes(VotesOfParts):
         >>> votes.guarantee().epsilon(0.0), round(votes.exact_guarantee().epsilon(0.0), 9)
         (0.5, 0.5)
     """
+
+    _loss_powers: ClassVar[Mapping[str, float]] = {"rate": 1.0}
 
     rate: Positive
     _: KW_ONLY

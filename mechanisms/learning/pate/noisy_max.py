@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,8 @@ class LNMax(Aggregator):
         >>> mechanism.guarantee().epsilon(0.0), round(mechanism.exact_guarantee().epsilon(0.0), 12)
         (0.05, 0.05)
     """
+
+    _loss_powers: ClassVar[Mapping[str, float]] = {"rate": 1.0}
 
     rate: Positive
     _: KW_ONLY

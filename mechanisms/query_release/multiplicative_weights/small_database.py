@@ -6,7 +6,7 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,18 @@ from ...core.constraints import Positive, PositiveInt
 from ...core.guarantee import Guarantee
 from ...core.validation import open_unit, positive, whole
 from ...noise.queries.domain import check_memory
-from .base import MOST_QUERIES, PairCells, WorkloadRelease, detectability
+from .base import DETECTABLE_DELTA, WorkloadRelease, blocks
+
+Line: TypeAlias = tuple[int | None, int, Floats, Floats]
+"""Cells of the differing record on both sides, and two distributions of the others over the cells."""
+RATES = (1.0, 2.0, 4.0, 8.0)
+"""Factors of the rate at which pairs are compared."""
+BEAM = 4
+"""Number of pairs whose neighbours are searched in one step."""
+MOST_PAIRS = 128
+"""Number of pairs whose curves are computed in one step of the search."""
+HALF_WIDTH = 16
+"""Number of splits searched on each side of one at which the best database changes."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,14 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
 
     def errors(self, dataset: Dataset) -> Floats:
         """Return the largest difference of the mean answers of each database, shape `(n_databases,)`."""
-        return np.asarray(np.abs(self._means - self.answers(dataset) / self.n_records).max(axis=1))
+        return self._errors_of(self.answers(dataset))
+
+    def _errors_of(self, answers: Floats) -> Floats:
+        """Return the errors for answers as counts, `(..., n_queries)`; shape `(..., n_databases)`."""
+        largest = np.zeros((*answers.shape[:-1], len(self.databases)))
+        for query, means in enumerate(self._means.T):
+            np.maximum(largest, np.abs(means - answers[..., query, None] / self.n_records), out=largest)
+        return largest
 
     @cached_property
     def _means(self) -> Floats:
@@ -86,8 +104,11 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
 
     def log_probabilities(self, dataset: Dataset) -> Floats:
         """Return the log probability of each database, shape `(n_databases,)`."""
-        rate = self.epsilon * self.n_records / (2.0 * self.sensitivity)
-        return np.asarray(log_softmax(-rate * self.errors(dataset)))
+        return np.asarray(log_softmax(-self._rate * self.errors(dataset)))
+
+    @property
+    def _rate(self) -> float:
+        return self.epsilon * self.n_records / (2.0 * self.sensitivity)
 
     def excess(self, confidence: float) -> float:
         """Return a bound on the excess error over the best database that holds with this confidence.
@@ -112,26 +133,100 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
         return BoundedRange(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """Return the most detectable pair with other records in one or two cells; see `detectability`.
+        """Return the pair whose privacy loss is most detectable at the rate of the claim and at larger rates.
 
-        No pair attains the claim: the closer the log ratio of a database is to epsilon, the rarer the database. The
-        numbers of other records in the two cells determine its probability.
+        Pairs are compared by the mean of epsilon_r(delta) / (r epsilon) over the factors r of `RATES`, where epsilon_r
+        is the curve of the mechanism at r times its rate, and delta is `DETECTABLE_DELTA` min(1, epsilon). The factor 1
+        alone is no measure: an event with a probability of a few percent may have almost none at three times the rate,
+        and the faster mechanism would look private.
+
+        The search starts with the other records in two cells, or spread between one cell and all, and then moves
+        records between cells as long as the mean grows. Which mixtures suffice to start: where one database leads all N
+        others by a score of G on both sides, it has a probability of at least 1 - N e^-G, and the total variation of
+        the sides is at most N e^-G. Epsilon at delta is therefore positive only where two databases have nearly equal
+        errors, that is, around the mixtures at which the best database changes. A record moves the difference of two
+        scores by at most epsilon, so that these neighbourhoods have a width of a few 1 / epsilon records, whatever
+        n_records is; each is searched in steps of 1 / (4 epsilon) records, and of at least one record.
+
+        No pair attains the claim: the closer the log ratio of a database is to epsilon, the rarer the database.
         """
         return self._worst
 
     @cached_property
     def _worst(self) -> Neighbours:
-        half = (self.n_records - 1) // 2
-        scores = {(cells, half): self._detectability(cells, half) for cells in self._pair_cells()}
-        steps = 2 ** np.arange(max(1, half).bit_length())
-        splits = np.concatenate([half - steps, half + steps]).clip(0, self.n_records - 1)
-        for cells, _ in sorted(scores, key=lambda place: scores[place], reverse=True)[:MOST_QUERIES]:
-            for n_second in np.unique(splits).tolist():
-                scores[cells, n_second] = self._detectability(cells, n_second)
-        return self._pair(*max(scores, key=lambda place: scores[place]))
+        unit = np.eye(self.workload.domain.n_cells)
+        even = np.full(len(unit), 1.0 / len(unit))
+        two = [(cell0, cell1, unit[common], unit[second]) for cell0, cell1, common, second in self._pair_cells()]
+        all_cells = [(cell0, cell1, unit[cell1], even) for cell0, cell1 in self._differing_cells()]
+        _, pair = max(map(self._climb, (two, all_cells)), key=lambda found: found[0])
+        others = np.repeat(np.arange(len(unit)), pair[2:]).tolist()
+        side0, side1 = (self._records([cell] * (cell >= 0) + others) for cell in pair[:2].tolist())
+        return Neighbours(side0, side1, self.relation)
 
-    def _detectability(self, cells: PairCells, n_second: int) -> tuple[float, float]:
-        return detectability(self.curve(self._pair(cells, n_second)), self.epsilon)
+    def _climb(self, lines: list[Line]) -> tuple[float, Ints]:
+        """Return the best pair that a search from these mixtures finds, after its mean: see `worst_case`."""
+        pairs = np.unique(np.concatenate([self._mixtures(*line) for line in lines]), axis=0)
+        best, found, failed = -1.0, pairs[0], 0
+        while failed < 2:
+            shares = self._shares(pairs)
+            kept = pairs[np.argsort(-shares, kind="stable")[:BEAM]]
+            failed = failed + 1 if shares.max() <= best * (1.0 + 1e-9) else 0
+            if failed == 0:
+                best, found = float(shares.max()), kept[0]
+            pairs = np.unique(np.concatenate([_records_moved(pair) for pair in kept]), axis=0)
+        return best, found
+
+    def _mixtures(self, cell0: int | None, cell1: int, first: Floats, last: Floats) -> Ints:
+        """Return the pairs around those at which the best database changes, as the others go from `first` to `last`.
+
+        A row is a pair: the cell of the differing record on each side, -1 for none, and the histogram of the others.
+        Shape `(n_pairs, 2 + n_cells)`.
+        """
+        most = self.n_records - 1
+
+        def pairs(n_last: Ints) -> Ints:
+            spread = np.multiply.outer(most - n_last, first.cumsum()) + np.multiply.outer(n_last, last.cumsum())
+            others = np.diff(np.rint(spread).astype(np.int64), axis=1, prepend=0)
+            return np.insert(others, [0, 0], [-1 if cell0 is None else cell0, cell1], axis=1)
+
+        knots = np.unique(np.linspace(0, most, 4 * self.n_rows + 1).astype(np.int64))
+        while True:
+            changed = np.diff(self._best(pairs(knots))) != 0
+            wide = changed & (np.diff(knots) > 1)
+            if not wide.any():
+                break
+            knots = np.union1d(knots, (knots[1:] + knots[:-1])[wide] // 2)
+        centres = np.append(knots[1:][changed], [0, most // 2, most])
+        step = max(1, int(0.25 / self.epsilon))
+        return pairs(np.unique(np.add.outer(centres, step * np.arange(-HALF_WIDTH, HALF_WIDTH)).clip(0, most)))
+
+    def _best(self, pairs: Ints) -> Ints:
+        """Return the position of the database of the smallest error on side 0, for each pair."""
+        return np.asarray(self._errors_of(self._answers_of(pairs)[0]).argmin(axis=1))
+
+    def _answers_of(self, pairs: Ints) -> tuple[Floats, Floats]:
+        """Return the answers on both sides, as counts, `(n_pairs, n_queries)`."""
+        columns = np.vstack([self.workload.matrix.T, np.zeros(self.workload.n_answers)])
+        others = np.asarray(pairs[:, 2:] @ columns[:-1], dtype=np.float64)
+        return others + columns[pairs[:, 0]], others + columns[pairs[:, 1]]
+
+    def _shares(self, pairs: Ints) -> Floats:
+        """Return the mean of `worst_case` for each pair; 0 for all but the `MOST_PAIRS` of largest total variation."""
+        width = len(self.databases) * self.workload.n_answers
+        scores = [self._scores(pairs[part]) for part in blocks(len(pairs), width)]
+        kept = np.argsort(-np.concatenate([_distances(*pair) for pair in scores]), kind="stable")[:MOST_PAIRS]
+        score0, score1 = (np.concatenate([pair[side] for pair in scores])[kept] for side in (0, 1))
+        delta, shares = DETECTABLE_DELTA * min(1.0, self.epsilon), np.zeros(len(pairs))
+        for factor in RATES:
+            log0, log1 = (np.asarray(log_softmax(factor * score, axis=1)) for score in (score0, score1))
+            found = np.maximum(_epsilons(log0, log1, delta), _epsilons(log1, log0, delta))
+            shares[kept] += found / (factor * self.epsilon * len(RATES))
+        return shares
+
+    def _scores(self, pairs: Ints) -> tuple[Floats, Floats]:
+        """Return the scores of all databases on both sides, `(n_pairs, n_databases)`."""
+        score0, score1 = (-self._rate * self._errors_of(answers) for answers in self._answers_of(pairs))
+        return score0, score1
 
     def _positions(self, values: NDArray[Any], n_outputs: int) -> Ints:
         """Return the position of each histogram in `databases`, shape `(size,)`; -1 for impossible ones."""
@@ -154,6 +249,36 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
         """Return the exact curve of a pair."""
         log0, log1 = (self.log_probabilities(side) for side in (neighbours.d0, neighbours.d1))
         return ExactDP.of_logs(log0, log1, self.relation)
+
+
+def _records_moved(pair: Ints) -> Ints:
+    """Return a pair, and those with 1, 2, 4, ... of the other records moved from one cell to another."""
+    unit = np.eye(len(pair) - 2, len(pair), k=2, dtype=np.int64)
+    moves = (unit[:, None, :] - unit[None, :, :]).reshape(-1, len(pair))
+    steps = 2 ** np.arange(max(1, int(pair[2:].max()).bit_length()))
+    moved = (pair + np.multiply.outer(steps, moves)).reshape(-1, len(pair))
+    return np.asarray(moved[(moved[:, 2:] >= 0).all(axis=1)])
+
+
+def _distances(score0: Floats, score1: Floats) -> Floats:
+    """Return the sum of the total variations, at the rate and at four times the rate, for each pair of rows."""
+    return np.asarray(
+        sum(
+            np.abs(np.exp(log_softmax(factor * score1, axis=1)) - np.exp(log_softmax(factor * score0, axis=1))).sum(1)
+            for factor in (1.0, 4.0)
+        )
+    )
+
+
+def _epsilons(log0: Floats, log1: Floats, delta: float) -> Floats:
+    """Return the smallest epsilon >= 0 with P1(S) <= e^epsilon P0(S) + delta for all S, for each row of two laws.
+
+    The events that matter are those of the k largest ratios, and epsilon is the largest ln((P1 - delta) / P0) of them.
+    """
+    order = np.argsort(log0 - log1, axis=1, kind="stable")
+    sums0, sums1 = (np.logaddexp.accumulate(np.take_along_axis(log, order, axis=1), axis=1) for log in (log0, log1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.fmax(np.log(np.exp(sums1) - delta) - sums0, 0.0).max(axis=1))
 
 
 def number_of_databases(n_cells: int, n_rows: int) -> int:

@@ -65,7 +65,7 @@ def test_score_of_two_errors_tells_twice_the_claim():
     broken = HalvedScoreSensitivity(1.0, 2, sensitivity=2.0)
     pair = broken.worst_case()
     assert np.abs(broken.scores(pair.d1) - broken.scores(pair.d0)) == pytest.approx([4.0, 4.0])
-    assert broken.exact_guarantee().epsilon(0.0) == pytest.approx(1.96)
+    assert broken.exact_guarantee().epsilon(0.0) == pytest.approx(1.6)
     twin = Exponential(1.0, 2, sensitivity=4.0)
     law = (twin.probabilities(broken.scores(pair.side(side))) for side in (0, 1))
     assert np.abs(np.log(next(law) / next(law))).max() <= 1.0

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import tomllib
+from dataclasses import replace
 
 import pytest
 from tests.experiments.made_results import gaussian_result, laplace_result, sweep_of
@@ -18,21 +19,80 @@ from dpassay.experiments.report.card.registry import TODO, registry_yaml
 from dpassay.experiments.report.results.latex import escape, sweep_table
 
 HOSTILE = "a|b `c` <script> [d](e)\n# f"
-REQUIRED = {  # opendp/deployments-registry-data, schemas/deployments-schema.yaml at 02f6334
-    "": {"approved", "registry_author", "deployment"},
-    "deployment": {
-        "short_name", "data_curator", "intended_use", "data_product_type", "data_product_description",
-        "publication_date",
+TEXT, NUMBER, TEXTS = "text", "number", "texts"
+RULES = {
+    "url_slug!": TEXT,
+    "status!": {
+        "Converted", "Draft", "Pending", "Changes Required", "Approved", "Approved (Update Requested)",
+        "Approved (Pending)",
     },
-    "dp_flavor": {"name", "data_domain", "unprotected_quantities"},
-    "privacy_loss": {"privacy_unit", "privacy_parameters"},
-    "implementation": {"pre_processing_eda_hyperparameter_tuning", "mechanisms", "justification"},
+    "tier!": {1, 2, 3},
+    "deployment!": {
+        "basic!": {
+            "name!": TEXT,
+            "data_curators!": [
+                {"data_curator_name!": TEXT, "data_curator_type!": {"Government", "Industry", "Nonprofit"}}
+            ],
+            "description!": TEXT,
+            "intended_use!": TEXT,
+            "data_product_type!": {
+                "Summary statistics", "Machine learning model", "Dataset", "Synthetic data", "Interactive API",
+                "SQL queries",
+            },
+            "data_product_region!": TEXT,
+            "data_product_sector": {"Technology", "Healthcare", "Education", "Government", "Energy", "Finance"},
+            "publication_date!": re.compile(r"\d{4}-\d{2}-\d{2}"),
+        },
+        "dp_variant": {
+            "variant_name": {"Pure DP", "Approximate DP", "Zero-concentrated DP", "Renyi DP", "Custom"},
+            "data_domain": TEXT,
+            "unprotected_quantities": TEXT,
+        },
+        "privacy_loss": {
+            "privacy_unit": TEXT,
+            "privacy_unit_details": TEXT,
+            "privacy_parameters": {"epsilon": NUMBER, "delta": NUMBER, "rho": NUMBER},
+            "privacy_parameters_details": TEXT,
+        },
+        "implementation": {
+            "preprocessing_and_hyperparameter_tuning": TEXT,
+            "mechanisms": TEXT,
+            "justification": TEXT,
+        },
+        "administrative!": {"registry_authors!": TEXTS},
+    },
 }  # fmt: skip
-OPTIONAL = {
-    "deployment": {"dp_flavor", "privacy_loss", "implementation"},
-    "privacy_loss": {"privacy_unit_description", "privacy_parameters_description"},
-}
-FLAVOURS = {"Pure DP", "Approximate DP", "Zero Concentrated DP", "other"}
+"""Fields and values that opendp/deployments-registry-data allowed in July 2026, in our words.
+
+"!" is required, a set lists values, and no other field may stand in an object. Source: schemas/deployments-schema.yaml,
+read on 2026-11-28 in versions of around that date; records of September 2026 have this form. A later draft
+moves `status` and `tier` to `administrative`.
+"""
+
+
+def misfits(value, rule, place="record"):
+    """Yield the places at which a value breaks a rule."""
+    if isinstance(rule, dict):
+        if not isinstance(value, dict):
+            yield place
+            return
+        known = {key.rstrip("!"): inner for key, inner in rule.items()}
+        yield from (f"{place}.{key} is unknown" for key in value.keys() - known.keys())
+        yield from (f"{place}.{key[:-1]} is missing" for key in rule if key[-1] == "!" and key[:-1] not in value)
+        for key in value.keys() & known.keys():
+            yield from misfits(value[key], known[key], f"{place}.{key}")
+    elif isinstance(rule, list) or rule is TEXTS:
+        if not isinstance(value, list) or not value:
+            yield place
+            return
+        for item in value:
+            yield from misfits(item, rule[0] if isinstance(rule, list) else TEXT, place)
+    elif isinstance(rule, set):
+        yield from [] if value in rule else [place]
+    elif isinstance(rule, re.Pattern):
+        yield from [] if isinstance(value, str) and rule.fullmatch(value) else [place]
+    elif not isinstance(value, str if rule is TEXT else (int, float)):
+        yield place
 
 
 def card(*results, title="Test", unit="") -> Card:
@@ -42,21 +102,34 @@ def card(*results, title="Test", unit="") -> Card:
 
 
 def block_yaml(text):
-    """Nested mappings with JSON scalars, of which `registry_yaml` consists."""
-    root: dict = {}
-    stack = [(-1, root)]
-    for line in text.splitlines():
-        if line.startswith("#"):
-            continue
-        depth = len(line) - len(line.lstrip())
-        key, _, value = line.strip().partition(":")
-        while stack[-1][0] >= depth:
-            stack.pop()
-        inside: dict = {}
-        stack[-1][1][key] = json.loads(value) if value.strip() else inside
-        if not value.strip():
-            stack.append((depth, inside))
-    return root
+    """Mappings and lists of scalars or mappings, with JSON scalars and comments, of which `registry_yaml` consists."""
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+
+    def scalar(text):
+        value, end = json.JSONDecoder().raw_decode(text)
+        assert not text[end:].strip() or re.match(r"\s+# TODO: ", text[end:])
+        return value
+
+    def depth():
+        return len(lines[0]) - len(lines[0].lstrip()) if lines else -1
+
+    def block(at):
+        if lines[0].lstrip().startswith("- "):
+            items = []
+            while depth() == at and lines[0].lstrip().startswith("- "):
+                if re.match(r"\w+:", lines[0].lstrip()[2:]):
+                    lines[0] = lines[0].replace("- ", "  ", 1)
+                    items.append(block(at + 2))
+                else:
+                    items.append(scalar(lines.pop(0).lstrip()[2:]))
+            return items
+        found = {}
+        while depth() == at:
+            key, _, value = lines.pop(0).strip().partition(":")
+            found[key] = scalar(value.strip()) if value.strip() else block(depth())
+        return found
+
+    return block(0)
 
 
 def test_the_card_has_the_numbers_of_the_result():
@@ -84,16 +157,61 @@ def test_a_card_shows_hostile_texts_literally():
 
 
 def test_the_registry_record_fits_the_schema():
-    record = block_yaml(registry_yaml(card(title=HOSTILE)))
-    assert set(record) == REQUIRED[""]
-    assert record["approved"] is False
-    deployment = record["deployment"]
-    assert set(deployment) == REQUIRED["deployment"] | OPTIONAL["deployment"]
-    for part in OPTIONAL["deployment"]:
-        assert REQUIRED[part] <= set(deployment[part]) <= REQUIRED[part] | OPTIONAL.get(part, set())
-    assert deployment["dp_flavor"]["name"] in FLAVOURS
-    assert set(deployment["privacy_loss"]["privacy_parameters"]) <= {"epsilon", "delta", "rho"}
-    assert deployment["privacy_loss"]["privacy_unit"] == TODO
+    for made in (card(title=HOSTILE), card(title="***"), card(gaussian_result(delta=1e-5), unit="a person")):
+        record = block_yaml(registry_yaml(made))
+        assert not list(misfits(record, RULES))
+        assert record["status"] == "Draft"
+        assert re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", record["url_slug"])
+    assert block_yaml(registry_yaml(card()))["deployment"]["privacy_loss"]["privacy_unit"] == TODO
+
+
+def test_a_registry_record_without_audits_fits_the_schema():
+    made = replace(card(), audits=())
+    record = block_yaml(registry_yaml(made))
+    assert not list(misfits(record, RULES))
+    assert "privacy_loss" not in record["deployment"]
+
+
+def test_the_rules_of_the_registry_refuse_what_its_schema_refuses():
+    """Eight errors: an earlier form of the record; see `RULES`."""
+    earlier = {
+        "approved": False,
+        "registry_author": TODO,
+        "deployment": {
+            "short_name": "Test",
+            "dp_flavor": {"name": "Pure DP"},
+            "privacy_loss": {"privacy_unit_description": "a person"},
+            "implementation": {"pre_processing_eda_hyperparameter_tuning": TODO},
+        },
+    }
+    assert {"record.url_slug is missing", "record.deployment.basic is missing"} <= set(misfits(earlier, RULES))
+    assert len(list(misfits(earlier, RULES))) >= 8
+    record = block_yaml(registry_yaml(card()))
+    record["deployment"]["basic"] |= {"publication_date": TODO, "data_product_type": TODO}
+    record["deployment"]["dp_variant"]["variant_name"] = "other"
+    assert len(list(misfits(record, RULES))) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        ("ConcentratedDP(0.1)", "Zero-concentrated DP"),
+        ("RenyiDP(...)", "Renyi DP"),
+        ("ApproximateDP(1, 1e-5)", "Approximate DP"),
+        ("PureDP(1)", "Pure DP"),
+    ],
+)
+def test_the_registry_record_names_the_variant_of_the_claim(name, variant):
+    made = card()
+    (audit,) = made.audits
+    made = replace(made, audits=(replace(audit, claim=audit.claim | {"guarantee": name}),))
+    assert block_yaml(registry_yaml(made))["deployment"]["dp_variant"]["variant_name"] == variant
+
+
+def test_what_a_person_has_to_fill_in_is_marked():
+    text = registry_yaml(card())
+    for key in ("url_slug", "tier", "data_curator_type", "data_product_type", "publication_date"):
+        assert re.search(rf"\b{key}: .*  # TODO: ", text)
 
 
 def test_the_registry_record_answers_how_the_process_was_verified():

@@ -1,9 +1,11 @@
 """Learning and testing distributions in each trust model: slopes of the error, power at a distance, privacy."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpassay.mechanisms.accounting import ClonesDP
 from dpassay.mechanisms.core.errors import ParameterError
@@ -72,6 +74,28 @@ def test_central_noise_has_the_scale_of_a_replaced_record():
         largest = np.abs(statistics[:, None] - statistics)[neighbours].max()
         assert largest <= UniformityTest(k, n, alpha=0.2, model="central", epsilon=1.0).sensitivity + 1e-12
         assert largest > 0.3 / max(n, k)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n", "options"),
+    [
+        (97, {"k": 256, "model": "non-private"}),
+        (227, {"k": 256, "model": "central", "epsilon": 0.1}),
+        (1312, {"k": 16, "model": "shuffle", "epsilon": 0.2, "delta": 1e-6, "coins": "private"}),
+        (1757, {"k": 16, "model": "local", "epsilon": 1.0, "coins": "private"}),
+        (2591, {"k": 16, "model": "local", "epsilon": 1.0, "coins": "public"}),
+    ],
+)
+def test_larger_error_rate_at_the_sizes_of_the_page_is_a_third(n, options):
+    """docs/results/sample-complexity.md; 2,500 runs a side. Half as many users for public coins have a rate of .42."""
+    rng = np.random.default_rng(1)
+    sizes = [round(n * factor) for factor in (0.97, 0.99, 1.01, 1.03)]
+    rates = np.mean(
+        [UniformityTest(n_users=size, alpha=0.25, **options).error_rates(625, rng) for size in sizes], axis=0
+    )
+    limit = stats.norm.isf(1e-6 / 2) * math.sqrt(2 / 9 / 2500)
+    assert max(rates) == pytest.approx(1 / 3, abs=limit)
 
 
 @pytest.mark.parametrize(
