@@ -42,7 +42,9 @@ class LocalConsistency(Generator):
         updates: rounds of GUM for a table, >= 1.
 
     Guarantees:
-        * Up to the convergence of `sweeps` rounds no distribution has a smaller squared error.
+        * Up to the convergence of `sweeps` rounds, no distribution with the same total has a smaller squared error. The
+          total is estimated first, from the totals of the answers. Where answers below 0 are moved up to 0, another
+          total can have a smaller error.
         * `marginal` of attributes that were measured together returns these pseudo-marginals. For other attributes it
           returns counts of the table, whose records are a heuristic rounding.
 

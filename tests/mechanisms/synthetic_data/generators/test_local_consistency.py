@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
+from dpassay.mechanisms.noise.queries.domain import Domain
+from dpassay.mechanisms.synthetic_data import LocalConsistency, NoisyMarginal
 from dpassay.mechanisms.synthetic_data.generators.local_consistency import onto_simplex, overlaps, project_onto_polytope
 
 SHAPE = (2, 3, 2)
@@ -126,3 +128,19 @@ def test_what_is_given_is_not_changed():
     project_onto_polytope(tables, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=2, exact=True)
     for one, other in zip(tables, before, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_errors_are_smallest_among_distributions_of_the_same_total():
+    """The totals add up to 100; raising the negative answer to 0 leaves a smaller error for a total of 120."""
+    answers = np.array([90.0, 30.0, -20.0])
+    measured = [NoisyMarginal("a", answers[None], 1.0)]
+    fitted = LocalConsistency().fit(Domain({"a": 3}), measured, np.random.default_rng(0)).marginal("a")[0]
+
+    def error(counts):
+        return ((counts - answers) ** 2).sum(axis=-1)
+
+    np.testing.assert_allclose(fitted, [80.0, 20.0, 0.0], atol=1e-9)
+    same_total = 100.0 * np.random.default_rng(1).dirichlet(np.ones(3), size=1_000)
+    near_it = 0.99 * fitted + 0.01 * same_total
+    assert (error(np.concatenate([same_total, near_it])) >= error(fitted) - 1e-9).all()
+    assert error(np.maximum(answers, 0.0)) < error(fitted)
