@@ -34,6 +34,7 @@ from ..bounds.numerics.binomial import lower, quantile, upper
 from ..bounds.numerics.unconditional import Ordering
 from ..bounds.pair.clopper_pearson import ClopperPearson
 from ..bounds.pair.joint import JointExact
+from ..bounds.pair.pilot import EventBound
 from ..evidence.scores import BitScores, Counts, PairCounts, Scores, Successes, Tally
 from ..evidence.statement import Statement
 from .minimum_detectable import minimum_detectable
@@ -318,7 +319,8 @@ class _PairPower:
         return False, max(margins)
 
     def _judged(self, bound: PairBound, tally: Tally) -> tuple[bool, float]:
-        ready = bound.fix(self.statement, PairCounts(tally), (tally.n_out, tally.n_in))
+        fix = bound.fix_event if isinstance(bound, EventBound) else bound.fix  # a perfect attack is not reversed
+        ready = fix(self.statement, PairCounts(tally), (tally.n_out, tally.n_in))
         counts = PairCounts(_with(tally, ready.thresholds))
         return ready.refutes(counts), _margin(ready, counts)
 

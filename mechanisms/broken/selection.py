@@ -209,7 +209,7 @@ class HalvedScoreSensitivity(BrokenPureDP, Mechanism):
     Example:
         >>> broken = HalvedScoreSensitivity(epsilon=0.5, n_candidates=2)
         >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 6)
-        (0.5, 0.98)
+        (0.5, 0.8)
     """
 
     cause = "The sensitivity of one error is used for the score, a difference of two."

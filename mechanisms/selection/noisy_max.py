@@ -74,7 +74,7 @@ class ReportNoisyMax(Selection, FiniteMechanism):
         >>> mechanism.probabilities([0.0, 0.0, 2.0]).round(6)
         array([0.204907, 0.204907, 0.590186])
         >>> round(mechanism.exact_guarantee().epsilon(0.0), 3)
-        0.992
+        0.87
     """
 
     _: KW_ONLY
