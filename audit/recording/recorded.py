@@ -332,7 +332,7 @@ class Recordings:
 
 
 def total(parts: Sequence[Guarantee]) -> Guarantee | None:
-    """Compose the guarantees of several parts by the simplest theorem that applies; None if none does."""
+    """Compose the guarantees of several parts by the tightest theorem that applies; None if none does."""
     nonzero = [part for part in parts if not (isinstance(part, PureDP) and part.epsilon(0.0) == 0.0)]
     if not nonzero:
         return PureDP(0.0)
@@ -341,12 +341,10 @@ def total(parts: Sequence[Guarantee]) -> Guarantee | None:
             nonzero = [to_concentrated(part) for part in nonzero]
         except AccountingError:
             return None
-    for accounting in ("basic", "privacy-loss"):
-        try:
-            return compose(nonzero, accounting=accounting)
-        except AccountingError:
-            continue
-    return None
+    try:
+        return compose(nonzero)
+    except AccountingError:
+        return None
 
 
 def _delta(claim: Guarantee, delta: float | None) -> float:

@@ -16,7 +16,12 @@ from .amplification.clones import ClonesDP as ClonesDP
 from .amplification.subsampling import subsample as subsample
 from .claims import FiniteMechanism as FiniteMechanism, PureMechanism as PureMechanism
 from .composition.advanced import AdvancedComposition as AdvancedComposition
-from .composition.compose import common_relation as common_relation, compose as compose, self_composed as self_composed
+from .composition.compose import (
+    TightestComposition as TightestComposition,
+    common_relation as common_relation,
+    compose as compose,
+    self_composed as self_composed,
+)
 from .composition.grouping import group as group
 from .composition.laplace_vector import LaplaceVectorDP as LaplaceVectorDP
 from .composition.optimal import (

@@ -25,8 +25,8 @@ class Repeated(OnSameDataset):
     Args:
         base: the mechanism.
         times: number of releases, >= 1.
-        accounting: the theorem, as for `dpassay.mechanisms.accounting.compose`: "basic", "advanced", "optimal", "renyi"
-            or "privacy-loss".
+        accounting: the theorem, as for `dpassay.mechanisms.accounting.compose`: "tightest", "basic", "advanced",
+            "optimal", "renyi" or "privacy-loss".
         form: of "advanced", as for `compose`; None for the others.
 
     Guarantees:
@@ -45,7 +45,7 @@ class Repeated(OnSameDataset):
 
     times: PositiveInt
     _: KW_ONLY
-    accounting: str = "basic"
+    accounting: str = "tightest"
     form: str | None = None
 
     def __post_init__(self) -> None:

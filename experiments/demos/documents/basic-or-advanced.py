@@ -59,7 +59,7 @@ from dpassay.mechanisms.accounting import AdvancedComposition, OptimalCompositio
 
 totals = {}
 for k in (1, 10, 30, 31, 100, 1_000):
-    added = compose([PureDP(0.1)] * k).epsilon(DELTA)
+    added = compose([PureDP(0.1)] * k, accounting="basic").epsilon(DELTA)
     theorem = AdvancedComposition((0.1,) * k, (0.0,) * k, form="concentrated")
     advanced = theorem.mean + np.sqrt(2.0 * np.log(1.0 / DELTA) * k * 0.01)
     totals[k] = (added, float(advanced), OptimalComposition(0.1, 0.0, count=k).epsilon(DELTA))

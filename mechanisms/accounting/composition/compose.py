@@ -1,5 +1,6 @@
 """Composition: the guarantee of several releases on the same data.
 
+    tightest       the exact theorem of the family if there is one, else the best of all theorems that apply
     basic          parameters add: epsilons and deltas; rho; mu^2; divergences order by order
     advanced       epsilons add like standard deviations, at the cost of a larger delta
     optimal        the best bound for equal epsilons and deltas
@@ -13,8 +14,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -38,14 +40,16 @@ from .optimal import BoundedRangeComposition, OptimalComposition
 
 Parts: TypeAlias = Sequence[Guarantee]
 
-ACCOUNTING = ("basic", "advanced", "optimal", "renyi", "privacy-loss")
+ACCOUNTING = ("tightest", "basic", "advanced", "optimal", "renyi", "privacy-loss")
 """The values of `accounting`."""
+_MOST_DISTRIBUTIONS = 100
+"""Most different guarantees of which "tightest" convolves the privacy-loss distributions: a few seconds."""
 
 
 def compose(
     guarantees: Iterable[Guarantee],
     *,
-    accounting: str = "basic",
+    accounting: str = "tightest",
     form: str | None = None,
     orders: Sequence[float] | None = None,
     interval: float | None = None,
@@ -58,6 +62,7 @@ def compose(
         accounting: one of
 
             accounting      accepts                                            returns
+            "tightest"      all that one of the others accepts                  see below
             "basic"         (epsilon, delta) kinds, or only Gaussian, or only   PureDP or ApproximateDP; GaussianDP;
                             concentrated, or only Renyi                         ConcentratedDP; RenyiDP
             "advanced"      (epsilon, delta) kinds                              AdvancedComposition
@@ -67,7 +72,10 @@ def compose(
             "privacy-loss"  all except concentrated and Renyi                   PrivacyLossDP
 
             where the (epsilon, delta) kinds are pure, Laplace and approximate DP, bounded range, and pairs of finite
-            distributions with a finite epsilon at delta 0.
+            distributions with a finite epsilon at delta 0. "tightest" is "basic" for only Gaussian, only concentrated
+            and only Renyi guarantees, "optimal" for equal pure, approximate or bounded-range guarantees, and otherwise a
+            `TightestComposition`: at each delta the smallest of the epsilons of all other theorems that apply. Its text
+            names them. If only one applies, its result is returned.
         form: for "advanced" only: "concentrated" (None), "drv10" or "kov", see `AdvancedComposition`.
         orders: for "renyi" only: finite Renyi orders; None uses `renyi.ORDERS`, or the orders of the Renyi guarantees.
         interval: for "privacy-loss" only: grid interval of the losses; None uses the interval of the privacy-loss
@@ -88,6 +96,8 @@ def compose(
         * Every result is an upper bound for every composition of mechanisms with these guarantees (with `fixed_sides`:
           for the pair of datasets with these laws).
         * "basic" is exact for Gaussian guarantees; "optimal" cannot be improved.
+        * "tightest" is never above any of the others, except "optimal" for bounded range by its chords, and "advanced"
+          and "optimal" by the grid of the privacy losses.
 
     References:
         Dwork, Kenthapadi, McSherry, Mironov, Naor (2006) (basic); Dwork, Rothblum, Vadhan (2010) (advanced);
@@ -96,7 +106,10 @@ def compose(
 
     Example:
         >>> print(compose([PureDP(0.1)] * 10))
-        PureDP(epsilon=1)
+        OptimalComposition(epsilon=0.1, delta=0, count=10)
+        >>> both = compose([PureDP(1.0), GaussianDP(1.0)])
+        >>> print(both, round(both.epsilon(1e-6), 3))
+        TightestComposition(parts=1 x PureDP(epsilon=1), 1 x GaussianDP(mu=1), theorems=privacy-loss, renyi) 5.82
         >>> for name in ("basic", "advanced", "optimal", "renyi", "privacy-loss"):
         ...     print(name, round(compose([PureDP(0.1)] * 100, accounting=name).epsilon(1e-6), 3))
         basic 10.0
@@ -115,12 +128,12 @@ def compose(
     relation = common_relation(parts)
     if len(parts) == 1:
         return parts[0]
+    if accounting == "tightest":
+        return _tightest(parts, relation)
     if accounting == "basic":
         return _basic(parts, relation)
     if accounting == "advanced":
-        epsilons, deltas = zip(*_epsilons_and_deltas(parts, accounting), strict=True)
-        _check_sum(deltas)
-        return AdvancedComposition(epsilons, deltas, form or "concentrated", relation)
+        return _advanced(parts, form or "concentrated", relation)
     if accounting == "optimal":
         return _optimal(parts, relation)
     if accounting == "renyi":
@@ -150,6 +163,89 @@ def _check_options(accounting: str, **options: object) -> None:
                 f"Leave {name} out or change the accounting.",
                 argument=name,
             )
+
+
+# --- tightest -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class TightestComposition(ProfileGuarantee):
+    """The composition of several guarantees by all theorems that apply: at each delta the smallest epsilon.
+
+    Args:
+        parts: the guarantees, at least two.
+        relation: the neighbouring relation of all of them; None adopts the relation of the pair.
+
+    Raises:
+        AccountingError: no implemented theorem composes these kinds.
+
+    Guarantees:
+        * An upper bound (`exact` is False): each theorem is one, whatever the parts are.
+    """
+
+    parts: tuple[Guarantee, ...]
+    relation: Relation | None = None
+    exact = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if any(nominal(part) is None for part in self.parts):
+            _ = self.theorems
+
+    @property
+    def default_delta(self) -> float | None:
+        """Delta of basic composition, None if a part is a whole curve."""
+        if any(nominal(part) is None for part in self.parts):
+            return None
+        return _basic(self.parts, self.relation).default_delta
+
+    @cached_property
+    def theorems(self) -> dict[str, Guarantee]:
+        """Results of all theorems that apply, by the name of the accounting."""
+        few = len(set(self.parts)) <= _MOST_DISTRIBUTIONS
+        results = {}
+        for name in ("privacy-loss", "renyi", "basic") if few else ("renyi", "advanced", "basic"):
+            try:
+                with np.errstate(over="ignore"):
+                    results[name] = _THEOREMS[name](self.parts, self.relation)
+            except (AccountingError, OverflowError):  # losses up to 1e154 and more overflow the grid
+                continue
+        if not results:
+            kinds = ", ".join(sorted({type(part).__name__ for part in self.parts}))
+            raise AccountingError(
+                f"no implemented theorem composes these kinds of guarantees: {kinds}. Guarantees of one family compose; "
+                "so do all that have privacy-loss distributions (not ConcentratedDP or RenyiDP), and all that have Renyi "
+                "divergences (not ApproximateDP or PrivacyLossDP)."
+            )
+        return results
+
+    def theorem(self, delta: float) -> str:
+        """Return the name of the accounting that gives the epsilon at this delta."""
+        return min(self.theorems, key=lambda name: self.theorems[name].epsilon(delta))
+
+    def _parameters(self) -> Mapping[str, str]:
+        return {"parts": _listed(Counter(self.parts)), "theorems": ", ".join(self.theorems)}
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        return np.min([curve.delta(epsilon) for curve in self.theorems.values()], axis=0)
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return np.min([curve.epsilon(delta) for curve in self.theorems.values()], axis=0)
+
+    def _tradeoff(self, fpr: Floats) -> Floats:
+        return np.max([curve.tradeoff(fpr) for curve in self.theorems.values()], axis=0)
+
+
+def _tightest(parts: Parts, relation: Relation | None) -> Guarantee:
+    if any(all(isinstance(part, kind) for part in parts) for kind in _FAMILIES):
+        return _basic(parts, relation)
+    equal = len({nominal(part) for part in parts}) == 1
+    if equal and any(all(isinstance(part, kind) for part in parts) for kind in (PureDP, ApproximateDP, BoundedRange)):
+        return _optimal(parts, relation)
+    total = TightestComposition(tuple(parts), relation)
+    if any(nominal(part) is None for part in parts) and len(total.theorems) == 1:
+        return next(iter(total.theorems.values()))
+    return total
 
 
 # --- basic --------------------------------------------------------------------------------------------------------
@@ -204,6 +300,12 @@ _FAMILIES: dict[type[Guarantee], Callable[[Parts, Relation | None], Guarantee]] 
 # --- the others ---------------------------------------------------------------------------------------------------
 
 
+def _advanced(parts: Parts, form: str, relation: Relation | None) -> Guarantee:
+    epsilons, deltas = zip(*_epsilons_and_deltas(parts, "advanced"), strict=True)
+    _check_sum(deltas)
+    return AdvancedComposition(epsilons, deltas, form, relation)
+
+
 def _optimal(parts: Parts, relation: Relation | None) -> Guarantee:
     pairs = _epsilons_and_deltas(parts, "optimal")
     if len(set(pairs)) > 1:
@@ -238,8 +340,11 @@ def _privacy_loss(parts: Parts, interval: float | None, relation: Relation | Non
     for part, count in counts.items():
         pld = to_privacy_loss(_adopting(part, relation), interval=interval, fixed_sides=fixed_sides).pld
         losses.append((pld, count))
-    listed = ", ".join(f"{count} x {part}" for part, count in counts.items())
-    return PrivacyLossDP.from_pld(composed_losses(losses), relation=relation, description=listed)
+    return PrivacyLossDP.from_pld(composed_losses(losses), relation=relation, description=_listed(counts))
+
+
+def _listed(counts: Counter[Guarantee]) -> str:
+    return ", ".join(f"{count} x {part}" for part, count in counts.items())
 
 
 def _largest_loss(part: Guarantee) -> float:
@@ -270,6 +375,15 @@ def _check_sum(deltas: Iterable[float]) -> None:
     total = math.fsum(deltas)
     if total >= 1.0:
         raise AccountingError(f"the deltas add up to {total:g}, and a delta of 1 or more guarantees nothing.")
+
+
+_THEOREMS: dict[str, Callable[[Parts, Relation | None], Guarantee]] = {
+    "privacy-loss": lambda parts, relation: _privacy_loss(parts, None, relation, fixed_sides=False),
+    "renyi": lambda parts, relation: _renyi(parts, None, relation),
+    "advanced": lambda parts, relation: _advanced(parts, "kov", relation),
+    "basic": _basic,
+}
+"""Theorems for different guarantees."""
 
 
 def self_composed(curve: Guarantee, times: int) -> Guarantee:

@@ -253,7 +253,8 @@ def _log_moments(log_upper: Floats, log_lower: Floats, orders: Floats) -> Floats
 
 def _beyond_linear(x: Floats) -> Floats:
     """Return e^x - 1 - x, without cancellation."""
-    return np.asarray(np.where(np.abs(x) < 1.0, 0.5 * x**2 * hyp1f1(1.0, 3.0, np.clip(x, -1.0, 1.0)), np.expm1(x) - x))
+    near = np.clip(x, -1.0, 1.0)
+    return np.asarray(np.where(np.abs(x) < 1.0, 0.5 * near**2 * hyp1f1(1.0, 3.0, near), np.expm1(x) - x))
 
 
 def _orders(orders: Sequence[float] | None) -> Floats:

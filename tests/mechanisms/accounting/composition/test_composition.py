@@ -12,6 +12,7 @@ from scipy import stats
 from dpassay.mechanisms.accounting import (
     AdvancedComposition,
     ApproximateDP,
+    BoundedRange,
     ConcentratedDP,
     ExactDP,
     GaussianDP,
@@ -39,20 +40,91 @@ def response(epsilon):
     return ExactDP(law, law[::-1])
 
 
+# --- tightest -----------------------------------------------------------------------------------------------------
+
+MIXED = {
+    "laplace": [LaplaceDP(0.5)] * 100,
+    "pure of two sizes": [PureDP(0.3)] * 5 + [PureDP(1.1)] * 3,
+    "approximate and pure": [ApproximateDP(0.2, 1e-6)] * 9 + [PureDP(0.4)],
+    "deltas that add up to 1": [ApproximateDP(0.5, 0.4)] * 2 + [ApproximateDP(0.1, 0.3)],
+    "pure and gaussian": [PureDP(1.0), GaussianDP(1.0)],
+    "pure and concentrated": [PureDP(1.0), ConcentratedDP(0.1)],
+    "concentrated and renyi": [ConcentratedDP(0.1), RenyiDP((2.0, 8.0), (0.1, 0.5))],
+    "bounded range of two sizes": [BoundedRange(0.5)] * 3 + [BoundedRange(0.6)],
+    "pairs of laws": [response(0.5), ExactDP([0.2, 0.8], [0.3, 0.7]), PureDP(0.1)],
+    "large": [LaplaceDP(1e300), PureDP(60.0)],
+    "many kinds": [PureDP(0.01 + 0.001 * i) for i in range(150)],
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_default_is_never_above_any_theorem_that_applies(name):
+    total, applied = compose(MIXED[name]), 0
+    for accounting in ACCOUNTING[1:]:
+        if accounting == "privacy-loss" and name in ("large", "many kinds"):
+            continue
+        try:
+            other = compose(MIXED[name], accounting=accounting)
+        except AccountingError:
+            continue
+        applied += 1
+        grid = 1e-4 * math.sqrt(len(MIXED[name])) if accounting in ("optimal", "advanced") else 1e-12
+        assert (total.epsilon(DELTAS) <= other.epsilon(DELTAS) * (1 + 1e-12) + grid).all(), accounting
+        assert (total.delta([0.0, 0.5, 2.0]) <= other.delta([0.0, 0.5, 2.0]) + grid).all()
+        assert (total.tradeoff([0.0, 0.1, 0.5]) >= other.tradeoff([0.0, 0.1, 0.5]) - grid).all()
+    assert applied >= 1
+
+
+def test_default_is_the_composition_of_randomized_responses():
+    """Against the enumeration of all outputs of 8 responses of two sizes: never below, and above by 1e-4 at most."""
+    sizes = [0.3] * 5 + [1.1] * 3
+    laws = [np.ones(1), np.ones(1)]
+    for size in sizes:
+        p = 1.0 / (1.0 + math.exp(-size))
+        laws = [np.outer(laws[0], [p, 1 - p]).ravel(), np.outer(laws[1], [1 - p, p]).ravel()]
+    truth, claim = ExactDP(*laws), compose([PureDP(size) for size in sizes])
+    epsilons, deltas = np.linspace(0.0, 4.7, 30), np.array([0.0, 1e-6, 1e-3, 0.1])
+    assert (claim.delta(epsilons) >= truth.delta(epsilons) - 1e-12).all()
+    assert (claim.epsilon(deltas) >= truth.epsilon(deltas) - 1e-9).all()
+    assert_allclose(claim.epsilon(deltas), truth.epsilon(deltas), atol=1e-4)
+
+
+def test_the_result_says_by_which_theorem():
+    total = compose([LaplaceDP(0.1)] * 100)
+    assert str(total) == (
+        "TightestComposition(parts=100 x LaplaceDP(epsilon=0.1), theorems=privacy-loss, renyi, basic)"
+    )
+    assert (total.theorem(0.0), total.theorem(1e-6)) == ("basic", "privacy-loss")
+    assert total.epsilon(0.0) == pytest.approx(10.0)
+    assert total.epsilon(1e-6) == compose([LaplaceDP(0.1)] * 100, accounting="privacy-loss").epsilon(1e-6)
+    assert total.default_delta == 0.0
+    assert compose([LaplaceDP(0.1)] * 100) == total
+    assert isinstance(compose([PureDP(0.1)] * 100), OptimalComposition)
+    assert isinstance(compose([PureDP(1.0), ConcentratedDP(1.0)]), RenyiDP)
+    assert isinstance(compose([PrivacyLossDP.laplace(1.0)] * 2), PrivacyLossDP)
+
+
+def test_kinds_without_a_common_theorem_are_refused_by_default():
+    with pytest.raises(AccountingError, match="ApproximateDP, ConcentratedDP.*Guarantees of one family"):
+        compose([ApproximateDP(1.0, 1e-6), ConcentratedDP(0.1)])
+    with pytest.raises(AccountingError, match="AdvancedComposition, PureDP"):
+        compose([AdvancedComposition((0.1,), (0.0,)), PureDP(1.0)])
+
+
 # --- basic --------------------------------------------------------------------------------------------------------
 
 
 def test_epsilons_and_deltas_add():
     parts = [PureDP(0.1), LaplaceDP(0.2), ApproximateDP(0.3, 1e-6), ApproximateDP(0.4, 2e-6)]
-    total = compose(parts)
+    total = compose(parts, accounting="basic")
     assert isinstance(total, ApproximateDP)
     assert_allclose([total.nominal_epsilon, total.nominal_delta], [1.0, 3e-6])
-    assert compose(parts[:2]) == PureDP(0.1 + 0.2)
+    assert compose(parts[:2], accounting="basic") == PureDP(0.1 + 0.2)
 
 
 def test_a_pair_of_laws_counts_as_pure_under_basic():
     pair = ExactDP([0.25, 0.75], [0.75, 0.25])
-    assert_allclose(compose([pair, PureDP(1.0)]).epsilon(0.0), 1.0 + math.log(3.0))
+    assert_allclose(compose([pair, PureDP(1.0)], accounting="basic").epsilon(0.0), 1.0 + math.log(3.0))
 
 
 def test_mu_adds_in_squares_and_stays_exact():
@@ -83,7 +155,7 @@ def test_advanced_formula_known_answers(count, expected):
     formula = AdvancedComposition((0.1,) * count, (0.0,) * count)
     mean, spread = formula.mean, math.sqrt(2.0 * math.log(1e6) * formula.sum_of_squares)
     assert_allclose(mean + spread, expected, atol=6e-6)
-    basic = compose([PureDP(0.1)] * count)
+    basic = compose([PureDP(0.1)] * count, accounting="basic")
     assert formula.epsilon(1e-6) == min(mean + spread, basic.epsilon(1e-6))
     assert (mean + spread < 0.1 * count) == (count >= 31)
 
@@ -114,7 +186,8 @@ def test_optimal_is_never_above_advanced_or_basic(epsilon, count, form):
     parts = [PureDP(epsilon)] * count
     optimal, advanced = compose(parts, accounting="optimal"), compose(parts, accounting="advanced", form=form)
     assert (
-        optimal.epsilon(DELTAS) <= np.minimum(advanced.epsilon(DELTAS), compose(parts).epsilon(DELTAS)) + 1e-9
+        optimal.epsilon(DELTAS)
+        <= np.minimum(advanced.epsilon(DELTAS), compose(parts, accounting="basic").epsilon(DELTAS)) + 1e-9
     ).all()
     grid = np.linspace(0.0, count * epsilon, 15)
     assert (optimal.delta(grid) <= advanced.delta(grid) + 1e-12).all()

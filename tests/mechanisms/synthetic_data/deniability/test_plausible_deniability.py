@@ -161,10 +161,11 @@ def test_probability_of_passing_has_its_closed_form():
 
 def test_released_records_compose():
     one = DeniableRelease(k=20, t=10)
-    three = Repeated(one, 3)
+    three = Repeated(one, 3, accounting="basic")
     epsilon, delta = one.guarantee().nominal_epsilon, one.guarantee().nominal_delta
     assert three.guarantee().nominal_epsilon == pytest.approx(3 * epsilon)
     assert three.guarantee().nominal_delta == pytest.approx(3 * delta)
+    assert Repeated(one, 3).guarantee().epsilon(3 * delta) < 3 * epsilon
     pair = one.worst_case()
     of_two = [laws.joint(*[one.law(d)] * 2) for d in (pair.d0, pair.d1)]
     assert np.all(laws.shown(*of_two, EPSILONS) <= Repeated(one, 2).guarantee().delta(EPSILONS))
