@@ -230,7 +230,8 @@ def test_one_more_mechanism_never_helps(epsilons, extra, accounting):
     more = compose([PureDP(e) for e in [*epsilons, extra]], accounting=accounting)
     if len(epsilons) > 1:  # a single one is not turned into the kind that the accounting returns
         assert (fewer.epsilon(DELTAS) <= more.epsilon(DELTAS) + 1e-9).all()
-        assert (fewer.delta(np.linspace(0, 5, 9)) <= more.delta(np.linspace(0, 5, 9)) + 1e-12).all()
+        rounding = 1e-10 if accounting == "tightest" else 1e-12  # privacy losses include a bound on rounding errors
+        assert (fewer.delta(np.linspace(0, 5, 9)) <= more.delta(np.linspace(0, 5, 9)) + rounding).all()
 
 
 @given(st.permutations([PureDP(0.3), LaplaceDP(0.5), GaussianDP(0.4), ConcentratedDP(0.1)]))
