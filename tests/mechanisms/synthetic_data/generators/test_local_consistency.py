@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
+from dpassay.mechanisms.noise.queries.domain import Domain
+from dpassay.mechanisms.synthetic_data import LocalConsistency, NoisyMarginal
 from dpassay.mechanisms.synthetic_data.generators.local_consistency import onto_simplex, overlaps, project_onto_polytope
 
 SHAPE = (2, 3, 2)
@@ -126,3 +128,21 @@ def test_what_is_given_is_not_changed():
     project_onto_polytope(tables, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=2, exact=True)
     for one, other in zip(tables, before, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_no_distribution_of_the_same_total_is_nearer_to_the_answers():
+    """The total 80 is given, the answers add up to 100: scaled to 100 the same shares are nearer."""
+    rng, names = np.random.default_rng(7), ("ab", "bc", "ac")
+    answers = [100.0 * table.reshape(1, -1) for table in noisy([(0, 1), (1, 2), (0, 2)], size=1, deviation=0.02)[1]]
+    domain = Domain({"a": 2, "b": 3, "c": 2})
+    measured = [NoisyMarginal(name, answer, 1.0) for name, answer in zip(names, answers, strict=True)]
+    fitted = LocalConsistency(sweeps=2_000)._fit(domain, measured, np.array([80.0]), rng)
+    loss = lambda counts: sum(((c - a) ** 2).sum() for c, a in zip(counts, answers, strict=True))  # noqa: E731
+    found = [fitted.marginal(name) for name in names]
+    assert loss([1.25 * counts for counts in found]) < loss(found)
+    for law in rng.dirichlet(np.ones(12), 2_000).reshape(-1, 2, 3, 2):
+        near = (
+            0.9 * np.einsum("ab,c->abc", found[0].reshape(2, 3) / 80.0, found[1].reshape(3, 2).sum(0) / 80.0)
+            + 0.1 * law
+        )
+        assert loss([80.0 * near.sum(axis).reshape(1, -1) for axis in (2, 0, 1)]) >= loss(found) - 1e-6
