@@ -231,7 +231,7 @@ class GumbelTopKCounts(TopK):
     @property
     def share(self) -> float:
         """Range of each of the k choices, epsilon' / sqrt(k)."""
-        rho = ConcentratedDP.for_budget(epsilon=self.epsilon, delta=self.delta).rho
+        rho = ConcentratedDP.for_budget(epsilon=self.epsilon, delta=self.delta, textbook=True).rho
         return 2.0 * math.sqrt(rho / self.k)
 
     @property
@@ -273,7 +273,7 @@ class GumbelTopKCounts(TopK):
 
     def guarantee(self) -> Guarantee:
         """Return `ConcentratedDP(rho)`, stated at delta."""
-        rho = ConcentratedDP.for_budget(epsilon=self.epsilon, delta=self.delta).rho
+        rho = ConcentratedDP.for_budget(epsilon=self.epsilon, delta=self.delta, textbook=True).rho
         return ConcentratedDP(rho, self.relation).calibrated_at(self.delta)
 
     def worst_case(self) -> Neighbours:

@@ -16,7 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -73,9 +73,9 @@ def compose(
 
             where the (epsilon, delta) kinds are pure, Laplace and approximate DP, bounded range, and pairs of finite
             distributions with a finite epsilon at delta 0. "tightest" is "basic" for only Gaussian, only concentrated
-            and only Renyi guarantees, "optimal" for equal pure, approximate or bounded-range guarantees, and otherwise a
-            `TightestComposition`: at each delta the smallest of the epsilons of all other theorems that apply. Its text
-            names them. If only one applies, its result is returned.
+            and only Renyi guarantees, "optimal" for equal pure, approximate or bounded-range guarantees, and otherwise
+            a `TightestComposition`: at each delta the smallest of the epsilons of all other theorems that apply. Its
+            text names them. If only one applies, its result is returned.
         form: for "advanced" only: "concentrated" (None), "drv10" or "kov", see `AdvancedComposition`.
         orders: for "renyi" only: finite Renyi orders; None uses `renyi.ORDERS`, or the orders of the Renyi guarantees.
         interval: for "privacy-loss" only: grid interval of the losses; None uses the interval of the privacy-loss
@@ -213,9 +213,9 @@ class TightestComposition(ProfileGuarantee):
         if not results:
             kinds = ", ".join(sorted({type(part).__name__ for part in self.parts}))
             raise AccountingError(
-                f"no implemented theorem composes these kinds of guarantees: {kinds}. Guarantees of one family compose; "
-                "so do all that have privacy-loss distributions (not ConcentratedDP or RenyiDP), and all that have Renyi "
-                "divergences (not ApproximateDP or PrivacyLossDP)."
+                f"no implemented theorem composes these kinds together: {kinds}. Compose guarantees of one family, "
+                "or guarantees that all have privacy-loss distributions (not ConcentratedDP or RenyiDP), or all have "
+                "Renyi divergences (not ApproximateDP or PrivacyLossDP)."
             )
         return results
 
@@ -227,13 +227,13 @@ class TightestComposition(ProfileGuarantee):
         return {"parts": _listed(Counter(self.parts)), "theorems": ", ".join(self.theorems)}
 
     def _delta(self, epsilon: Floats) -> Floats:
-        return np.min([curve.delta(epsilon) for curve in self.theorems.values()], axis=0)
+        return reduce(np.minimum, [np.asarray(curve.delta(epsilon)) for curve in self.theorems.values()])
 
     def _epsilon(self, delta: Floats) -> Floats:
-        return np.min([curve.epsilon(delta) for curve in self.theorems.values()], axis=0)
+        return reduce(np.minimum, [np.asarray(curve.epsilon(delta)) for curve in self.theorems.values()])
 
     def _tradeoff(self, fpr: Floats) -> Floats:
-        return np.max([curve.tradeoff(fpr) for curve in self.theorems.values()], axis=0)
+        return reduce(np.maximum, [np.asarray(curve.tradeoff(fpr)) for curve in self.theorems.values()])
 
 
 def _tightest(parts: Parts, relation: Relation | None) -> Guarantee:

@@ -12,12 +12,14 @@ import numpy as np
 from ...core.arrays import Floats
 from ...core.constraints import NonNegative
 from ...core.relation import Relation
+from ...core.root_finding import bisect, bracket
 from ...core.validation import open_unit, positive
 from ..numerics.renyi import largest_total_variation, tight_epsilon, tight_log_delta
 from .profile import ProfileGuarantee
 
 _STEPS = 12
 """Steps of Newton's method: each step squares the error, and any order gives a valid bound."""
+_LARGEST_SOUGHT = 1e8
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,16 +61,28 @@ class ConcentratedDP(ProfileGuarantee):
         self._set(rho=float(self.rho))
 
     @classmethod
-    def for_budget(cls, *, epsilon: float, delta: float, relation: str | Relation | None = None) -> Self:
-        """Return the largest rho that is (epsilon, delta)-DP by the textbook conversion.
+    def for_budget(
+        cls, *, epsilon: float, delta: float, relation: str | Relation | None = None, textbook: bool = False
+    ) -> Self:
+        """Return the largest rho that is (epsilon, delta)-DP by the conversion of this class, or by the textbook one.
 
-        sqrt(rho) = sqrt(log(1/delta) + epsilon) - sqrt(log(1/delta)); written without cancellation.
+        The textbook conversion also starts the search: sqrt(rho) = sqrt(log(1/delta) + epsilon) - sqrt(log(1/delta)),
+        written without cancellation. From `_LARGEST_SOUGHT` on both are equal up to rounding, and it is the result.
         """
         positive(epsilon=epsilon)
         open_unit(delta=delta)
         log_inverse = -math.log(delta)
-        root = epsilon / (math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse))
-        return cls(root * root, None if relation is None else Relation.of(relation))
+        least = (epsilon / (math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse))) ** 2
+        stated_for = None if relation is None else Relation.of(relation)
+        if textbook or not 1e-300 < least < _LARGEST_SOUGHT:
+            return cls(least, stated_for)
+
+        def exceeds(rho: float) -> bool:
+            return cls(rho).epsilon(delta) > epsilon
+
+        low, high = bracket(exceeds, least, 2.0 * least)
+        low, _ = bisect(exceeds, low, high, close=lambda a, b: b - a < 1e-12 * b)
+        return cls(low, stated_for)
 
     def textbook_epsilon(self, delta: float) -> float:
         """Return rho + 2 sqrt(rho log(1/delta)), for comparison; delta strictly between 0 and 1."""

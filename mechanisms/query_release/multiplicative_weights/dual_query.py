@@ -233,7 +233,7 @@ class DualQuery(RecordsMechanism):
         """Number of draws in a round for which eta accounts: all of them."""
         return self.samples
 
-    @property
+    @cached_property
     def _concentrated(self) -> ConcentratedDP:
         return ConcentratedDP.for_budget(epsilon=self.epsilon, delta=self.delta or 0.5, relation=self.relation)
 

@@ -42,9 +42,8 @@ class LocalConsistency(Generator):
         updates: rounds of GUM for a table, >= 1.
 
     Guarantees:
-        * Up to the convergence of `sweeps` rounds, no distribution with the same total has a smaller squared error. The
-          total is estimated first, from the totals of the answers. Where answers below 0 are moved up to 0, another
-          total can have a smaller error.
+        * Up to the convergence of `sweeps` rounds no distribution of the same total has a smaller squared error. The
+          total is estimated before the fit; counts of another total can be nearer to the answers.
         * `marginal` of attributes that were measured together returns these pseudo-marginals. For other attributes it
           returns counts of the table, whose records are a heuristic rounding.
 

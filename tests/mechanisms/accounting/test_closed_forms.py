@@ -188,8 +188,11 @@ def test_tight_conversion_lies_between_the_gaussian_curve_and_the_textbook(rho):
 @pytest.mark.parametrize(("delta", "rho"), [(1e-6, 0.0174689), (1e-5, 0.0208199)])
 def test_rho_for_a_budget(delta, rho):
     """Known answers of sqrt(rho) = sqrt(log(1/delta) + epsilon) - sqrt(log(1/delta)) at epsilon 1."""
-    budget = ConcentratedDP.for_budget(epsilon=1.0, delta=delta)
+    budget = ConcentratedDP.for_budget(epsilon=1.0, delta=delta, textbook=True)
     assert_allclose(budget.rho, rho, atol=5e-8)
+    tight = ConcentratedDP.for_budget(epsilon=1.0, delta=delta)
+    assert tight.rho > rho
+    assert 1.0 - 1e-9 <= tight.epsilon(delta) <= 1.0
     assert_allclose(budget.textbook_epsilon(delta), 1.0, rtol=1e-12)
 
 

@@ -372,6 +372,15 @@ def test_two_anonymous_tables_leak_more_than_one(attacked):
     }
     assert rates["2"] > rates["1"] + 0.08 > rates["prior"] + 0.16
     assert abs(rates["0"] - rates["prior"]) < 0.08
+    expected = prior.weights.copy()
+    for table in published[:2]:
+        shares = table.counts / table.counts.sum(axis=1, keepdims=True)
+        overall, columns = table.counts.sum(axis=0) / table.counts.sum(), [both.values.index(v) for v in table.values]
+        for person, group in enumerate(table.locate(target)):
+            if group >= 0:
+                expected[person, columns] *= shares[group] / overall
+    known = expected.sum(axis=1) > 0
+    np.testing.assert_allclose(both.weights[known], (expected / expected.sum(axis=1, keepdims=True))[known])
     index = [both.values.index(value) for value in truth]
     assert both.possible[np.arange(150), index].all()  # the true illness is never ruled out
     assert both.correct(truth)[both.certain].all()

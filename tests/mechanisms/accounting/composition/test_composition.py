@@ -105,7 +105,7 @@ def test_the_result_says_by_which_theorem():
 
 
 def test_kinds_without_a_common_theorem_are_refused_by_default():
-    with pytest.raises(AccountingError, match="ApproximateDP, ConcentratedDP.*Guarantees of one family"):
+    with pytest.raises(AccountingError, match=r"ApproximateDP, ConcentratedDP.*guarantees of one family"):
         compose([ApproximateDP(1.0, 1e-6), ConcentratedDP(0.1)])
     with pytest.raises(AccountingError, match="AdvancedComposition, PureDP"):
         compose([AdvancedComposition((0.1,), (0.0,)), PureDP(1.0)])

@@ -36,7 +36,18 @@ def test_rho_is_that_of_all_draws():
     draws = [BoundedRange(2 * mechanism.eta * t / 50) for t in range(1, 5) for _ in range(3)]
     total = compose([to_concentrated(one) for one in draws])
     assert mechanism.guarantee().rho == pytest.approx(total.rho)
-    assert mechanism.guarantee().epsilon(1e-3) <= 1.0
+    assert 1.0 - 1e-9 <= mechanism.guarantee().epsilon(1e-3) <= 1.0
+
+
+@pytest.mark.parametrize(("rounds", "samples", "delta"), [(2, 1, 1e-2), (2, 3, 0.1), (3, 2, 1e-3), (4, 1, 1e-6)])
+def test_no_pair_exceeds_the_whole_budget(rounds, samples, delta):
+    """The claim reaches epsilon at delta, and bounds the curves by enumeration of all draws at every epsilon."""
+    mechanism = DualQuery(ONE_BIT, 20, epsilon=1.0, delta=delta, rounds=rounds, samples=samples)
+    claim, epsilons = mechanism.guarantee(), np.linspace(0.0, 3.0, 30)
+    assert claim.epsilon(delta) == pytest.approx(1.0, rel=1e-9)
+    for ones in (0, 7, 19):
+        pair = Neighbours(np.arange(20)[:, None] < ones, np.arange(20)[:, None] < ones + 1, "replace_one")
+        assert (mechanism.curve(pair).delta(epsilons) <= claim.delta(epsilons) + 1e-12).all()
 
 
 def test_draws_have_their_probability():

@@ -68,7 +68,12 @@ def test_some_database_of_the_rows_needed_answers_within_alpha(n_queries):
         epsilon=1.0,
         n_rows=math.ceil(rows_needed(n_queries, alpha)),
     )
-    assert mechanism.errors(AGES).min() <= alpha
+    errors = mechanism.errors(AGES)
+    assert errors.min() <= alpha
+    assert rows_needed(n_queries, alpha) == pytest.approx(4.0 * math.log(n_queries) / math.log(2.0))
+    assert rows_needed(n_queries, alpha / 3.0) == pytest.approx(9.0 * rows_needed(n_queries, alpha))
+    exponents = mechanism.log_probabilities(AGES)  # exp(-epsilon n error / 2): the error changes by 1/n
+    np.testing.assert_allclose(exponents - exponents[0], -0.5 * 10 * (errors - errors[0]), atol=1e-12)
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,12 @@ def test_no_law_of_a_tiny_generator_exceeds_the_theorem(relation):
         mechanism = random_release(rng, relation)
         pair = random_pair(rng, mechanism)
         law0, law1 = (mechanism.law(d) for d in pair)
-        claimed = mechanism.guarantee().delta(EPSILONS)
+        claimed, k = mechanism.guarantee().delta(EPSILONS), mechanism.k
+        gamma, epsilon0 = mechanism.gamma, mechanism.epsilon0
+        stated = [
+            (epsilon0 + math.log(1.0 + gamma / t), math.exp(-epsilon0 * (k - t))) for t in range(1, k)
+        ]  # the theorem, for each t
+        np.testing.assert_allclose(np.hstack(mechanism.guarantee().points), stated, rtol=1e-12)
         assert np.all(laws.shown(2.0 * law0[:-1], 2.0 * law1[:-1], EPSILONS) <= claimed + 1e-12)
         assert np.all(laws.shown(law0, law1, EPSILONS) <= claimed + 1e-12)
 

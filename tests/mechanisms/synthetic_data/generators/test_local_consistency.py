@@ -130,17 +130,19 @@ def test_what_is_given_is_not_changed():
         np.testing.assert_array_equal(one, other)
 
 
-def test_errors_are_smallest_among_distributions_of_the_same_total():
-    """The totals add up to 100; raising the negative answer to 0 leaves a smaller error for a total of 120."""
-    answers = np.array([90.0, 30.0, -20.0])
-    measured = [NoisyMarginal("a", answers[None], 1.0)]
-    fitted = LocalConsistency().fit(Domain({"a": 3}), measured, np.random.default_rng(0)).marginal("a")[0]
-
-    def error(counts):
-        return ((counts - answers) ** 2).sum(axis=-1)
-
-    np.testing.assert_allclose(fitted, [80.0, 20.0, 0.0], atol=1e-9)
-    same_total = 100.0 * np.random.default_rng(1).dirichlet(np.ones(3), size=1_000)
-    near_it = 0.99 * fitted + 0.01 * same_total
-    assert (error(np.concatenate([same_total, near_it])) >= error(fitted) - 1e-9).all()
-    assert error(np.maximum(answers, 0.0)) < error(fitted)
+def test_no_distribution_of_the_same_total_is_nearer_to_the_answers():
+    """The total 80 is given, the answers add up to 100: scaled to 100 the same shares are nearer."""
+    rng, names = np.random.default_rng(7), ("ab", "bc", "ac")
+    answers = [100.0 * table.reshape(1, -1) for table in noisy([(0, 1), (1, 2), (0, 2)], size=1, deviation=0.02)[1]]
+    domain = Domain({"a": 2, "b": 3, "c": 2})
+    measured = [NoisyMarginal(name, answer, 1.0) for name, answer in zip(names, answers, strict=True)]
+    fitted = LocalConsistency(sweeps=2_000)._fit(domain, measured, np.array([80.0]), rng)
+    loss = lambda counts: sum(((c - a) ** 2).sum() for c, a in zip(counts, answers, strict=True))  # noqa: E731
+    found = [fitted.marginal(name) for name in names]
+    assert loss([1.25 * counts for counts in found]) < loss(found)
+    for law in rng.dirichlet(np.ones(12), 2_000).reshape(-1, 2, 3, 2):
+        near = (
+            0.9 * np.einsum("ab,c->abc", found[0].reshape(2, 3) / 80.0, found[1].reshape(3, 2).sum(0) / 80.0)
+            + 0.1 * law
+        )
+        assert loss([80.0 * near.sum(axis).reshape(1, -1) for axis in (2, 0, 1)]) >= loss(found) - 1e-6
