@@ -381,6 +381,7 @@ def test_two_anonymous_tables_leak_more_than_one(attacked):
                 expected[person, columns] *= shares[group] / overall
     known = expected.sum(axis=1) > 0
     np.testing.assert_allclose(both.weights[known], (expected / expected.sum(axis=1, keepdims=True))[known])
+    np.testing.assert_array_equal(both.possible[known], (expected > 0.0)[known])
     index = [both.values.index(value) for value in truth]
     assert both.possible[np.arange(150), index].all()  # the true illness is never ruled out
     assert both.correct(truth)[both.certain].all()

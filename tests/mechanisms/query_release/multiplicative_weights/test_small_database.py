@@ -70,6 +70,7 @@ def test_some_database_of_the_rows_needed_answers_within_alpha(n_queries):
     )
     errors = mechanism.errors(AGES)
     assert errors.min() <= alpha
+    np.testing.assert_allclose(errors, np.abs(mechanism._means - mechanism.answers(AGES) / 10).max(axis=1))
     assert rows_needed(n_queries, alpha) == pytest.approx(4.0 * math.log(n_queries) / math.log(2.0))
     assert rows_needed(n_queries, alpha / 3.0) == pytest.approx(9.0 * rows_needed(n_queries, alpha))
     exponents = mechanism.log_probabilities(AGES)  # exp(-epsilon n error / 2): the error changes by 1/n
