@@ -8,7 +8,7 @@ LOWEST := .venv-lowest
 SITE := .venv-site
 PYTEST := $(BIN)/python -m pytest -n auto
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode every worker and every process of a test compiles all it imports
-SOURCES := __init__.py mechanisms attacks audit experiments src tests benchmarks docs
+SOURCES := __init__.py mechanisms attacks audit testing experiments src tests benchmarks docs
 
 .PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers site gallery wheel smoke clean help
 

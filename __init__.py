@@ -3,6 +3,7 @@
 mechanisms/        mechanisms and the guarantees that they claim
 attacks/           attacks: outputs -> scores
 audit/             evidence -> bound -> verdict; `from dpassay import audit` can be called like `dpassay.audit.audit`
+testing/           checks for mechanisms, attacks, bounds and canaries of other packages
 experiments/       configurations, the command line, plots, reports, demos
 __main__.py        the command `dpassay`
 pytest_plugin.py   the hooks of the pytest plugin
@@ -15,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import attacks, experiments, mechanisms
+    from . import attacks, experiments, mechanisms, testing
     from .audit import AuditResult, BitScores, Coins, PairScores, Successes, Verdict, assert_private, audit_scores
     from .audit.api import audit
     from .mechanisms import DPSGD, ApproximateDP, Gaussian, GaussianDP, Laplace, Neighbours, PureDP, RandomizedResponse
@@ -29,12 +30,12 @@ _NAMES = {
     ),
 }  # fmt: skip
 """Subpackage -> names that are importable from here."""
-_ROOMS = ("attacks", "audit", "experiments", "mechanisms")
+_ROOMS = ("attacks", "audit", "experiments", "mechanisms", "testing")
 
 __all__ = [
     "DPSGD", "ApproximateDP", "AuditResult", "BitScores", "Coins", "Gaussian", "GaussianDP", "Laplace", "Neighbours",
     "PairScores", "PureDP", "RandomizedResponse", "Successes", "Verdict", "__version__", "assert_private", "attacks",
-    "audit", "audit_scores", "experiments", "mechanisms",
+    "audit", "audit_scores", "experiments", "mechanisms", "testing",
 ]  # fmt: skip
 
 

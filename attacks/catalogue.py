@@ -12,22 +12,18 @@ from .base import Attack, Target
 
 catalogue = Catalogue(
     "attack",
+    "dpassay.attacks.distinguishing",
     {
-        "likelihood-ratio": "dpassay.attacks.distinguishing.likelihood_ratio:LikelihoodRatio",
-        "gradient-product": "dpassay.attacks.distinguishing.gradient_product:GradientProduct",
-        "canary-loss": "dpassay.attacks.distinguishing.canary_attacks:CanaryLoss",
-        "canary-direction": "dpassay.attacks.distinguishing.canary_attacks:CanaryDirection",
-        "tracing": "dpassay.attacks.membership.tracing.attack:Tracing",
-        "generated-queries": "dpassay.attacks.membership.synthetic_data.generated_queries:GeneratedQueries",
-        "groundhog": "dpassay.attacks.membership.synthetic_data.groundhog:Groundhog",
-        "marginal-likelihood": "dpassay.attacks.membership.synthetic_data.marginal_likelihood:MarginalLikelihood",
-        "closest-record": "dpassay.attacks.membership.synthetic_data.records:ClosestRecord",
-        "neighbourhood": "dpassay.attacks.membership.synthetic_data.records:Neighbourhood",
-        "density-ratio": "dpassay.attacks.membership.synthetic_data.density:DensityRatio",
-        "portfolio": "dpassay.attacks.distinguishing.portfolio:Portfolio",
-        "classifier": "dpassay.attacks.distinguishing.classifier:Classifier",
-        "threshold": "dpassay.attacks.distinguishing.threshold:Threshold",
+        "likelihood-ratio": "likelihood_ratio:LikelihoodRatio",
+        "gradient-product": "gradient_product:GradientProduct",
+        "canary-loss": "canary_attacks:CanaryLoss",
+        "canary-direction": "canary_attacks:CanaryDirection",
+        "portfolio": "portfolio:Portfolio",
+        "classifier": "classifier:Classifier",
+        "threshold": "threshold:Threshold",
     },
+    group="dpassay.attacks",
+    before="portfolio",
 )
 
 
@@ -56,7 +52,7 @@ def choose(attack: str | Attack, target: Target) -> tuple[str, Attack]:
         ('likelihood-ratio', LikelihoodRatio())
     """
     if attack == "auto":
-        attack = next(name for name in catalogue.entries if catalogue.build(name).supports(target))
+        attack = next(name for name in catalogue.usable() if catalogue.build(name).supports(target))
     instance = catalogue.instance(attack, Attack, argument="attack")  # type: ignore[type-abstract]
     instance.check(target)
     return catalogue.name_of(instance), instance

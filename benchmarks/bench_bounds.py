@@ -20,7 +20,8 @@ from dpassay.audit.bounds.pair.family import Family
 from dpassay.audit.evidence.scores import BitScores, PairCounts, PairScores, Tally
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.power import power
-from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, Guarantee, LaplaceDP, PrivacyLossDP, PureDP
+from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
+from dpassay.mechanisms.core.guarantee import Guarantee
 
 
 def event(n: int) -> PairCounts:

@@ -12,8 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from dpassay.experiments.demos import get
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.noise.queries import Domain
-from dpassay.mechanisms.synthetic_data import (
+from dpassay.mechanisms.literature.synthetic_data import (
     DirectGenerator,
     Generator,
     GeneratorNetwork,
@@ -23,6 +22,7 @@ from dpassay.mechanisms.synthetic_data import (
     NoisyMarginal,
     RelaxedTable,
 )
+from dpassay.mechanisms.noise.queries import Domain
 
 DOMAIN = Domain.of({"a": 3, "b": 4, "c": 3, "d": 2})
 PAIRS = (("a", "b"), ("b", "c"), ("c", "d"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from benchmarks.measure import against_sorting
 
-from dpassay.mechanisms.accounting import GaussianDP, Guarantee, PrivacyLossDP
+from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP
+from dpassay.mechanisms.core.guarantee import Guarantee
 
 
 def there_and_back(claim: Guarantee, deltas: np.ndarray) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from benchmarks.measure import interleaved, ratio, report, seconds
 
-from dpassay.attacks.reconstruction.answers import BoxedLeastSquares, GaussianLikelihood, L1Decoding
-from dpassay.mechanisms.noise.counts import random_subsets
+from dpassay.attacks.literature.answers import BoxedLeastSquares, GaussianLikelihood, L1Decoding
+from dpassay.mechanisms.literature.counts import random_subsets
 
 
 def answered(n: int, m: int, noise: float, runs: int) -> tuple[np.ndarray, np.ndarray]:

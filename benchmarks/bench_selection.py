@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 from benchmarks.measure import report, seconds
 
+from dpassay.mechanisms.literature.synthetic_data import (
+    MST,
+    DirectGenerator,
+    GraphicalModel,
+    SelectMeasureGenerate,
+    TreeModel,
+)
+from dpassay.mechanisms.literature.synthetic_data.selection.aim import AIM
 from dpassay.mechanisms.noise.queries.domain import Domain
-from dpassay.mechanisms.synthetic_data import MST, DirectGenerator, GraphicalModel, SelectMeasureGenerate, TreeModel
-from dpassay.mechanisms.synthetic_data.selection.aim import AIM
 
 DOMAIN = Domain({f"attribute {i}": 4 for i in range(8)})
 SMALL = Domain({"a": 2, "b": 3, "c": 2, "d": 4})

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 from benchmarks.measure import interleaved, ratio, report
 
-from dpassay.attacks.membership.synthetic_data.base import in_chunks
-from dpassay.attacks.membership.synthetic_data.density import pairs
-from dpassay.attacks.membership.synthetic_data.generated_queries import AgreementCounts, draw_queries
-from dpassay.attacks.membership.synthetic_data.records import Known
+from dpassay.attacks.literature.synthetic_tables.base import in_chunks
+from dpassay.attacks.literature.synthetic_tables.density import pairs
+from dpassay.attacks.literature.synthetic_tables.generated_queries import AgreementCounts, draw_queries
+from dpassay.attacks.literature.synthetic_tables.records import Known
 
 TABLES, LOOPED, ROWS, COLUMNS = 1_000, 20, 1_000, 10
 

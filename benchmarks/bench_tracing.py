@@ -11,7 +11,7 @@ import time
 import numpy as np
 from benchmarks.measure import ratio, report, seconds
 
-from dpassay.attacks.membership.tracing import InnerProduct, PackedPeople
+from dpassay.attacks.literature.tracing import InnerProduct, PackedPeople
 
 ATTRIBUTES, PEOPLE, LOOPED = 1_000_000, 10_000, 40
 

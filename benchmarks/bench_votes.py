@@ -7,7 +7,7 @@ import statistics
 import numpy as np
 from benchmarks.measure import interleaved, ratio, report
 
-from dpassay.mechanisms.learning.pate import ConfidentGNMax, GNMax, LNMax
+from dpassay.mechanisms.literature.pate import ConfidentGNMax, GNMax, LNMax
 
 QUERIES, RUNS = 1_000, 200
 

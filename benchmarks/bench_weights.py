@@ -7,8 +7,8 @@ import time
 import numpy as np
 from benchmarks.measure import ratio, report, seconds
 
+from dpassay.mechanisms.literature.query_release.multiplicative_weights import MWEM
 from dpassay.mechanisms.noise.queries import Workload
-from dpassay.mechanisms.query_release.multiplicative_weights import MWEM
 
 CELLS, QUERIES, ROUNDS, RUNS, LOOPED = 1_024, 100, 10, 1_000, 50
 EPSILON, PEOPLE = 1.0, 1_000

@@ -45,8 +45,8 @@ def reference(which: str, rows: np.ndarray, domain: dict[str, int]) -> Callable[
 
 def ours(which: str, rows: np.ndarray, domain: dict[str, int], **options: Any) -> Callable[[str, str], np.ndarray]:
     """Return the counts of a pair in the model of dpassay; `options` are those of MST."""
+    from dpassay.mechanisms.literature.synthetic_data import AIM, MST, DirectGenerator, SelectMeasureGenerate, TreeModel
     from dpassay.mechanisms.noise.queries.domain import Domain
-    from dpassay.mechanisms.synthetic_data import AIM, MST, DirectGenerator, SelectMeasureGenerate, TreeModel
 
     known = Domain(tuple(domain.items()))
     selection = MST(RHO, **options) if which == "mst" else AIM(RHO, workload=2)

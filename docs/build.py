@@ -31,7 +31,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 LEARNING = HERE / "reference" / "learning.md"
 HAZARDS_PAGE = HERE / "explanation" / "hazards.md"
-ROOMS = ("mechanisms", "attacks", "audit", "experiments")
+ROOMS = ("mechanisms", "attacks", "audit", "testing", "experiments")
 ENTRY = re.compile(r"\w+(\.py|/) |\s{8,}\S")  # a line of a table of contents, or its continuation
 TESTS = HERE.parent / "tests" / "experiments" / "systems" / "tests_of_systems.toml"
 """The test of each system: family -> name of the system -> "FILE::TEST"."""

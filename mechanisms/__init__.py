@@ -1,19 +1,15 @@
 """Mechanisms, and the guarantees that they claim. Read `core/base.py` first.
 
-accounting/       Accounting: guarantees, and the theorems that turn guarantees into others. It knows no concrete
-                  mechanism
-adapters/         External mechanisms: Python functions, commands, estimators, and the releases of other libraries
-broken/           Intentionally broken mechanisms: each claims one epsilon and has another; `base.py` says how each one
-                  is described
-catalogue.py      Names of the mechanisms. A new one is one file and one line here; `dpassay list mechanisms` shows them
-combinators/      Mechanisms that are made of others, with the guarantee that a theorem gives
-core/             Interfaces and checks that all mechanisms share; base.py is read first
-learning/         Learning: private trainers, and models to attack
-local/            Local mechanisms: each user sends a random message, and no curator is trusted
-noise/            Noise on answers: query x noise
-query_release/    Answers to many queries at once
-selection/        Selection: mechanisms that choose among finitely many candidates
-synthetic_data/   Synthetic data: select marginals, measure them with noise, generate a table that fits the answers
+accounting/    Accounting: guarantees, and the theorems that turn guarantees into others. It knows no concrete mechanism
+adapters/      External mechanisms: Python functions, commands, estimators, and the releases of other libraries
+catalogue.py   Names of the mechanisms. A new one is one file and one line here; `dpassay list mechanisms` shows them
+combinators/   Mechanisms that are made of others, with the guarantee that a theorem gives
+core/          Interfaces and checks that all mechanisms share; base.py is read first
+learning/      Learning: private trainers, and models to attack
+literature/    Systems of the literature: one room a family, with its claims, laws, attacks and broken twins
+local/         Local mechanisms: each user sends a random message, and no curator is trusted
+noise/         Noise on answers: query x noise
+selection/     Selection: mechanisms that choose among finitely many candidates
 """
 
 from typing import TYPE_CHECKING
@@ -26,7 +22,6 @@ if TYPE_CHECKING:
         ConcentratedDP as ConcentratedDP,
         ExactDP as ExactDP,
         GaussianDP as GaussianDP,
-        Guarantee as Guarantee,
         LaplaceDP as LaplaceDP,
         PrivacyLossDP as PrivacyLossDP,
         PureDP as PureDP,
@@ -37,6 +32,7 @@ if TYPE_CHECKING:
     from .adapters.functions.function import FunctionMechanism as FunctionMechanism
     from .combinators.repeated import Repeated as Repeated
     from .core.base import Mechanism as Mechanism, Neighbours as Neighbours, Outputs as Outputs
+    from .core.guarantee import Guarantee as Guarantee
     from .core.relation import Relation as Relation
     from .learning.base import TrainingData as TrainingData
     from .learning.dp_sgd.mechanism import DPSGD as DPSGD

@@ -32,7 +32,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = (
-    "__init__.py", "mechanisms", "attacks", "audit", "experiments", "src", "tests", "pyproject.toml",
+    "__init__.py", "mechanisms", "attacks", "audit", "testing", "experiments", "src", "tests", "pyproject.toml",
 )  # fmt: skip
 NOTES = "DPASSAY_BREAKS_NOTES"
 """Environment variable with the file that a session leaves its notes in."""

@@ -33,8 +33,8 @@ from dpassay.mechanisms.catalogue import catalogue as mechanisms
 from dpassay.mechanisms.core.errors import ConfigError
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.literature.synthetic_data.catalogue import generators
 from dpassay.mechanisms.noise.laplace import Laplace
-from dpassay.mechanisms.synthetic_data.catalogue import generators
 
 DOCS = Path(__file__).parent.parent / "docs"
 DP_SGD = """

@@ -11,7 +11,7 @@ import pytest
 import dpassay
 
 ROOT = Path(dpassay.__file__).parent
-ROOMS = ("mechanisms", "attacks", "audit", "experiments")
+ROOMS = ("mechanisms", "attacks", "audit", "testing", "experiments")
 FILES = sorted([*ROOT.glob("*.py"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))])
 FILES = [path for path in FILES if path.parent.name != "documents"]  # demos, which are no modules
 FOLDERS = sorted({path.parent for path in FILES})

@@ -4,13 +4,15 @@ from ...mechanisms.core.registry import Catalogue
 
 catalogue = Catalogue(
     "canary",
+    "dpassay.attacks.canaries",
     {
-        "natural": "dpassay.attacks.canaries.examples:Natural",
-        "mislabelled": "dpassay.attacks.canaries.examples:Mislabelled",
-        "blank": "dpassay.attacks.canaries.examples:Blank",
-        "clip-bkd": "dpassay.attacks.canaries.examples:ClipBKD",
-        "dirac": "dpassay.attacks.canaries.gradients:Dirac",
-        "random-direction": "dpassay.attacks.canaries.gradients:RandomDirection",
-        "orthogonal-direction": "dpassay.attacks.canaries.gradients:OrthogonalDirection",
+        "natural": "examples:Natural",
+        "mislabelled": "examples:Mislabelled",
+        "blank": "examples:Blank",
+        "clip-bkd": "examples:ClipBKD",
+        "dirac": "gradients:Dirac",
+        "random-direction": "gradients:RandomDirection",
+        "orthogonal-direction": "gradients:OrthogonalDirection",
     },
+    group="dpassay.canaries",
 )

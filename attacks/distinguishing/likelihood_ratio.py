@@ -148,7 +148,7 @@ class AssumedLaw(Attack):
     Example:
         >>> from dpassay.audit import audit
         >>> from dpassay.mechanisms import Neighbours, PureDP
-        >>> from dpassay.mechanisms.broken.floats import FloatLaplace
+        >>> from dpassay.mechanisms.noise.broken_floats import FloatLaplace
         >>> def noisy_sum(records, size, rng):
         ...     return np.sum(records) + rng.laplace(0.0, 10.0, size=size)
         >>> pair = Neighbours(np.zeros(1), np.array([0.0, 1.0]), "add_remove")

@@ -13,19 +13,17 @@ gradients.py           White-box attacks: the norm of the gradient, and the inne
 label_only.py          Label-only membership: models that answer with a class and nothing else
 learned.py             Attacks that learn from predictions or features
 likelihood_ratios.py   Likelihood ratios of a record, from reference models
+memorization.py        Memorised texts: discoverable extraction, and the exposure of a rank
 outputs.py             Shadow models of other code: the outputs of their models on the records, checked, as `Shadows`
 queries.py             Batches of shadow models: training on rows of the inclusion matrix, and predictions on records
 ranges.py              Several queries of a record: noisy or transformed copies, asked of each model
 shadows.py             Shadow models: many models of random halves of the same records, and their signals on each record
 signals.py             Signals: one number per model and record, computed from the predicted probabilities. Higher =
                        more like a member
-synthetic_data/        Was this record in the data that a synthetic table was made from? Higher score = it was
 thresholds.py          A threshold on a signal of the target model: the same for all records, or one for each class
 token_padding.py       Padding of the log probabilities of tokens: positions that hold no token
 token_signals.py       Signals of texts from the log probabilities of their tokens under a language model. Higher = more
                        like a member
-tracing/               Tracing: was this person in the study whose means were published? Higher score = the person was
-                       in
 
 For the metrics, and their relation to epsilon: `dpassay.audit.metrics.membership`.
 """

@@ -12,20 +12,13 @@ from .base import Reconstructor, SecretTarget
 
 catalogue = Catalogue(
     "reconstruction attack",
+    "dpassay.attacks.reconstruction",
     {
-        "maximum-likelihood": "dpassay.attacks.reconstruction.maximum_likelihood:MaximumLikelihood",
-        "prior-aware": "dpassay.attacks.reconstruction.training.prior_aware:PriorAware",
-        "least-squares": "dpassay.attacks.reconstruction.answers.least_squares:BoxedLeastSquares",
-        "l1-decoding": "dpassay.attacks.reconstruction.answers.linear_programmes:L1Decoding",
-        "linear-programme": "dpassay.attacks.reconstruction.answers.linear_programmes:LinearProgramme",
-        "gaussian-likelihood": "dpassay.attacks.reconstruction.answers.likelihood:GaussianLikelihood",
-        "integer-programme": "dpassay.attacks.reconstruction.answers.likelihood:IntegerProgramme",
-        "secret-sharer": "dpassay.attacks.reconstruction.extraction.secret_sharer:SecretSharer",
-        "published-tables": "dpassay.attacks.reconstruction.tables.reconstructor:TablesReconstructor",
-        "exhaustive": "dpassay.attacks.reconstruction.answers.exhaustive:Exhaustive",
-        "model-confidence": "dpassay.attacks.attribute_inference.records:ModelConfidence",
-        "learned": "dpassay.attacks.reconstruction.learned:LearnedReconstruction",
+        "maximum-likelihood": "maximum_likelihood:MaximumLikelihood",
+        "learned": "learned:LearnedReconstruction",
     },
+    group="dpassay.reconstruction",
+    before="learned",
 )
 
 
@@ -56,7 +49,7 @@ def choose(attack: str | Reconstructor, target: SecretTarget) -> tuple[str, Reco
 
 def _first(target: SecretTarget) -> Reconstructor:
     """Return the first attack that supports the target; attacks with required options are skipped."""
-    for name in catalogue.entries:
+    for name in catalogue.usable():
         try:
             attack: Reconstructor = catalogue.build(name)
         except ParameterError:

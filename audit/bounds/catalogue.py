@@ -15,17 +15,19 @@ from .families import family_of
 
 catalogue = Catalogue(
     "bound",
+    "dpassay.audit.bounds",
     {
-        "accountant-family": "dpassay.audit.bounds.pair.family:Family",
-        "betting": "dpassay.audit.bounds.pair.betting:Betting",
-        "clopper-pearson": "dpassay.audit.bounds.pair.clopper_pearson:ClopperPearson",
-        "one-run": "dpassay.audit.bounds.bits.one_run:OneRun",
-        "one-run-fdp": "dpassay.audit.bounds.bits.one_run_fdp:OneRunFDP",
-        "one-run-independent": "dpassay.audit.bounds.bits.independent:OneRunIndependent",
-        "joint-exact": "dpassay.audit.bounds.pair.joint:JointExact",
-        "reconstruction": "dpassay.audit.bounds.reconstruction:Reconstruction",
-        "simultaneous-band": "dpassay.audit.bounds.pair.simultaneous:SimultaneousBand",
+        "accountant-family": "pair.family:Family",
+        "betting": "pair.betting:Betting",
+        "clopper-pearson": "pair.clopper_pearson:ClopperPearson",
+        "one-run": "bits.one_run:OneRun",
+        "one-run-fdp": "bits.one_run_fdp:OneRunFDP",
+        "one-run-independent": "bits.independent:OneRunIndependent",
+        "joint-exact": "pair.joint:JointExact",
+        "reconstruction": "reconstruction:Reconstruction",
+        "simultaneous-band": "pair.simultaneous:SimultaneousBand",
     },
+    group="dpassay.bounds",
 )
 get = catalogue.get
 build = catalogue.build

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...attacks.attribute_inference.disclosure.base import Disclosure, Scene
+from ...attacks.people.disclosure.base import Disclosure, Scene
 from ...mechanisms.core.arrays import Ints
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import delta_range, non_negative, open_unit, unit_interval, whole

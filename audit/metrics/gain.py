@@ -31,8 +31,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...attacks.attribute_inference.base import AttributeInference, People, Sensitive
-from ...attacks.attribute_inference.imputation import Imputation
+from ...attacks.people.base import AttributeInference, People, Sensitive
+from ...attacks.people.imputation import Imputation
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import open_unit
 from ..bounds.numerics import binomial, bounded_mean, paired

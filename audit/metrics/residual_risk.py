@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ...attacks.attribute_inference.disclosure.base import Disclosure, Scene
+from ...attacks.people.disclosure.base import Disclosure, Scene
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import open_unit, whole
 from .disclosure import same_rows

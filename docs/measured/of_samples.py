@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 from stated import DOCS, Number
 
-from dpassay.mechanisms.local.shuffle import FrequencyLearner, UniformityTest, learning_samples, uniformity_samples
+from dpassay.mechanisms.literature.shuffle import FrequencyLearner, UniformityTest, learning_samples, uniformity_samples
 
 Settings = dict[str, Any]
 STEPS = 10

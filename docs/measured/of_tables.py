@@ -7,11 +7,11 @@ from functools import cache, partial
 import numpy as np
 from stated import DOCS, Number
 
-from dpassay.experiments.data.adult import ADULT, FIVE, census, made_up
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.demos import get
+from dpassay.experiments.literature.adult import ADULT, FIVE, census, made_up
 from dpassay.mechanisms.core.errors import DataError
-from dpassay.mechanisms.synthetic_data import CodedTable, GraphicalModel
+from dpassay.mechanisms.literature.synthetic_data import CodedTable, GraphicalModel
 
 GENERATORS = DOCS / "mechanisms" / "generators.md"
 GENERATOR_ROWS = {

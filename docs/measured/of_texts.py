@@ -12,7 +12,7 @@ from dpassay.attacks.membership.token_signals import signal_of
 from dpassay.audit import Coins
 from dpassay.audit.metrics.membership.roc import Pooled
 from dpassay.experiments.data.mails import mails
-from dpassay.mechanisms.learning.ngrams import Alphabet, NGramCounts, NGramModel
+from dpassay.mechanisms.literature.ngrams import Alphabet, NGramCounts, NGramModel
 
 PAGE = DOCS / "how-to" / "language-models.md"
 LETTERS = "abcdefghijklmnopqrstuvwxyz 0123456789"

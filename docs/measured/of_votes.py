@@ -11,8 +11,8 @@ from stated import DOCS, Number
 
 from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.learning.pate import ConfidentGNMax, LNMax
-from dpassay.mechanisms.learning.pate.aggregator import Aggregator
+from dpassay.mechanisms.literature.pate import ConfidentGNMax, LNMax
+from dpassay.mechanisms.literature.pate.aggregator import Aggregator
 
 VOTE_ROWS: dict[str, tuple[Aggregator, str]] = {
     "mnist-lnmax-few": (
@@ -50,15 +50,15 @@ STUDENT_ROWS = {
 
 def row_of_votes(name: str, aggregator: Aggregator) -> list[float]:
     """Return a row of the table of teachers: answered, three epsilons, and shares that are right in per cent."""
-    from dpassay.experiments.data.votes.teachers import row, votes_on
+    from dpassay.experiments.literature.votes.teachers import row, votes_on
 
     return _row(row(votes_on(name, n_teachers=250, n_queries=aggregator.n_queries), aggregator))
 
 
 def mnist_in_two_rounds() -> list[float]:
     """Return the row of two rounds on MNIST."""
-    from dpassay.experiments.data.votes.rounds import two_rounds
-    from dpassay.experiments.data.votes.teachers import votes_on
+    from dpassay.experiments.literature.votes.rounds import two_rounds
+    from dpassay.experiments.literature.votes.teachers import votes_on
 
     votes = votes_on("mnist", n_teachers=250, n_queries=640)
     return _row(two_rounds(votes, 200.0, 150.0, 40.0, n_first=320, confidence=0.8))
@@ -66,7 +66,7 @@ def mnist_in_two_rounds() -> list[float]:
 
 def glyph_like_row(n_rounds: int) -> list[float]:
     """Return a row of the stand-in for Glyph."""
-    from dpassay.experiments.data.votes import glyph_like, rounds
+    from dpassay.experiments.literature.votes import glyph_like, rounds
 
     votes = glyph_like.votes(12_000)
     if n_rounds == 2:
@@ -78,7 +78,7 @@ def glyph_like_row(n_rounds: int) -> list[float]:
 
 def glyph_like_by_laplace_noise() -> list[float]:
     """Return the row of LNMax on the stand-in for Glyph, on the queries of the first round of `GLYPH_TWO`."""
-    from dpassay.experiments.data.votes import glyph_like, rounds, teachers
+    from dpassay.experiments.literature.votes import glyph_like, rounds, teachers
 
     votes, n = glyph_like.votes(12_000), 4_000
     votes = replace(votes, counts=votes.counts[:n], queries=votes.queries[:n], truth=votes.truth[:n])
@@ -94,7 +94,7 @@ def _row(found: Any) -> list[float]:
 
 def row_of_students(name: str, aggregator: Aggregator) -> list[float]:
     """A row of the table of students: means and standard deviations of five runs, in per cent."""
-    from dpassay.experiments.data.votes import students, teachers
+    from dpassay.experiments.literature.votes import students, teachers
 
     votes = teachers.votes_on(name, n_teachers=250, n_queries=aggregator.n_queries)
     found = 100.0 * students.accuracies(votes, aggregator)

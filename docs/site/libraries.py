@@ -114,9 +114,9 @@ def jax_privacy() -> Iterator[Row]:
 
 def rebuilt() -> Iterator[tuple[str, Row]]:
     """Mechanisms that are rebuilt from the source of a library, with the fault that the source has or had."""
-    from dpassay.mechanisms.broken.federated import SensitivityNotOfClip
-    from dpassay.mechanisms.broken.noise import ClassicGaussian
-    from dpassay.mechanisms.broken.sparse_vector import BudgetOfThreshold
+    from dpassay.mechanisms.literature.federated.broken import SensitivityNotOfClip
+    from dpassay.mechanisms.noise.broken import ClassicGaussian
+    from dpassay.mechanisms.selection.sparse_vector.broken import BudgetOfThreshold
 
     threshold = BudgetOfThreshold(epsilon=1.0, n_queries=10, stop_after=4)
     rows: list[tuple[str, str, Any, int, float]] = [

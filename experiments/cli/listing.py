@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import tomllib
 from collections.abc import Callable
 from importlib import import_module
 
 from ...mechanisms.core.errors import UnknownNameError
 from ...mechanisms.core.registry import Catalogue
-from ..config.source import CONFIGS, shipped
+from ..config.source import named
 
 
 def entries(kind: str) -> dict[str, str]:
@@ -33,13 +32,7 @@ def demos() -> dict[str, str]:
 
 
 def _experiments() -> dict[str, str]:
-    return {name: tomllib.loads((CONFIGS / f"{name}.toml").read_text("utf-8")).get("title", "") for name in shipped()}
-
-
-def _datasets() -> dict[str, str]:
-    from ..data.datasets import LOADERS
-
-    return {name: _first_line(inspect.getdoc(loader) or "") for name, loader in LOADERS.items()}
+    return {name: tomllib.loads(path.read_text("utf-8")).get("title", "") for name, path in named().items()}
 
 
 def _systems() -> dict[str, str]:
@@ -58,9 +51,10 @@ def _summaries(path: str) -> dict[str, str]:
 def _summary(catalogue: Catalogue, name: str) -> str:
     """Return the first line of an entry, or its missing requirement if it is not installed."""
     try:
-        return catalogue.summary(name)
+        summary, origin = catalogue.summary(name), catalogue.entry(name).origin
     except ImportError as error:
         return f"(not available: {error})"
+    return summary if origin == "core" else f"{summary} [{origin}]"
 
 
 def _first_line(text: str) -> str:
@@ -74,19 +68,19 @@ KINDS: dict[str, tuple[str | Callable[[], dict[str, str]], str]] = {
         "functions of a dataset that a mechanism computes: query = { name = ... } in [mechanism]",
     ),
     "strategies": (
-        "mechanisms.query_release.catalogue:strategies",
+        "mechanisms.literature.query_release.catalogue:strategies",
         "strategy matrices of the matrix mechanism: strategy = { name = ... } in [mechanism]",
     ),
     "selections": (
-        "mechanisms.synthetic_data.catalogue:selections",
+        "mechanisms.literature.synthetic_data.catalogue:selections",
         "rules that choose the measured marginals: selection = { name = ... } of select-measure-generate",
     ),
     "generators": (
-        "mechanisms.synthetic_data.catalogue:generators",
+        "mechanisms.literature.synthetic_data.catalogue:generators",
         "generators of tables from noisy marginals: generator = { name = ... } of select-measure-generate",
     ),
     "repetitions": (
-        "mechanisms.selection.tuning.catalogue:repetitions",
+        "mechanisms.literature.tuning.catalogue:repetitions",
         "distributions of the number of repetitions: repetitions = { name = ... } of best-of-repetitions",
     ),
     "games": (
@@ -103,11 +97,11 @@ KINDS: dict[str, tuple[str | Callable[[], dict[str, str]], str]] = {
         "membership attacks with shadow models: dpassay.audit.metrics.membership.evaluate",
     ),
     "tracing": (
-        "attacks.membership.tracing.statistics:catalogue",
+        "attacks.literature.tracing.statistics:catalogue",
         "test statistics of the attack on published means: statistic = ... in [attack]",
     ),
     "populations": (
-        "mechanisms.noise.studies.populations:populations",
+        "mechanisms.literature.studies.populations:populations",
         "public frequencies of the columns of a study: population = { name = ... } of column-means",
     ),
     "reconstructors": (
@@ -118,7 +112,10 @@ KINDS: dict[str, tuple[str | Callable[[], dict[str, str]], str]] = {
         "audit.bounds.catalogue:catalogue",
         "methods that compute a lower bound on epsilon from attack scores: bounds in [audit]",
     ),
-    "datasets": (_datasets, "datasets from scikit-learn, synthetic, or in a data directory: [data]"),
+    "datasets": (
+        "experiments.data.datasets:catalogue",
+        "datasets from scikit-learn, synthetic, or in a data directory: [data]",
+    ),
     "experiments": (_experiments, "configurations included in dpassay: dpassay run NAME"),
     "demos": (demos, "demonstrations with explanations: dpassay demo NAME"),
     "systems": (

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time as clock
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ...mechanisms.core.errors import ConfigError, ParameterError, UnknownNameError
+from ...mechanisms.core.errors import ConfigError, ParameterError, PlugInError, UnknownNameError
+from ...mechanisms.core.registry import registered
 from .toml_lines import locate
 
 DEEPEST = 20
@@ -179,18 +181,45 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in CONFIGS.glob("*.toml"))
 
 
+def named() -> dict[str, Path]:
+    """Return name -> file of the configurations that come with dpassay, and with installed packages.
+
+    An entry point of the group "dpassay.experiments" names a package, whose folder has the files.
+
+    Raises:
+        PlugInError: a folder cannot be found, or a name stands twice.
+    """
+    files = {name: CONFIGS / f"{name}.toml" for name in shipped()}
+    for entry in (entry for entries in registered("dpassay.experiments").values() for entry in entries):
+        try:
+            spec = find_spec(entry.location)
+        except ImportError:
+            spec = None
+        folders = [] if spec is None else spec.submodule_search_locations or []
+        paths = sorted(path for folder in folders for path in Path(folder).glob("*.toml"))
+        if not paths:
+            raise PlugInError(f"{entry.package} registers experiments in {entry.location}, which has no .toml file.")
+        for path in paths:
+            if files.setdefault(path.stem, path) != path:
+                raise PlugInError(
+                    f"experiment {path.stem!r} stands twice: {files[path.stem]} and {path} of {entry.package}. Rename "
+                    "one of the files, or uninstall the package."
+                )
+    return files
+
+
 def _path_of(name_or_path: str | Path) -> Path:
     """Return a file by its path, or a shipped one by its name."""
     path = Path(name_or_path)
     if path.is_file():
         return path
     name = path.name.removesuffix(".toml")
-    if path.parent == Path() and name in shipped():
-        return CONFIGS / f"{name}.toml"
+    if path.parent == Path() and name in named():
+        return named()[name]
     if path.suffix == ".toml" or path.parent != Path():
         kind = "is a folder" if path.is_dir() else "does not exist"
         raise ConfigError(f"the configuration {path} {kind}. Pass a .toml file, or a name. {LISTED_BY}")
-    raise ConfigError(f"{UnknownNameError('experiment', str(name_or_path), shipped())} {LISTED_BY}")
+    raise ConfigError(f"{UnknownNameError('experiment', str(name_or_path), named())} {LISTED_BY}")
 
 
 def _relative(path: Path) -> str:

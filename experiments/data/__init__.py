@@ -1,7 +1,5 @@
 """Datasets by name, and the conversions that prepare them for learning.
 
-adult.py          Adult, a census table in codes, its five-marginal example, and a synthetic table of its size
-census.py         Synthetic people of census blocks: ages, sexes and races distributed as in a large country, by block
 datasets.py       Datasets by name: bundled with scikit-learn, synthetic, or from a data directory
 examples.py       Datasets for learning: a table split into features and target, fewer classes or records, scaled
                   features
@@ -14,7 +12,6 @@ shadow_files.py   Shadow models of other code in a file: the outputs of their mo
 table_files.py    Tables of records in a file: CSV and its kin, whose cells stay text, JSON lines, Parquet, or an array
 text_files.py     Texts with the log probabilities of their tokens in a JSONL file: one JSON object in each line, one
                   line per text
-votes/            Votes of teachers on public points, and what students learn from the answers (PATE)
 """
 
 from .datasets import Data as Data, columns as columns, load as load

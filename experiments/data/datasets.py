@@ -12,7 +12,6 @@ If mnist.npz is missing, MNIST is downloaded once from OpenML. No other dataset 
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import zipfile
@@ -25,11 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...audit.trials.array_files import read_npz
-from ...mechanisms.core.errors import DataError, ParameterError, UnknownNameError, unknown_name_message
+from ...mechanisms.core.errors import DataError, ParameterError, unknown_name_message
+from ...mechanisms.core.registry import Catalogue
 from ...mechanisms.core.validation import unit_interval, whole
-from .census import census_blocks
-from .mails import mails
-from .people import people, ratings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +43,7 @@ def load(name: str, **options: Any) -> Data:
     """Load a dataset by name: a DataFrame, an `(X, y)` pair, or an array.
 
     Args:
-        name: one of `LOADERS`.
+        name: one of `catalogue`.
         options: such as `n` of "tax-survey", or `directory` of "adult".
 
     Raises:
@@ -60,15 +57,8 @@ def load(name: str, **options: Any) -> Data:
         >>> load("tax-survey", n=5, rate=0.5, seed=1)
         array([0, 0, 1, 0, 1], dtype=int8)
     """
-    if name not in LOADERS:
-        raise UnknownNameError("dataset", name, LOADERS)
-    loader = LOADERS[name]
-    allowed = list(inspect.signature(loader).parameters)
-    for option in options:
-        if option not in allowed:
-            message = unknown_name_message(f"option of dataset {name!r}:", option, allowed)
-            raise ParameterError(message, argument=option, owner=name)
-    return loader(**options)
+    data: Data = catalogue.build(name, **options)
+    return data
 
 
 def columns(data: Data, names: Sequence[str], option: str, *, name: str) -> pd.DataFrame:
@@ -247,23 +237,32 @@ def _read(path: Path, reader: Callable[[Path], Any]) -> Any:
         raise DataError(f"cannot read {path}: {error}. Replace it with an intact copy.") from error
 
 
-LOADERS: dict[str, Callable[..., Data]] = {
-    "adult": adult,
-    "breast-cancer": _bundled(
-        "load_breast_cancer", "Load 569 biopsies: 30 measures of the cells, and whether the tumour is benign."
-    ),
-    "census-blocks": census_blocks,
-    "csv": csv,
-    "diabetes": _bundled(
-        "load_diabetes", "Load 442 diabetes patients: 10 measures, scaled, and the progress of the disease."
-    ),
-    "digits": digits,
-    "iris": _bundled("load_iris", "Load 150 iris flowers: 4 lengths in cm, and one of 3 species."),
-    "mails": mails,
-    "mnist": mnist,
-    "people": people,
-    "purchase-like": purchase_like,
-    "ratings": ratings,
-    "tax-survey": tax_survey,
-    "wine": _bundled("load_wine", "Load 178 wines: 13 measures, and one of 3 growers."),
-}
+breast_cancer = _bundled(
+    "load_breast_cancer", "Load 569 biopsies: 30 measures of the cells, and whether the tumour is benign."
+)
+diabetes = _bundled(
+    "load_diabetes", "Load 442 diabetes patients: 10 measures, scaled, and the progress of the disease."
+)
+iris = _bundled("load_iris", "Load 150 iris flowers: 4 lengths in cm, and one of 3 species.")
+wine = _bundled("load_wine", "Load 178 wines: 13 measures, and one of 3 growers.")
+
+catalogue = Catalogue(
+    "dataset",
+    "dpassay.experiments.data",
+    {
+        "adult": "datasets:adult",
+        "breast-cancer": "datasets:breast_cancer",
+        "csv": "datasets:csv",
+        "diabetes": "datasets:diabetes",
+        "digits": "datasets:digits",
+        "iris": "datasets:iris",
+        "mails": "mails:mails",
+        "mnist": "datasets:mnist",
+        "people": "people:people",
+        "purchase-like": "datasets:purchase_like",
+        "ratings": "people:ratings",
+        "tax-survey": "datasets:tax_survey",
+        "wine": "datasets:wine",
+    },
+    group="dpassay.datasets",
+)

@@ -3,6 +3,7 @@
 Imports run one way: numerics < kinds < conversion < composition < amplification < dp_sgd.
 
 amplification/   Amplification by shuffling the messages of local mechanisms, and by sampling the records
+broken.py        Mixins of the intentionally broken mechanisms: read this first
 claims.py        Base classes of mechanisms whose claim, exact curve and output law follow from their parameters
 composition/     Composition of several releases on the same data, and group privacy
 conversion/      Conversion between kinds of guarantees, calibration of noise, and a Bayesian interpretation

@@ -1,6 +1,7 @@
 """Mechanisms that are made of others, with the guarantee that a theorem gives.
 
 base.py             Base classes of mechanisms that run one other mechanism, their `base`
+broken.py           Intentionally broken composition and amplification: a condition of the theorem does not hold
 parallel.py         Disjoint parts of the records, each with its own mechanism
 post_processed.py   A data-independent function of the outputs of a mechanism
 repeated.py         A mechanism that is run several times on the same dataset and releases all outputs

@@ -45,7 +45,7 @@ class Parallel(RecordsMechanism):
         * The largest of the guarantees at every epsilon, under add_remove. A dataset is an array `(n_records, 2)` of
           part numbers and values.
         * Parts must be disjoint and must not depend on other records, and the mechanisms must use independent
-          randomness: `dpassay.mechanisms.broken.composition` shows violations of these conditions.
+          randomness: `dpassay.mechanisms.combinators.broken` shows violations of these conditions.
 
     Example:
         >>> mechanism = Parallel()  # two counts, of epsilon 1 and 0.5

@@ -17,7 +17,7 @@ A mechanism has eight public members; a subclass defines the first four, and ove
     guarantee         the claim
     worst_case        a pair on which the claim is tight or nearly tight
     bind              checks a pair, and adapts the mechanism to the pair if necessary
-    exact_guarantee   the exact curve on the worst case, where it is known; differs from the claim in `broken/`
+    exact_guarantee   the exact curve on the worst case, where it is known; differs from the claim in broken twins
     output_law        the output distribution, where it is known, for the likelihood ratio
     workers           the kind of workers that suits `release`
 
@@ -173,7 +173,7 @@ class Mechanism(Options):
         return self
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Return the exact curve on `worst_case()`, or None if unknown; it differs from the claim in `broken/`."""
+        """Return the exact curve on `worst_case()`, or None if unknown; it differs from the claim in broken twins."""
         claim = self.guarantee()
         return claim if claim.exact else None
 

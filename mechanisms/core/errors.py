@@ -17,6 +17,7 @@
     │   └── SliceDoneError                a finished slice of the chunks, which has no result by itself
     ├── ResultError (ValueError)          saved results that are damaged, changed, or of another version
     ├── ConfigError (ValueError)          a configuration that cannot be run
+    ├── PlugInError (ImportError)         a name of an installed package that is taken twice, or cannot be imported
     └── DataError (RuntimeError)          a dataset that is missing or unreadable
 
     PrivacyViolation (AssertionError)     not an error of the program: the verdict itself
@@ -201,6 +202,10 @@ class ResultError(DpassayError, ValueError):
 
 class ConfigError(DpassayError, ValueError):
     """A configuration that cannot be run."""
+
+
+class PlugInError(DpassayError, ImportError):
+    """A name of an installed package that another one has too, or whose class cannot be imported."""
 
 
 class DataError(DpassayError, RuntimeError):

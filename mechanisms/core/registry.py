@@ -1,21 +1,73 @@
 """Catalogues: public names, and the locations of the classes behind them.
 
-A class is imported only when it is requested, so that listing names stays fast.
+A catalogue has the names of the core, and the names that installed packages register as entry points of its group. The
+systems of the literature register in the same way. Names are read from the metadata of the packages; a class is
+imported only when it is requested, so that listing names stays fast.
 """
 
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
+from functools import cache, cached_property
+from importlib import import_module, metadata
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
-from .errors import DpassayError, ParameterError, UnknownNameError, missing_message, unknown_name_message
+from .errors import (
+    DpassayError,
+    ParameterError,
+    PlugInError,
+    UnknownNameError,
+    missing_message,
+    unknown_name_message,
+)
 from .memory import lacks_memory
 
 T = TypeVar("T")
+
+_used: dict[str, str] = {}
+
+
+class PlugInWarning(UserWarning):
+    """A name of an installed package cannot be used, and is left out."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Place of a class, and the package that registers it.
+
+    Args:
+        location: "package.module:Class", or "package.module:Class.constructor".
+        package: name and version of the package of the entry point; empty for a name of the core.
+    """
+
+    location: str
+    package: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Where the entry comes from: "core", "literature", or name and version of a package."""
+        if self.location.startswith("dpassay."):
+            return "literature" if ".literature." in self.location else "core"
+        return self.package or "core"
+
+
+def packages_used() -> dict[str, str]:
+    """Return name -> version of the packages other than dpassay whose entries this process has imported."""
+    return dict(_used)
+
+
+@cache
+def registered(group: str) -> dict[str, tuple[Entry, ...]]:
+    """Return name -> entries that installed packages register in a group of entry points, sorted by name."""
+    found: dict[str, dict[Entry, None]] = {}
+    for point in metadata.entry_points(group=group):
+        package = "" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+        found.setdefault(point.name, {})[Entry(point.value, package)] = None
+    return {name: tuple(found[name]) for name in sorted(found)}
 
 
 @dataclass(frozen=True)
@@ -24,11 +76,33 @@ class Catalogue:
 
     Args:
         kind: the noun for one entry, in the singular, for messages.
-        entries: kebab-case name -> "package.module:Class", or "package.module:Class.constructor".
+        package: package of the modules in `core`, such as "dpassay.mechanisms".
+        core: kebab-case name -> "module:Class" or "module:Class.constructor", relative to `package`.
+        group: group of entry points with further names, such as "dpassay.mechanisms"; None for none.
+        before: name of the core before which the registered names stand where the order matters; None for the end.
+        alone: whether a name without options may stand for the object in a config, outside a table.
     """
 
     kind: str
-    entries: Mapping[str, str]
+    package: str
+    core: Mapping[str, str]
+    group: str | None = None
+    before: str | None = None
+    alone: bool = True
+
+    @cached_property
+    def entries(self) -> dict[str, str]:
+        """Locations by name, "package.module:Class", in the order in which "auto" tries them."""
+        return {name: registrations[0].location for name, registrations in self._registrations.items()}
+
+    @cached_property
+    def _registrations(self) -> dict[str, tuple[Entry, ...]]:
+        """Entries by name; a name has several only if it is taken twice."""
+        own = {name: (Entry(f"{self.package}.{place}"),) for name, place in self.core.items()}
+        others = registered(self.group) if self.group else {}
+        place = len(own) if self.before is None else list(own).index(self.before)
+        ordered = [*list(own)[:place], *(name for name in others if name not in own), *list(own)[place:]]
+        return {name: own.get(name, ()) + others.get(name, ()) for name in ordered}
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self.entries))
@@ -36,12 +110,57 @@ class Catalogue:
     def __contains__(self, name: object) -> bool:
         return name in self.entries
 
-    def get(self, name: str) -> type[Any]:
-        """Return the class behind `name`; raises `UnknownNameError` with the nearest names."""
+    def entry(self, name: str) -> Entry:
+        """Return the entry `name`.
+
+        Raises:
+            UnknownNameError: no such name; the message lists the nearest.
+            PlugInError: two packages register the name.
+        """
         if name not in self.entries:
             raise UnknownNameError(self.kind, name, self.entries)
-        module, _, attribute = self.entries[name].partition(":")
-        return cast("type[Any]", attrgetter(attribute)(import_module(module)))
+        first, *others = self._registrations[name]
+        if others:
+            places = " and ".join(f"{each.package or 'dpassay'} ({each.location})" for each in (first, *others))
+            raise PlugInError(
+                f"{self.kind} {name!r} is registered twice: by {places}. Uninstall one of them, or rename its entry "
+                "point."
+            )
+        return first
+
+    def get(self, name: str) -> type[Any]:
+        """Return the class behind `name`.
+
+        Raises:
+            UnknownNameError: no such name; the message lists the nearest.
+            PlugInError: two packages register the name, or the class of another package cannot be imported.
+        """
+        entry = self.entry(name)
+        own = entry.origin in ("core", "literature")
+        module, _, attribute = entry.location.partition(":")
+        try:
+            found = cast("type[Any]", attrgetter(attribute)(import_module(module)))
+        except Exception as error:
+            if own:
+                raise
+            raise PlugInError(
+                f"{self.kind} {name!r} of {entry.package} cannot be imported from {entry.location}: "
+                f"{type(error).__name__}: {error}. Repair or uninstall the package."
+            ) from error
+        if not own:
+            name_of_package, _, version = entry.package.rpartition(" ")
+            _used[name_of_package] = version
+        return found
+
+    def usable(self) -> Iterator[str]:
+        """Yield the names in the order of `entries`; warn of a name that cannot be imported, and leave it out."""
+        for name in self.entries:
+            try:
+                self.get(name)
+            except PlugInError as error:
+                warnings.warn(f"{error} It is left out.", PlugInWarning, stacklevel=2)
+            else:
+                yield name
 
     def build(self, name: str, **options: Any) -> Any:
         """Return an instance of the class behind `name`; the error names options that are unknown or missing."""
@@ -55,7 +174,7 @@ class Catalogue:
         if missing := [key for key in needed if key not in options]:
             raise ParameterError(
                 f"{missing_message(f'{self.kind} {name!r}', needed, missing)}. Its options: {', '.join(allowed)}. To "
-                f"read about them: python -m pydoc {self.entries[name].replace(':', '.')}",
+                f"read about them: python -m pydoc {self.entry(name).location.replace(':', '.')}",
                 argument=missing,
                 owner=name,
             )

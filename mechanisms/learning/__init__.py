@@ -1,12 +1,8 @@
 """Learning: private trainers, and models to attack.
 
-base.py      Interfaces of learning: read this first
-convex/      Private convex learning
-dp_sgd/      DP-SGD, for many runs at once
-federated/   Federated learning: clients keep their records and send updates of the model; privacy is for whole clients
-models/      Models that the trainer trains many at once
-ngrams/      Language models of n-grams, private and not
-pate/        Teachers that vote: models of disjoint parts of the records, whose noisy votes label public queries
+base.py   Interfaces of learning: read this first
+dp_sgd/   DP-SGD, for many runs at once
+models/   Models that the trainer trains many at once
 """
 
 from .base import Classifiers as Classifiers, Learner as Learner, TrainingData as TrainingData

@@ -12,10 +12,10 @@ with warnings.catch_warnings():
     pytest.importorskip("mbi")
 
 from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.literature.synthetic_data import GraphicalModel, NoisyMarginal
+from dpassay.mechanisms.literature.synthetic_data.generators.graphical_model import MbiGraphicalModel
+from dpassay.mechanisms.literature.synthetic_data.generators.mirror_descent import Likelihood
 from dpassay.mechanisms.noise.queries.domain import Domain
-from dpassay.mechanisms.synthetic_data import GraphicalModel, NoisyMarginal
-from dpassay.mechanisms.synthetic_data.generators.graphical_model import MbiGraphicalModel
-from dpassay.mechanisms.synthetic_data.generators.mirror_descent import Likelihood
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2, "d": 4, "e": 2, "f": 3})

@@ -16,8 +16,8 @@ from dpassay.attacks.catalogue import catalogue, choose
 from dpassay.attacks.distinguishing import Classifier, LikelihoodRatio, Portfolio, Threshold
 from dpassay.attacks.distinguishing.canary_attacks import TargetedAttack
 from dpassay.attacks.distinguishing.events import fit_scorer
-from dpassay.attacks.membership.synthetic_data import TableAttack
-from dpassay.attacks.membership.tracing import Tracing
+from dpassay.attacks.literature.synthetic_tables import TableAttack
+from dpassay.attacks.literature.tracing import Tracing
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
 from dpassay.mechanisms.core.base import LogDensity, Mechanism, Neighbours, Outputs
 from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError

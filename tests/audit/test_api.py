@@ -11,17 +11,7 @@ import pytest
 
 from dpassay.attacks.canaries import Mislabelled
 from dpassay.attacks.membership import shadows_of
-from dpassay.audit import (
-    AuditResult,
-    Coins,
-    PairScores,
-    PrivacyViolation,
-    Verdict,
-    assert_private,
-    audit,
-    audit_scores,
-    search,
-)
+from dpassay.audit import AuditResult, Coins, PairScores, Verdict, assert_private, audit, audit_scores, search
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.results import saved
 from dpassay.mechanisms import (
@@ -35,18 +25,19 @@ from dpassay.mechanisms import (
     PureDP,
     RandomizedResponse,
 )
-from dpassay.mechanisms.broken.local import BiasedCoinResponse
-from dpassay.mechanisms.broken.noise import LaplaceInverseScale, LaplaceUnitSensitivity
 from dpassay.mechanisms.core.errors import (
     AccountingError,
     AttackError,
     CallError,
     NeighboursError,
     ParameterError,
+    PrivacyViolation,
     RelationError,
     ReleaseError,
     UnknownNameError,
 )
+from dpassay.mechanisms.local.broken import BiasedCoinResponse
+from dpassay.mechanisms.noise.broken import LaplaceInverseScale, LaplaceUnitSensitivity
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 

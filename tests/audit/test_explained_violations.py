@@ -13,13 +13,14 @@ import dpassay.audit.games.pair as pair
 import dpassay.audit.results.text as text
 import dpassay.audit.trials.examples as kept
 import dpassay.audit.trials.work as work
-from dpassay.audit import AuditResult, PrivacyViolation, assert_private, audit
+from dpassay.audit import AuditResult, assert_private, audit
 from dpassay.audit.results.witness.event import EventRule, rule_of
 from dpassay.experiments.cli.commands import app
 from dpassay.experiments.report.plots import draw as drawing
 from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours, Outputs, PureDP
-from dpassay.mechanisms.broken.noise import LaplaceInverseScale
+from dpassay.mechanisms.core.errors import PrivacyViolation
+from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 

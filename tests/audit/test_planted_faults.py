@@ -3,16 +3,16 @@
 import pytest
 
 from dpassay.audit import Verdict, audit
-from dpassay.mechanisms.broken.deniability import (
+from dpassay.mechanisms.learning.models.architectures import LogisticRegression
+from dpassay.mechanisms.literature.federated import FederatedAveraging, LocalNoiseAveraging
+from dpassay.mechanisms.literature.federated.broken import NoiseOfMeanOnSum, PerRecordClipping, RealisedClients
+from dpassay.mechanisms.literature.synthetic_data.deniability.broken import (
     DeterministicTest,
     NoPrivacyTest,
     NoReleaseSeen,
     PairsWithoutNoise,
     RootsWithoutNoise,
 )
-from dpassay.mechanisms.broken.federated import NoiseOfMeanOnSum, PerRecordClipping, RealisedClients
-from dpassay.mechanisms.learning.federated import FederatedAveraging, LocalNoiseAveraging
-from dpassay.mechanisms.learning.models.architectures import LogisticRegression
 
 FAULTS = (DeterministicTest, NoPrivacyTest, NoReleaseSeen, PairsWithoutNoise, RootsWithoutNoise)
 

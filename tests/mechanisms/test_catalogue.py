@@ -18,7 +18,7 @@ from dpassay.mechanisms.noise.laplace import Laplace
 def test_every_name_leads_to_a_mechanism_with_a_summary(name):
     assert issubclass(get(name), Mechanism)
     assert catalogue.summary(name).endswith(".")
-    assert name.startswith("broken-") == catalogue.entries[name].startswith("dpassay.mechanisms.broken.")
+    assert name.startswith("broken-") == (".broken" in catalogue.entries[name])
 
 
 def test_a_mechanism_is_built_by_name():

@@ -17,7 +17,7 @@ from scipy import stats
 from tests.mechanisms.test_conformance import sample
 
 from dpassay.audit import audit
-from dpassay.mechanisms.broken.base import Broken
+from dpassay.mechanisms.accounting.broken import Broken
 from dpassay.mechanisms.catalogue import catalogue
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import ParameterError

@@ -9,23 +9,23 @@ from dpassay.mechanisms import Outputs
 from dpassay.mechanisms.catalogue import build
 from dpassay.mechanisms.combinators import Parallel, PostProcessed, Subsampled, UserLevel
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.learning.pate import GNMax
-from dpassay.mechanisms.learning.pate.winners import _by_common_nodes, _by_nodes_of_each, log_gaussian_winner
-from dpassay.mechanisms.noise import DiscreteGaussian
-from dpassay.mechanisms.noise.geometric import Geometric
-from dpassay.mechanisms.noise.laplace import Laplace
-from dpassay.mechanisms.noise.queries import Workload
-from dpassay.mechanisms.noise.statistics.median_sensitivity import BoundedMedian
-from dpassay.mechanisms.query_release.matrix import GaussianMatrixMechanism, LaplaceMatrixMechanism
-from dpassay.mechanisms.query_release.matrix.strategies import IdentityStrategy
-from dpassay.mechanisms.query_release.multiplicative_weights import (
+from dpassay.mechanisms.literature.pate import GNMax
+from dpassay.mechanisms.literature.pate.winners import _by_common_nodes, _by_nodes_of_each, log_gaussian_winner
+from dpassay.mechanisms.literature.query_release.matrix import GaussianMatrixMechanism, LaplaceMatrixMechanism
+from dpassay.mechanisms.literature.query_release.matrix.strategies import IdentityStrategy
+from dpassay.mechanisms.literature.query_release.multiplicative_weights import (
     MWEM,
     GaussianMWEM,
     PrivateMultiplicativeWeights,
     SmallDatabase,
 )
-from dpassay.mechanisms.query_release.top_down import GaussianTopDown
-from dpassay.mechanisms.selection.tuning import BestOfRepetitions, FirstGoodEnough, RandomMechanism
+from dpassay.mechanisms.literature.query_release.top_down import GaussianTopDown
+from dpassay.mechanisms.literature.statistics.median_sensitivity import BoundedMedian
+from dpassay.mechanisms.literature.tuning import BestOfRepetitions, FirstGoodEnough, RandomMechanism
+from dpassay.mechanisms.noise import DiscreteGaussian
+from dpassay.mechanisms.noise.geometric import Geometric
+from dpassay.mechanisms.noise.laplace import Laplace
+from dpassay.mechanisms.noise.queries import Workload
 
 ALL_RECORDS = Workload({"age": 3}, [[1, 1, 1]])
 

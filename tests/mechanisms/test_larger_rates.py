@@ -23,8 +23,8 @@ from dpassay.mechanisms.core.base import Mechanism, Neighbours
 from dpassay.mechanisms.core.errors import DpassayError
 from dpassay.mechanisms.core.fingerprint import describe
 from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.literature.query_release.multiplicative_weights import SmallDatabase
 from dpassay.mechanisms.noise.queries import Workload
-from dpassay.mechanisms.query_release.multiplicative_weights import SmallDatabase
 
 RUNS = 20_000
 NAMES = [name for name in catalogue if not name.startswith("broken-")]

@@ -16,30 +16,25 @@ from dpassay.mechanisms.combinators import Parallel, PostProcessed, UserLevel
 from dpassay.mechanisms.combinators.repeated import Repeated
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
-from dpassay.mechanisms.learning.convex import NoisyProjectedSGD
 from dpassay.mechanisms.learning.dp_sgd import DPSGD, AdaptiveClippingDPSGD
 from dpassay.mechanisms.learning.dp_sgd.adaptive_clipping import AdaptiveTrainer
 from dpassay.mechanisms.learning.dp_sgd.training import Trainer
-from dpassay.mechanisms.learning.federated import FederatedAveraging, LocalNoiseAveraging
 from dpassay.mechanisms.learning.models.architectures import LogisticRegression
-from dpassay.mechanisms.learning.pate import PATE, ConfidentGNMax, GNMax, LNMax
-from dpassay.mechanisms.learning.pate.confident import CheckedGNMax
-from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse
-from dpassay.mechanisms.local.shuffle import Shuffled
-from dpassay.mechanisms.noise import DiscreteGaussian
-from dpassay.mechanisms.noise.counts import Answerer, LaplaceSubsetCounts
-from dpassay.mechanisms.noise.geometric import Geometric
-from dpassay.mechanisms.noise.laplace import Laplace
-from dpassay.mechanisms.noise.queries import Count, Domain, Marginals, Workload
-from dpassay.mechanisms.query_release.matrix import GaussianMatrixMechanism, LaplaceMatrixMechanism
-from dpassay.mechanisms.query_release.multiplicative_weights import (
+from dpassay.mechanisms.literature.convex import NoisyProjectedSGD
+from dpassay.mechanisms.literature.counts import Answerer, LaplaceSubsetCounts
+from dpassay.mechanisms.literature.federated import FederatedAveraging, LocalNoiseAveraging
+from dpassay.mechanisms.literature.pate import PATE, ConfidentGNMax, GNMax, LNMax
+from dpassay.mechanisms.literature.pate.confident import CheckedGNMax
+from dpassay.mechanisms.literature.query_release.matrix import GaussianMatrixMechanism, LaplaceMatrixMechanism
+from dpassay.mechanisms.literature.query_release.multiplicative_weights import (
     MWEM,
     DualQuery,
     GaussianMWEM,
     PrivateMultiplicativeWeights,
 )
-from dpassay.mechanisms.query_release.top_down import GaussianTopDown, GeometricTopDown
-from dpassay.mechanisms.synthetic_data import (
+from dpassay.mechanisms.literature.query_release.top_down import GaussianTopDown, GeometricTopDown
+from dpassay.mechanisms.literature.shuffle import Shuffled
+from dpassay.mechanisms.literature.synthetic_data import (
     AIM,
     MST,
     CodedTable,
@@ -48,8 +43,13 @@ from dpassay.mechanisms.synthetic_data import (
     NoisyHistogramTable,
     SelectMeasureGenerate,
 )
-from dpassay.mechanisms.synthetic_data.deniability import NoisyEntropies
-from dpassay.mechanisms.synthetic_data.select_measure_generate import marginals_of
+from dpassay.mechanisms.literature.synthetic_data.deniability import NoisyEntropies
+from dpassay.mechanisms.literature.synthetic_data.select_measure_generate import marginals_of
+from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse
+from dpassay.mechanisms.noise import DiscreteGaussian
+from dpassay.mechanisms.noise.geometric import Geometric
+from dpassay.mechanisms.noise.laplace import Laplace
+from dpassay.mechanisms.noise.queries import Count, Domain, Marginals, Workload
 
 RUNS = 300
 LESS = 0.5

@@ -17,7 +17,7 @@ from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.catalogue import build, catalogue, get
 from dpassay.mechanisms.core.base import Mechanism
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.learning.pate import GNMax, LNMax
+from dpassay.mechanisms.literature.pate import GNMax, LNMax
 from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.queries import Count
 

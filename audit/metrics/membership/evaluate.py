@@ -293,7 +293,7 @@ def _attacks(
 ) -> list[MembershipAttack]:
     """Return the attacks; those given by name in the form that suits signals and design."""
     if attacks is None:
-        return [form_for(catalogue.build(name), shadows, design) for name in catalogue.entries]
+        return [form_for(catalogue.build(name), shadows, design) for name in catalogue.usable()]
     listed = _as_list(attacks)
     if not listed:
         raise ParameterError(

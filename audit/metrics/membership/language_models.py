@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....attacks.membership.memorization import extractable, mean_exposure_without
 from ....attacks.membership.shadows import Shadows
 from ....attacks.membership.token_signals import (
     SHARE,
@@ -33,8 +34,6 @@ from ....attacks.membership.token_signals import (
     signal_of,
     split_by,
 )
-from ....attacks.reconstruction.extraction.discoverable import extractable
-from ....attacks.reconstruction.extraction.secret_sharer import mean_exposure_without
 from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
 from ....mechanisms.core.guarantee import Guarantee

@@ -21,8 +21,8 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ....attacks.attribute_inference.disclosure import AttributeDisclosure
-from ....attacks.attribute_inference.disclosure.nearest_rows import BLOCK
+from ....attacks.people.disclosure import AttributeDisclosure
+from ....attacks.people.disclosure.nearest_rows import BLOCK
 from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.noise.queries.domain import Domain
 from .descriptions import between_records, singled_out

@@ -16,49 +16,41 @@ from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import ParameterError, unknown_name_message
 from ....mechanisms.core.registry import Catalogue
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsInitialParameters
-from ....mechanisms.learning.dp_sgd.catalogue import models, noises, optimizers, samplings, schedules
 from ....mechanisms.learning.models.base import Model
-from ....mechanisms.noise.queries.catalogue import catalogue as queries
-from ....mechanisms.noise.studies.populations import populations
-from ....mechanisms.query_release.catalogue import strategies, table_sets
-from ....mechanisms.selection.tuning.catalogue import repetitions
-from ....mechanisms.synthetic_data.catalogue import generators, selections
 from ...data import datasets, examples
 from ..sections import DataSection, Named
 
 guarantees = Catalogue(
     "guarantee",
+    "dpassay.mechanisms",
     {
-        "pure": "dpassay.mechanisms.accounting:PureDP",
-        "approximate": "dpassay.mechanisms.accounting:ApproximateDP",
-        "gaussian": "dpassay.mechanisms.accounting:GaussianDP",
-        "laplace": "dpassay.mechanisms.accounting:LaplaceDP",
-        "concentrated": "dpassay.mechanisms.accounting:ConcentratedDP",
-        "bounded-range": "dpassay.mechanisms.accounting:BoundedRange",
+        "pure": "accounting:PureDP",
+        "approximate": "accounting:ApproximateDP",
+        "gaussian": "accounting:GaussianDP",
+        "laplace": "accounting:LaplaceDP",
+        "concentrated": "accounting:ConcentratedDP",
+        "bounded-range": "accounting:BoundedRange",
     },
 )
-INSIDE = {
-    "query": queries,
-    "population": populations,
-    "base": mechanisms,
-    "aggregator": mechanisms,
-    "randomizer": mechanisms,
-    "model": models,
-    "sampling": samplings,
-    "noise": noises,
-    "learning_rate": schedules,
-    "optimizer": optimizers,
-    "tables": table_sets,
-    "workload": queries,
-    "marginals": queries,
-    "repetitions": repetitions,
-    "selection": selections,
-    "generator": generators,
-    "strategy": strategies,
-}
-"""Catalogue of the allowed tables, by the option of a mechanism."""
-NO_NAME_ALONE = ("query", "population", "base", "aggregator", "randomizer", "repetitions", "selection", "generator")
-"""Options that no mechanism accepts as a plain name."""
+OPTIONS = Catalogue(
+    "option",
+    "dpassay.mechanisms",
+    {
+        "query": "noise.queries.catalogue:catalogue",
+        "base": "catalogue:catalogue",
+        "aggregator": "catalogue:catalogue",
+        "randomizer": "catalogue:catalogue",
+        "model": "learning.dp_sgd.catalogue:models",
+        "sampling": "learning.dp_sgd.catalogue:samplings",
+        "noise": "learning.dp_sgd.catalogue:noises",
+        "learning_rate": "learning.dp_sgd.catalogue:schedules",
+        "optimizer": "learning.dp_sgd.catalogue:optimizers",
+        "workload": "noise.queries.catalogue:workloads",
+        "marginals": "noise.queries.catalogue:workloads",
+    },
+    group="dpassay.options",
+)
+"""Options of mechanisms that may be a table with a name, each with the catalogue of the names."""
 
 
 def build_mechanism(
@@ -194,17 +186,17 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
 def _option(key: str, value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(_option("", item) for item in value)
-    if isinstance(value, str) and key in NO_NAME_ALONE:
-        known = INSIDE[key]
+    known: Any = OPTIONS.get(key) if key in OPTIONS else None
+    if isinstance(value, str) and known is not None and not known.alone:
         hint = f'Write {key} = {{ name = "{value}" }}.' if value in known else f"Known names: {', '.join(known)}."
         raise ParameterError(
             argument=key, value=value, allowed="be a table with a name and options, not only a name", advice=hint
         )
-    if not isinstance(value, Mapping) or key not in INSIDE:
+    if not isinstance(value, Mapping) or known is None:
         return value
-    options = _options({k: v for k, v in value.items() if k != "name"})
+    inner = _options({k: v for k, v in value.items() if k != "name"})
     if not isinstance(value.get("name"), str):
         raise ParameterError(
             f"{key} must be a table with a name, such as {{name = ...}}, but is {dict(value)!r}.", argument=key
         )
-    return INSIDE[key].build(value["name"], **options)
+    return known.build(value["name"], **inner)

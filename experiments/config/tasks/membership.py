@@ -1,18 +1,18 @@
 """Membership attacks on shadow models from a configuration: metrics instead of an audit of a claim.
 
-The models are those of a trainer, or the tables of a synthesiser (shadow_tables.py), or were trained by other code and
-are read from a file (`shadows` of [data]).
+The models are those of a trainer, or the tables of a synthesiser (shadow_releases.py), or were trained by other code
+and are read from a file (`shadows` of [data]).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import product
 from typing import Any
 
 from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.catalogue import catalogue as membership_attacks
-from ....attacks.membership.synthetic_data.shadows import ShadowTables
 from ....audit.games.training import train_shadows
 from ....audit.metrics.membership.evaluate import evaluate, targets_of
 from ....audit.metrics.membership.result import MembershipResult
@@ -29,7 +29,7 @@ from ..schema import Config
 from ..sections import DataSection, MembershipSection
 from ..source import Source
 from ..trained_shadows import digest
-from . import build, own, shadow_tables
+from . import build, own, shadow_releases
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class MembershipStudy:
     @property
     def activity(self) -> tuple[str, str]:
         """What is done, and to what: training models, or generating tables."""
-        return ("generating", "tables") if isinstance(self.learner, ShadowTables) else ("training", "models")
+        return getattr(self.learner, "activity", ("training", "models"))
 
     def answer(
         self, *, n_jobs: int | None = 1, store: Store = None, progress: bool | Reporter = False
@@ -139,8 +139,8 @@ def study(config: Config, source: Source) -> MembershipStudy | TrainedStudy:
                 argument="name",
             )
         mechanism = build.build_mechanism(config.mechanism)
-        tables = shadow_tables.makes_tables(mechanism)
-        if not tables and not isinstance(mechanism, Learner):
+        other = next((kind for kind in shadow_releases.kinds() if kind.applies(mechanism)), None)
+        if other is None and not isinstance(mechanism, Learner):
             raise ParameterError(
                 "name must be that of a trainer, such as dp-sgd, or of a synthesiser, such as select-measure-generate "
                 f"with view = 'table', but {config.mechanism.name!r} is neither.",
@@ -158,7 +158,7 @@ def study(config: Config, source: Source) -> MembershipStudy | TrainedStudy:
                 f"{section.n_models + 1}, or design = 'bernoulli'.",
                 argument="n_models",
             )
-    prepare = shadow_tables.table_fields if tables else _model_fields
+    prepare = _model_fields if other is None else other.fields
     study_fields = prepare(mechanism, section, data, source)
     with pointing_at(source, "membership", section):
         for attack in sorted(study_fields["attacks"] or (), key=lambda attack: -attack.minimum_references):
@@ -195,8 +195,8 @@ def _model_attacks(section: MembershipSection) -> tuple[MembershipAttack, ...] |
     """Return the listed attacks on models that predict labels; None for all."""
     if section.attacks is None:
         return None
-    for entry in section.attacks:
-        shadow_tables.check_model_attack(entry)
+    for entry, kind in product(section.attacks, shadow_releases.kinds()):
+        kind.refuse(entry)
     return tuple(build.build_listed("attacks", entry, membership_attacks) for entry in section.attacks)
 
 

@@ -39,9 +39,10 @@ MOST_AUDITS = 10_000
 """Largest number of audits of one experiment."""
 games = Catalogue(
     "game",
+    "dpassay.experiments.config.tasks",
     {
-        "one-run": "dpassay.experiments.config.tasks.one_run:OneRunTask",
-        "reconstruction": "dpassay.experiments.config.tasks.reconstruction:ReconstructionTask",
+        "one-run": "one_run:OneRunTask",
+        "reconstruction": "reconstruction:ReconstructionTask",
     },
 )
 """Tasks of the games of [game]; their keys are in `sections.GAMES`. Without [game] the task is `PairTask`."""

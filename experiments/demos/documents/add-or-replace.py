@@ -9,7 +9,7 @@
 from dpassay.audit import audit
 from dpassay.experiments.report.plots import LadderPlot, figure_of
 from dpassay.mechanisms import Laplace, Neighbours
-from dpassay.mechanisms.broken.noise import LaplaceUnitSensitivity
+from dpassay.mechanisms.noise.broken import LaplaceUnitSensitivity
 
 SEED = 30
 TRIALS = 1_000_000

@@ -8,9 +8,9 @@
 # %%
 import numpy as np
 
-from dpassay.attacks.reconstruction.answers import BoxedLeastSquares, least_squares_accuracy
+from dpassay.attacks.literature.answers import BoxedLeastSquares, least_squares_accuracy
 from dpassay.experiments.report.plots.style import EndLabel, end_labels, logarithmic, panels, series_colour, style_axes
-from dpassay.mechanisms.noise.counts import GaussianSubsetCounts
+from dpassay.mechanisms.literature.counts import GaussianSubsetCounts
 
 SEED = 2003
 N_PEOPLE, N_COLUMNS = 100, 40
@@ -77,7 +77,7 @@ table.assign(**{f"formula, {m:,}": values for m, values in predicted.items()}).r
 # (Dwork, McSherry and Talwar, 2007), where least squares fails.
 
 # %%
-from dpassay.attacks.reconstruction.answers import L1Decoding
+from dpassay.attacks.literature.answers import L1Decoding
 
 groups = rng.integers(0, 2, (500, N_PEOPLE))
 arbitrary = {}
@@ -97,9 +97,9 @@ pd.DataFrame(arbitrary).T.rename_axis("arbitrary answers of 500").round(3)
 #   one half" describes a group that is as good as random (Cohen and Nissim, 2020).
 
 # %%
-from dpassay.attacks.reconstruction.answers import SubsetQueryAttack
+from dpassay.attacks.literature.answers import SubsetQueryAttack
 from dpassay.mechanisms import Gaussian
-from dpassay.mechanisms.noise.counts import Answerer
+from dpassay.mechanisms.literature.counts import Answerer
 
 bits = rng.integers(0, 2, 120)
 system = Answerer(bits, rng, noise=Gaussian(noise_multiplier=4.0), memory="sticky", suppressed_below=4.0)
@@ -113,7 +113,7 @@ print(f"correct after {system.n_asked:,} such queries: {careful:.1%} of 120 bits
 # %%
 import math
 
-from dpassay.mechanisms.noise.counts import LaplaceSubsetCounts
+from dpassay.mechanisms.literature.counts import LaplaceSubsetCounts
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 systems = {epsilon: LaplaceSubsetCounts(epsilon, N_PEOPLE, 500) for epsilon in EPSILONS}

@@ -8,8 +8,12 @@
 # %%
 from dpassay.audit import audit
 from dpassay.experiments.report.plots import LadderPlot, figure_of
-from dpassay.mechanisms.broken.deniability import DeterministicTest, NoPrivacyTest, NoReleaseSeen
-from dpassay.mechanisms.synthetic_data.deniability import DeniableRelease
+from dpassay.mechanisms.literature.synthetic_data.deniability import DeniableRelease
+from dpassay.mechanisms.literature.synthetic_data.deniability.broken import (
+    DeterministicTest,
+    NoPrivacyTest,
+    NoReleaseSeen,
+)
 
 SEED = 2017
 
@@ -55,8 +59,8 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns).round(3).rename_ax
 import numpy as np
 
 from dpassay.experiments.report.plots.style import AMBER, BLUE, CLAIM, GREEN, EndLabel, end_labels, panels, style_axes
-from dpassay.mechanisms.synthetic_data.deniability import DeniabilityDP
-from dpassay.mechanisms.synthetic_data.deniability.plausible_deniability import pass_log_probability
+from dpassay.mechanisms.literature.synthetic_data.deniability import DeniabilityDP
+from dpassay.mechanisms.literature.synthetic_data.deniability.plausible_deniability import pass_log_probability
 
 
 def draw_test(ax):
@@ -99,7 +103,7 @@ panels(
 
 # %%
 from dpassay.experiments.data.incomes import income_records
-from dpassay.mechanisms.synthetic_data.deniability import learn_generator
+from dpassay.mechanisms.literature.synthetic_data.deniability import learn_generator
 
 N, K, GAMMA, EPSILON0 = 4_000, 50, 4.0, 1.0
 

@@ -8,13 +8,13 @@
 # %%
 import numpy as np
 
-from dpassay.attacks.attribute_inference.disclosure import AttributeDisclosure, Linkability, SinglingOut
+from dpassay.attacks.people.disclosure import AttributeDisclosure, Linkability, SinglingOut
 from dpassay.audit.metrics import disclosure
 from dpassay.experiments.data.people import people
 from dpassay.experiments.report.plots import figure_of
 from dpassay.experiments.report.plots.gain import SuccessByAttack
+from dpassay.mechanisms.literature.synthetic_data import FixedMarginals, GraphicalModel, SelectMeasureGenerate
 from dpassay.mechanisms.noise.queries import Domain
-from dpassay.mechanisms.synthetic_data import FixedMarginals, GraphicalModel, SelectMeasureGenerate
 
 SEED = 2014
 

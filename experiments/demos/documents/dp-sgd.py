@@ -103,7 +103,7 @@ print(f"all 10,000 steps: {printed:.2f} by the formulas (9.34 in the paper), {ac
 #   faster, reports the same ε and is about as accurate. Accuracy does not show this bug. An audit does.
 
 # %%
-from dpassay.mechanisms.broken.dp_sgd_clipping import MeanClipped
+from dpassay.mechanisms.learning.dp_sgd.broken.clipping import MeanClipped
 
 
 def accuracy(mechanism):

@@ -9,8 +9,8 @@
 import numpy as np
 
 from dpassay.mechanisms import Laplace
+from dpassay.mechanisms.literature.query_release.multiplicative_weights import MWEM
 from dpassay.mechanisms.noise.queries import Domain, Workload
-from dpassay.mechanisms.query_release.multiplicative_weights import MWEM
 
 SEED = 2012
 ROUNDS, EPSILONS, RUNS = (1, 2, 4, 8, 16, 32), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), 20
@@ -152,7 +152,7 @@ figure_of(BoundClaim.from_results({"lower bound": audits}, x="rounds"))
 # exponential mechanism, and has its own ε.
 
 # %% tags=["answer"]
-from dpassay.mechanisms.broken.query_release import UnaccountedSelection
+from dpassay.mechanisms.literature.query_release.multiplicative_weights.broken import UnaccountedSelection
 
 broken = UnaccountedSelection(Workload.identity({"cell": 3}), n_records=30, epsilon=2.0, rounds=1)
 unaccounted = audit(broken, trials=100_000, confidence=0.999, seed=SEED)

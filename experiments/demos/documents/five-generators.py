@@ -8,8 +8,8 @@
 # %%
 import numpy as np
 
+from dpassay.mechanisms.literature.synthetic_data import NoisyMarginal, generators as g
 from dpassay.mechanisms.noise.queries import Domain
-from dpassay.mechanisms.synthetic_data import NoisyMarginal, generators as g
 
 SEED = 2021
 cube, pairs = Domain.of({"a": 2, "b": 2, "c": 2}), (("a", "b"), ("b", "c"), ("a", "c"))
@@ -73,8 +73,8 @@ import time
 
 from threadpoolctl import threadpool_limits
 
-from dpassay.experiments.data.adult import ADULT, FIVE, census
-from dpassay.mechanisms.synthetic_data import CodedTable
+from dpassay.experiments.literature.adult import ADULT, FIVE, census
+from dpassay.mechanisms.literature.synthetic_data import CodedTable
 
 of_census = {
     "graphical model": g.GraphicalModel(),

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpassay.experiments.data.adult import ADULT, FIVE, census
-from dpassay.mechanisms.synthetic_data import CodedTable, GraphicalModel
+from dpassay.experiments.literature.adult import ADULT, FIVE, census
+from dpassay.mechanisms.literature.synthetic_data import CodedTable, GraphicalModel
 
 SEED = 2019
 
@@ -103,7 +103,7 @@ pd.DataFrame.from_dict(cost, orient="index", columns=columns).round(5).rename_ax
 from dpassay.audit import audit
 from dpassay.experiments.report.plots import LadderPlot, figure_of
 from dpassay.mechanisms.core.records import remove_record
-from dpassay.mechanisms.synthetic_data import SelectMeasureGenerate
+from dpassay.mechanisms.literature.synthetic_data import SelectMeasureGenerate
 
 pair = remove_record(table.records, 0)
 options = {"bound": "accountant-family", "trials": 100_000, "delta": 1e-6, "confidence": 0.999, "seed": SEED}

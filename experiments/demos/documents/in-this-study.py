@@ -9,9 +9,9 @@
 # %%
 import numpy as np
 
-from dpassay.attacks.membership.tracing import InnerProduct, expected_z, power, trace
+from dpassay.attacks.literature.tracing import InnerProduct, expected_z, power, trace
 from dpassay.experiments.report.plots.style import panels, series_colour, style_axes
-from dpassay.mechanisms.noise.studies import ColumnMeans, Genomes, Study, Uniform
+from dpassay.mechanisms.literature.studies import ColumnMeans, Genomes, Study, Uniform
 
 SEED = 2008
 N_PATIENTS, N_COLUMNS, N_OTHERS = 100, 5_000, 1_000

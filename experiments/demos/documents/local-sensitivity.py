@@ -10,8 +10,8 @@ import numpy as np
 
 from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.broken.statistics import LocalSensitivityMedian
-from dpassay.mechanisms.noise.statistics import SmoothSensitivityMedian
+from dpassay.mechanisms.literature.statistics import SmoothSensitivityMedian
+from dpassay.mechanisms.literature.statistics.broken.median import LocalSensitivityMedian
 
 SEED = 2007
 

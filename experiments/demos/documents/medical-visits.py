@@ -8,7 +8,7 @@
 # %%
 import numpy as np
 
-from dpassay.attacks.attribute_inference.linkage import expected_unique_share
+from dpassay.attacks.literature.linkage import expected_unique_share
 from dpassay.experiments.data.people import age_shares, place_sizes
 from dpassay.experiments.report.plots.style import EndLabel, end_labels, logarithmic, panels, series_colour, style_axes
 
@@ -72,7 +72,7 @@ for spread in (0.0, 1.12, 1.37):
 # %%
 import pandas as pd
 
-from dpassay.attacks.attribute_inference.linkage import beliefs_from_groups, link, prior_beliefs
+from dpassay.attacks.literature.linkage import beliefs_from_groups, link, prior_beliefs
 from dpassay.audit.metrics import gain
 from dpassay.experiments.data.people import people
 
@@ -120,7 +120,7 @@ shown(by_name)
 # leaves two other leaks. The first is homogeneity. In this table every group has two people:
 
 # %%
-from dpassay.mechanisms.synthetic_data.anonymity import global_recoding, mondrian
+from dpassay.mechanisms.literature.synthetic_data.anonymity import global_recoding, mondrian
 
 small = pd.DataFrame(
     {
@@ -171,8 +171,8 @@ two_tables
 #   that both together have ε = 1.
 
 # %%
-from dpassay.attacks.attribute_inference.linkage import beliefs_from_counts
-from dpassay.mechanisms.synthetic_data.anonymity import GeneralizedCells
+from dpassay.attacks.literature.linkage import beliefs_from_counts
+from dpassay.mechanisms.literature.synthetic_data.anonymity import GeneralizedCells
 
 cells = GeneralizedCells(
     {"zip": [10_000, 10_001, 10_002, 10_003], "age": [0, 20, 40, 60, 80, 100], "male": [0, 1, 2]},

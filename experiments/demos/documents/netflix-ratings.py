@@ -8,7 +8,7 @@
 # %%
 import numpy as np
 
-from dpassay.attacks.attribute_inference.linkage import BackgroundKnowledge, ScoreboardRH, link_people
+from dpassay.attacks.literature.linkage import BackgroundKnowledge, ScoreboardRH, link_people
 from dpassay.experiments.data.people import ratings
 from dpassay.experiments.report.plots.style import EndLabel, end_labels, panels, series_colour, style_axes
 

@@ -8,7 +8,7 @@
 # %%
 import numpy as np
 
-from dpassay.mechanisms.selection import GumbelTopK, PeelingTopK
+from dpassay.mechanisms.literature.selection import GumbelTopK, PeelingTopK
 
 SEED = 2019
 RUNS, K = 100_000, 3

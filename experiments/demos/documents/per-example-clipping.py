@@ -11,8 +11,8 @@ import numpy as np
 from dpassay.audit import audit
 from dpassay.experiments.report.plots import BoundClaim, figure_of
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.broken.dp_sgd_clipping import MeanClipped
 from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.dp_sgd.broken.clipping import MeanClipped
 from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch
 
 SEED = 2016

@@ -9,9 +9,9 @@
 import numpy as np
 
 from dpassay.mechanisms import Gaussian, Laplace
+from dpassay.mechanisms.literature.query_release.matrix import GaussianMatrixMechanism, LaplaceMatrixMechanism
+from dpassay.mechanisms.literature.query_release.multiplicative_weights import MWEM, SmallDatabase
 from dpassay.mechanisms.noise.queries import Domain, Workload
-from dpassay.mechanisms.query_release.matrix import GaussianMatrixMechanism, LaplaceMatrixMechanism
-from dpassay.mechanisms.query_release.multiplicative_weights import MWEM, SmallDatabase
 
 SEED = 2010
 SIZES, RUNS = (100, 1_000, 10_000, 100_000), 60
@@ -124,7 +124,7 @@ print(f"Gaussian noise: {gaussian:.1f} times")
 #   constants: they tell how errors grow, not how large they are.
 
 # %%
-from dpassay.mechanisms.query_release.error_bounds import error_rate
+from dpassay.mechanisms.literature.query_release.error_bounds import error_rate
 
 rates = {
     f"{word}, {'pure' if pure else 'approximate'}": [
@@ -149,7 +149,7 @@ pd.DataFrame(rates, index=columns).T.rename_axis("error, privacy").map("{:.4f}".
 
 # %% tags=["answer"]
 from dpassay.audit import audit
-from dpassay.mechanisms.broken.query_release import LaplaceNoiseForWorkload
+from dpassay.mechanisms.literature.query_release.matrix.broken import LaplaceNoiseForWorkload
 
 wrong = audit(LaplaceNoiseForWorkload(1.0), trials=20_000, confidence=0.999, seed=SEED)
 print(f"lower bound {wrong.bound.epsilon:.3f}, claim {wrong.claim:g}, {wrong.verdict}")

@@ -11,7 +11,7 @@ import math
 from dpassay.audit import audit
 from dpassay.experiments.report.plots import BoundClaim, figure_of
 from dpassay.mechanisms import RandomizedResponse
-from dpassay.mechanisms.broken.local import BiasedCoinResponse
+from dpassay.mechanisms.local.broken import BiasedCoinResponse
 
 SEED = 1965
 

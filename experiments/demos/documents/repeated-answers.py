@@ -9,11 +9,11 @@
 # %%
 import numpy as np
 
-from dpassay.attacks.reconstruction.answers import Averaging
+from dpassay.attacks.literature.answers import Averaging
 from dpassay.audit import audit
 from dpassay.experiments.report.plots import BoundClaim, figure_of
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
-from dpassay.mechanisms.noise.counts import Answerer
+from dpassay.mechanisms.literature.counts import Answerer
 
 SEED = 119
 people = np.arange(40) % 4 == 0

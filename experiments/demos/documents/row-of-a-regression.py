@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
-from dpassay.attacks.reconstruction.training import InformedAdversary, Regression
+from dpassay.attacks.literature.training import InformedAdversary, Regression
 
 SEED = 2022
 YEARS, DIGITS = 2.0, (1, 2, 3, 4, 5, 6, 8)  # a guessed age is right within two years
@@ -109,7 +109,7 @@ result.plot()
 # patient. For normal noise on the coefficients the share of right ages has a formula.
 
 # %%
-from dpassay.attacks.reconstruction.training import PerturbedOutput
+from dpassay.attacks.literature.training import PerturbedOutput
 
 rng = np.random.default_rng(SEED)
 noises, chosen = np.logspace(-7, -1, 7), rng.permutation(len(X))[:20]
@@ -139,7 +139,7 @@ pd.DataFrame(
 # ranges.
 
 # %%
-from dpassay.mechanisms.learning.convex import OutputPerturbation
+from dpassay.mechanisms.literature.convex import OutputPerturbation
 
 low = np.array([15.0, 1.0, 15.0, 60.0, 90.0, 40.0, 20.0, 2.0, 3.0, 55.0])
 high = np.array([85.0, 2.0, 45.0, 140.0, 310.0, 250.0, 100.0, 10.0, 6.5, 130.0])

@@ -8,8 +8,8 @@
 # %%
 from dpassay.audit import audit
 from dpassay.experiments.report.plots import LadderPlot, figure_of
-from dpassay.mechanisms.broken.dp_sgd_sampling import ShuffledCountedAsPoisson
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.broken.sampling import ShuffledCountedAsPoisson
 from dpassay.mechanisms.learning.dp_sgd.sampling import PoissonSampling
 
 SEED = 2024

@@ -11,7 +11,7 @@ import pandas as pd
 from dpassay.experiments.report.plots import style
 from dpassay.mechanisms import RandomizedResponse
 from dpassay.mechanisms.accounting.amplification.closed_form import shuffled_epsilon
-from dpassay.mechanisms.local.shuffle import Shuffled
+from dpassay.mechanisms.literature.shuffle import Shuffled
 
 SEED = 2021
 DELTA = 1e-6

@@ -9,7 +9,7 @@
 # %%
 from dpassay.audit import audit
 from dpassay.experiments.report.plots import style
-from dpassay.mechanisms.broken.counts import HistogramAtThreshold
+from dpassay.mechanisms.literature.statistics.broken.histograms import HistogramAtThreshold
 
 SEED = 2009
 EPSILON, DELTA, RUNS = 1.0, 0.05, 1_000_000

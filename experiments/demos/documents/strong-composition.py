@@ -14,7 +14,7 @@ import numpy as np
 from dpassay.audit import PairScores, audit_scores
 from dpassay.mechanisms.accounting import GaussianDP
 from dpassay.mechanisms.accounting.dp_sgd.noisy_sgd import projected_sgd_epsilon
-from dpassay.mechanisms.learning.convex.projected_sgd import NoisyProjectedSGD
+from dpassay.mechanisms.literature.convex.projected_sgd import NoisyProjectedSGD
 
 SEED = 2014
 N, DELTA, RUNS = 1_000, 1e-5, 2_000_000

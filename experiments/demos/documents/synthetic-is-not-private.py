@@ -8,7 +8,7 @@
 import numpy as np
 
 from dpassay.experiments.report.plots.style import AMBER, CLAIM, EndLabel, end_labels, logarithmic, panels, style_axes
-from dpassay.mechanisms.broken.synthetic_data import Resampled
+from dpassay.mechanisms.literature.synthetic_data.broken import Resampled
 
 SEED = 1979
 
@@ -48,12 +48,12 @@ for n, share in shares.items():
 # copies above, and two that draw every column independently, from the exact shares of its values or from noisy counts.
 
 # %%
-from dpassay.attacks.membership.synthetic_data import GeneratedQueries
-from dpassay.attacks.membership.synthetic_data.records import share_closer
+from dpassay.attacks.literature.synthetic_tables import GeneratedQueries
+from dpassay.attacks.literature.synthetic_tables.records import share_closer
 from dpassay.audit import audit
 from dpassay.mechanisms.core.records import replace_record
+from dpassay.mechanisms.literature.synthetic_data import FixedMarginals, GraphicalModel, SelectMeasureGenerate
 from dpassay.mechanisms.noise.queries import Domain
-from dpassay.mechanisms.synthetic_data import FixedMarginals, GraphicalModel, SelectMeasureGenerate
 
 domain = Domain.of({"age": 9, "sex": 2, "region": 4, "diagnosis": 6})
 

@@ -10,7 +10,7 @@
 import numpy as np
 
 from dpassay.experiments.data.people import place_sizes
-from dpassay.mechanisms.query_release.top_down import LEVELS, GaussianTopDown
+from dpassay.mechanisms.literature.query_release.top_down import LEVELS, GaussianTopDown
 
 SEED = 2020
 rng = np.random.default_rng(SEED)
@@ -122,9 +122,9 @@ means.iloc[order]
 #   who becomes a householder changes a published number. The library refuses such a pair:
 
 # %%
-from dpassay.mechanisms.broken.query_release import InvariantsIgnored
 from dpassay.mechanisms.core.errors import NeighboursError
-from dpassay.mechanisms.query_release.top_down import GeometricTopDown
+from dpassay.mechanisms.literature.query_release.top_down import GeometricTopDown
+from dpassay.mechanisms.literature.query_release.top_down.broken import InvariantsIgnored
 
 claims_all = InvariantsIgnored(1.0)
 try:

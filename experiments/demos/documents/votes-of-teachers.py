@@ -10,7 +10,7 @@ import numpy as np
 
 from dpassay.experiments.report.plots.style import BLUE, CLAIM, EndLabel, end_labels, panels, style_axes
 from dpassay.mechanisms.accounting import ConcentratedDP
-from dpassay.mechanisms.learning.pate import GNMax, data_dependent
+from dpassay.mechanisms.literature.pate import GNMax, data_dependent
 
 SEED = 250
 
@@ -51,8 +51,8 @@ print(", ".join(f"lead {lead}: {epsilon:.2f}" for lead, epsilon in by_lead.items
 # %%
 import pandas as pd
 
-from dpassay.experiments.data.votes.teachers import row, votes_on
-from dpassay.mechanisms.learning.pate import ConfidentGNMax, LNMax
+from dpassay.experiments.literature.votes.teachers import row, votes_on
+from dpassay.mechanisms.literature.pate import ConfidentGNMax, LNMax
 
 digits = votes_on("digits", n_teachers=50, n_queries=300)
 options = {"n_teachers": 50, "n_classes": 10, "n_queries": 300}
@@ -75,8 +75,8 @@ frame.set_index("aggregator").round(3)
 # %%
 from dpassay.audit import audit
 from dpassay.experiments.report.plots import LadderPlot, figure_of
-from dpassay.mechanisms.broken.pate import EpsilonOfVotes
-from dpassay.mechanisms.learning.pate import PrivateEpsilon
+from dpassay.mechanisms.literature.pate import PrivateEpsilon
+from dpassay.mechanisms.literature.pate.broken import EpsilonOfVotes
 
 base = GNMax(40.0, n_queries=200)
 exact_number, noisy_number = EpsilonOfVotes(base), PrivateEpsilon(base)
@@ -101,7 +101,7 @@ figure_of(LadderPlot.from_results(audits))
 
 # %%
 from dpassay.attacks.distinguishing.canary_attacks import CanaryLoss
-from dpassay.mechanisms.learning.pate import PATE
+from dpassay.mechanisms.literature.pate import PATE
 
 few = GNMax(8.0, n_teachers=20, n_classes=2, n_queries=20)
 audited = {"trials": 4_000, "delta": 1e-2, "confidence": 0.999, "seed": SEED}
@@ -121,7 +121,7 @@ print(f"from the loss of the student on the record {student.bound.epsilon:.2f}")
 # one teacher decides whether the query is answered, and the difference is visible with certainty: ε is infinite.
 
 # %% tags=["answer"]
-from dpassay.mechanisms.broken.pate import CheckWithoutNoise
+from dpassay.mechanisms.literature.pate.broken import CheckWithoutNoise
 
 no_noise = audit(CheckWithoutNoise(200.0, 150.0, 40.0, n_queries=5), **published)
 print(f"claim {no_noise.claim:.2f}, lower bound {no_noise.bound.epsilon:.2f}, {no_noise.verdict}")

@@ -9,8 +9,8 @@
 # %%
 import numpy as np
 
+from dpassay.mechanisms.literature.synthetic_data import MST, CodedTable
 from dpassay.mechanisms.noise.queries import Domain
-from dpassay.mechanisms.synthetic_data import MST, CodedTable
 
 SEED = 2021
 rng = np.random.default_rng(SEED)
@@ -36,7 +36,7 @@ runs = [mst.transcript(domain, mst.measure(table, None, n_runs, rng), n_runs) fo
 # %%
 import pandas as pd
 
-from dpassay.mechanisms.synthetic_data.selection import spanning_trees
+from dpassay.mechanisms.literature.synthetic_data.selection import spanning_trees
 
 ends = np.cumsum([domain.project(names).n_cells for names in candidates])[:-1]
 yours = [int(domain.cells(you, names)[0]) for names in candidates]
@@ -139,8 +139,8 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("margi
 
 # %% tags=["answer"]
 from dpassay.audit import audit
-from dpassay.mechanisms.broken.synthetic_data import BestTree
-from dpassay.mechanisms.synthetic_data import SelectMeasureGenerate, TreeModel
+from dpassay.mechanisms.literature.synthetic_data import SelectMeasureGenerate, TreeModel
+from dpassay.mechanisms.literature.synthetic_data.selection.broken import BestTree
 
 three = Domain({"a": 2, "b": 2, "c": 2})
 exact_scores = audit(

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ....audit.trials.folder import Folder
+from ....mechanisms.core.registry import packages_used
 
 TIMES = "times.json"
 """File with the duration of each audit, separate from the numbers, which are the same on every machine."""
@@ -57,8 +58,9 @@ def derived_by() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str | None]:
-    """Return the versions of Python, and of the packages that numbers depend on."""
-    return {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}}
+    """Return the versions of Python, of the packages that numbers depend on, and of the plug-ins that took part."""
+    own = {name: _version(name) for name in PACKAGES}
+    return {"python": platform.python_version(), **own, **packages_used()}
 
 
 @cache

@@ -5,6 +5,7 @@ accounting.py          Guarantees of noisy gradient steps, for each sampling sch
 adaptive_clipping.py   DP-SGD whose clipping norm follows a quantile of the gradient norms, by a noisy count of
                        unclipped gradients
 adversaries.py         Attack interface of DP-SGD: see `dpassay.mechanisms.learning.dp_sgd.capabilities`
+broken/                Intentionally broken DP-SGD: each claims one epsilon and has another
 capabilities.py        Capabilities that attacks require of a trainer, one protocol each; read `learning.base` first
 catalogue.py           Models, samplings, noises, schedules and optimisers by name: add a new one as one class and one
                        line here

@@ -15,45 +15,49 @@ from .sampling.base import Sampling
 
 models = Catalogue(
     "model",
+    "dpassay.mechanisms.learning.models",
     {
-        "linear-regression": "dpassay.mechanisms.learning.models.architectures:LinearRegression",
-        "logistic-regression": "dpassay.mechanisms.learning.models.architectures:LogisticRegression",
-        "softmax-regression": "dpassay.mechanisms.learning.models.architectures:SoftmaxRegression",
-        "multilayer-perceptron": "dpassay.mechanisms.learning.models.architectures:MultiLayerPerceptron",
+        "linear-regression": "architectures:LinearRegression",
+        "logistic-regression": "architectures:LogisticRegression",
+        "softmax-regression": "architectures:SoftmaxRegression",
+        "multilayer-perceptron": "architectures:MultiLayerPerceptron",
     },
 )
 samplings = Catalogue(
     "sampling",
+    "dpassay.mechanisms.learning.dp_sgd.sampling",
     {
-        "poisson": "dpassay.mechanisms.learning.dp_sgd.sampling.poisson:PoissonSampling",
-        "random-allocation": "dpassay.mechanisms.learning.dp_sgd.sampling.random_allocation:RandomAllocation",
-        "cyclic-poisson": "dpassay.mechanisms.learning.dp_sgd.sampling.cyclic_poisson:CyclicPoisson",
-        "truncated-poisson": "dpassay.mechanisms.learning.dp_sgd.sampling.truncated_poisson:TruncatedPoisson",
-        "fixed-size": "dpassay.mechanisms.learning.dp_sgd.sampling.fixed_size:FixedSizeSampling",
-        "shuffled": "dpassay.mechanisms.learning.dp_sgd.sampling.epochs:ShuffledEpochs",
-        "cyclic": "dpassay.mechanisms.learning.dp_sgd.sampling.epochs:CyclicBatches",
-        "full-batch": "dpassay.mechanisms.learning.dp_sgd.sampling.full_batch:FullBatch",
+        "poisson": "poisson:PoissonSampling",
+        "random-allocation": "random_allocation:RandomAllocation",
+        "cyclic-poisson": "cyclic_poisson:CyclicPoisson",
+        "truncated-poisson": "truncated_poisson:TruncatedPoisson",
+        "fixed-size": "fixed_size:FixedSizeSampling",
+        "shuffled": "epochs:ShuffledEpochs",
+        "cyclic": "epochs:CyclicBatches",
+        "full-batch": "full_batch:FullBatch",
     },
 )
 noises = Catalogue(
     "noise",
+    "dpassay.mechanisms.learning.dp_sgd.noise",
     {
-        "independent": "dpassay.mechanisms.learning.dp_sgd.noise.base:IndependentNoise",
-        "tree": "dpassay.mechanisms.learning.dp_sgd.noise.tree:TreeNoise",
-        "banded": "dpassay.mechanisms.learning.dp_sgd.noise.banded:BandedNoise",
-        "buffered-toeplitz": "dpassay.mechanisms.learning.dp_sgd.noise.buffered_toeplitz:BufferedToeplitzNoise",
+        "independent": "base:IndependentNoise",
+        "tree": "tree:TreeNoise",
+        "banded": "banded:BandedNoise",
+        "buffered-toeplitz": "buffered_toeplitz:BufferedToeplitzNoise",
     },
 )
 schedules = Catalogue(
     "schedule",
+    "dpassay.mechanisms.learning.dp_sgd",
     {
-        "constant": "dpassay.mechanisms.learning.dp_sgd.steps:ConstantSchedule",
-        "inverse-square-root": "dpassay.mechanisms.learning.dp_sgd.steps:InverseSquareRoot",
-        "step-decay": "dpassay.mechanisms.learning.dp_sgd.steps:StepDecay",
-        "cosine": "dpassay.mechanisms.learning.dp_sgd.steps:Cosine",
+        "constant": "steps:ConstantSchedule",
+        "inverse-square-root": "steps:InverseSquareRoot",
+        "step-decay": "steps:StepDecay",
+        "cosine": "steps:Cosine",
     },
 )
-optimizers = Catalogue("optimizer", {"adam": "dpassay.mechanisms.learning.dp_sgd.optimizers:Adam"})
+optimizers = Catalogue("optimizer", "dpassay.mechanisms.learning.dp_sgd", {"adam": "optimizers:Adam"})
 
 MODEL_OPTIONS = ("n_features", "n_classes", "hidden", "activation")
 SAMPLING_OPTIONS = (

@@ -29,7 +29,7 @@ class GroupPrivacy(Mechanism):
     A lower bound from k copies of a record holds for a group of k. Compared with the claim for one record, it would
     report a violation for every mechanism. With Poisson sampling this is user-level privacy by sampling of examples,
     and the claim is tight (Charles et al. 2024); the other way, to sample users and to clip their mean gradient, is
-    `dpassay.mechanisms.learning.federated.FederatedAveraging` with one local step.
+    `dpassay.mechanisms.literature.federated.FederatedAveraging` with one local step.
 
     Args:
         base: the mechanism.

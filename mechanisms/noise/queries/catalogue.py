@@ -1,5 +1,7 @@
 """Catalogue names of the queries. A new query is one file and one line in this table."""
 
+from dataclasses import replace
+
 from ...core.registry import Catalogue
 
 WORKLOADS = ("identity", "total", "prefixes", "ranges", "marginals", "parities", "random")
@@ -7,17 +9,20 @@ WORKLOADS = ("identity", "total", "prefixes", "ranges", "marginals", "parities",
 
 catalogue = Catalogue(
     "query",
+    "dpassay.mechanisms.noise.queries",
     {
-        "count": "dpassay.mechanisms.noise.queries.counts:Count",
-        "histogram": "dpassay.mechanisms.noise.queries.counts:Histogram",
-        "prefix-counts": "dpassay.mechanisms.noise.queries.counts:PrefixCounts",
-        "sum": "dpassay.mechanisms.noise.queries.sums:Sum",
-        "mean": "dpassay.mechanisms.noise.queries.sums:Mean",
-        "marginals": "dpassay.mechanisms.noise.queries.marginals:Marginals",
-        "workload": "dpassay.mechanisms.noise.queries.workload:Workload",
-        **{f"{name}-workload": f"dpassay.mechanisms.noise.queries.workload:Workload.{name}" for name in WORKLOADS},
-        "median-utility": "dpassay.mechanisms.noise.queries.counts:MedianUtility",
+        "count": "counts:Count",
+        "histogram": "counts:Histogram",
+        "prefix-counts": "counts:PrefixCounts",
+        "sum": "sums:Sum",
+        "mean": "sums:Mean",
+        "marginals": "marginals:Marginals",
+        "workload": "workload:Workload",
+        **{f"{name}-workload": f"workload:Workload.{name}" for name in WORKLOADS},
+        "median-utility": "counts:MedianUtility",
     },
+    alone=False,
 )
 get = catalogue.get
 build = catalogue.build
+workloads = replace(catalogue, alone=True)

@@ -15,11 +15,11 @@ from dpassay.attacks.distinguishing.canary_attacks import TargetedAttack
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.broken.dp_sgd_clipping import ExpectedBatchSizeOfData
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import AttackError
 from dpassay.mechanisms.learning.base import TrainingData, differing
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.broken.clipping import ExpectedBatchSizeOfData
 from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 from dpassay.mechanisms.learning.models.trained import TrainedModels

@@ -17,9 +17,9 @@ from dpassay.attacks.distinguishing.likelihood_ratio import RESOLUTION
 from dpassay.audit import audit
 from dpassay.mechanisms import Laplace, Neighbours, Outputs, PureDP
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.broken.floats import FloatLaplace
 from dpassay.mechanisms.core.base import LogDensity
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.noise.broken_floats import FloatLaplace
 
 N = 200_000
 QUANTILES = (np.arange(N) + 0.5) / N

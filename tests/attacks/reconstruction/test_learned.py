@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from dpassay.attacks.learners.multiclass import fit_classes
+from dpassay.attacks.literature.answers import BoxedLeastSquares
 from dpassay.attacks.reconstruction import (
     FairBits,
     LearnedReconstruction,
@@ -16,7 +17,6 @@ from dpassay.attacks.reconstruction import (
     Secret,
     SecretTarget,
 )
-from dpassay.attacks.reconstruction.answers import BoxedLeastSquares
 from dpassay.attacks.reconstruction.catalogue import catalogue, choose
 from dpassay.attacks.reconstruction.learned import EventColumns
 from dpassay.audit import audit_scores
@@ -27,7 +27,7 @@ from dpassay.mechanisms import Gaussian, KAryRandomizedResponse, Laplace, Neighb
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.core.errors import AttackError
-from dpassay.mechanisms.noise.counts import GaussianSubsetCounts
+from dpassay.mechanisms.literature.counts import GaussianSubsetCounts
 
 FALSE_ALARM = 1e-6
 QUARTERS = (0.0, 1 / 3, 2 / 3, 1.0)

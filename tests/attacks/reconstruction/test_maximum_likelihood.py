@@ -13,7 +13,7 @@ from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
 from dpassay.mechanisms.core.relation import Relation
-from dpassay.mechanisms.local import OneTimeRAPPOR
+from dpassay.mechanisms.literature.local import OneTimeRAPPOR
 
 K_ARY = KAryRandomizedResponse(epsilon=1.0, k=4)
 CHANNEL = K_ARY.channel()

@@ -18,9 +18,10 @@ from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP, 
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.models.architectures import LogisticRegression
-from dpassay.mechanisms.learning.pate import GNMax, LNMax
-from dpassay.mechanisms.local import HadamardResponse, KAryRandomizedResponse, RandomizedResponse
-from dpassay.mechanisms.local.shuffle import Shuffled
+from dpassay.mechanisms.literature.local import HadamardResponse
+from dpassay.mechanisms.literature.pate import GNMax, LNMax
+from dpassay.mechanisms.literature.shuffle import Shuffled
+from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse
 from dpassay.mechanisms.selection import Exponential, PermuteAndFlip
 
 EPSILONS = (1e-6, 349.0, 351.0, 709.0, 745.0, 800.0, 1e4, 1e6)

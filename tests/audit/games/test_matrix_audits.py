@@ -3,14 +3,18 @@
 import pytest
 
 from dpassay.audit import Verdict, audit
-from dpassay.mechanisms.broken.query_release import GaussianNoiseForWorkload, LaplaceNoiseForWorkload, eight_cells
-from dpassay.mechanisms.noise.queries import Workload
-from dpassay.mechanisms.query_release.matrix import (
+from dpassay.mechanisms.literature.query_release.matrix import (
     GaussianMatrixMechanism,
     HierarchicalStrategy,
     IdentityStrategy,
     LaplaceMatrixMechanism,
 )
+from dpassay.mechanisms.literature.query_release.matrix.broken import (
+    GaussianNoiseForWorkload,
+    LaplaceNoiseForWorkload,
+    eight_cells,
+)
+from dpassay.mechanisms.noise.queries import Workload
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

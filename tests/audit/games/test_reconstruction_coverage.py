@@ -13,9 +13,9 @@ from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.games import reconstruction_game
 from dpassay.mechanisms import Gaussian, Geometric, KAryRandomizedResponse, Laplace, Outputs
-from dpassay.mechanisms.broken import LaplaceInverseScale
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.local import OneTimeRAPPOR, SubsetSelection
+from dpassay.mechanisms.literature.local import OneTimeRAPPOR, SubsetSelection
+from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
 FALSE_ALARM = 1e-6
 SIGNIFICANCE, GAMES = 0.2, 150

@@ -26,7 +26,7 @@ from dpassay.mechanisms.core.errors import (
     ReleaseError,
 )
 from dpassay.mechanisms.core.relation import Relation
-from dpassay.mechanisms.noise.counts import LaplaceSubsetCounts
+from dpassay.mechanisms.literature.counts import LaplaceSubsetCounts
 
 
 def noisy(dataset, rng):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.attacks.attribute_inference import Majority
-from dpassay.attacks.attribute_inference.disclosure import AttributeDisclosure, Linkability, SinglingOut
+from dpassay.attacks.people import Majority
+from dpassay.attacks.people.disclosure import AttributeDisclosure, Linkability, SinglingOut
 from dpassay.audit.metrics import disclosure, most_gained, residual_risk
 from dpassay.audit.metrics.residual_risk import of_counts
 from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.literature.synthetic_data import DirectGenerator, FixedMarginals, SelectMeasureGenerate
 from dpassay.mechanisms.noise.queries.domain import Domain
-from dpassay.mechanisms.synthetic_data import DirectGenerator, FixedMarginals, SelectMeasureGenerate
 
 NAMES = [f"a{i}" for i in range(10)]
 DOMAIN = Domain(dict.fromkeys(NAMES, 6))

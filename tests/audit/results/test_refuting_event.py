@@ -15,8 +15,8 @@ from dpassay.experiments.report.content import content
 from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
 from dpassay.mechanisms.adapters.functions.outcomes import BELOW_ZERO
-from dpassay.mechanisms.broken import LaplaceInverseScale
 from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
 PAIR = Neighbours(["al", "al"], ["al", "al", "bob"], "add_remove")
 

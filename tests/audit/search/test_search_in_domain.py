@@ -10,9 +10,9 @@ from dpassay.audit.bounds.pair.joint import JointExact
 from dpassay.audit.calibration.coverage import Coverage
 from dpassay.audit.search import SearchResult, search
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace, Neighbours, PureDP
-from dpassay.mechanisms.broken import LaplaceInverseScale
 from dpassay.mechanisms.catalogue import catalogue
 from dpassay.mechanisms.core.errors import FingerprintError, NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 

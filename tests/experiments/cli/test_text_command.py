@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from dpassay.audit import Coins
 from dpassay.experiments.cli import app
-from dpassay.mechanisms.learning.ngrams import Alphabet, NGramCounts, NGramModel
+from dpassay.mechanisms.literature.ngrams import Alphabet, NGramCounts, NGramModel
 
 LETTERS = "abcdefghijklmnop"
 N = 600

@@ -17,7 +17,7 @@ from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.report.results.expectations import half_unit, unmet
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.accounting import ConcentratedDP
-from dpassay.mechanisms.broken.base import Broken
+from dpassay.mechanisms.accounting.broken import Broken
 
 UNDECIDED = {"answers-accuracy-epsilon": 5, "lp-reconstruction": 54, "tracing": 15}
 """Number of audits of a config that expect no verdict.

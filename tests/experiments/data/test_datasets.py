@@ -10,11 +10,11 @@ from scipy import stats
 from dpassay.experiments.config.sections import DataSection
 from dpassay.experiments.config.tasks.build import load_data
 from dpassay.experiments.data import datasets
-from dpassay.experiments.data.census import ages_law, census_blocks, female_share, population
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.data.images import oriented_gradients
+from dpassay.experiments.literature.census import ages_law, census_blocks, female_share, population
 from dpassay.mechanisms.core.errors import DataError, ParameterError, UnknownNameError
-from dpassay.mechanisms.query_release.tables import census_domain
+from dpassay.mechanisms.literature.query_release.tables import census_domain
 
 
 @pytest.mark.parametrize(

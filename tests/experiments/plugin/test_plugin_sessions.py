@@ -282,7 +282,7 @@ def misused(tmp_path_factory):
             request.getfixturevalue("dp_audit")
 
         def test_expected_leak(dp_audit):
-            from dpassay.audit import PrivacyViolation
+            from dpassay.mechanisms.core.errors import PrivacyViolation
 
             with pytest.raises(PrivacyViolation, match="1 is claimed"):
                 dp_audit(leaky_count, epsilon=1.0, attack="threshold", trials=4_000, **PAIR)

@@ -26,7 +26,7 @@ from dpassay.mechanisms.accounting import (
 )
 from dpassay.mechanisms.accounting.kinds.two_laws import TwoCauchysDP, TwoGaussiansDP, TwoLaplacesDP
 from dpassay.mechanisms.core.errors import AccountingError, ParameterError
-from dpassay.mechanisms.synthetic_data.deniability import DeniabilityDP
+from dpassay.mechanisms.literature.synthetic_data.deniability import DeniabilityDP
 
 EPSILONS = (1e-6, 1.0, 349.0, 351.0, 709.0, 711.0, 745.0, 1e6)
 DELTAS = np.array([0.0, 1e-12, 1e-6, 1e-3, 0.1, 0.5, 0.9])

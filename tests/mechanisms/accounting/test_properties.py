@@ -16,7 +16,6 @@ from dpassay.mechanisms.accounting import (
     ConcentratedDP,
     ExactDP,
     GaussianDP,
-    Guarantee,
     LaplaceDP,
     OptimalComposition,
     PrivacyLossDP,
@@ -25,6 +24,7 @@ from dpassay.mechanisms.accounting import (
 )
 from dpassay.mechanisms.accounting.kinds.profile import ProfileGuarantee
 from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core.guarantee import Guarantee
 from dpassay.mechanisms.core.relation import Relation
 
 epsilons = st.floats(0.01, 20.0)

@@ -7,19 +7,19 @@ import numpy as np
 from scipy import stats
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import EPSILONS, Case, case
+from tests.mechanisms.literature.statistics.claims_statistics import APART, FINE, ROUNDING
 from tests.mechanisms.local.claims_local import responses
-from tests.mechanisms.noise.statistics.claims_statistics import APART, FINE, ROUNDING
 
-from dpassay.mechanisms.broken import BiasedCoinResponse
-from dpassay.mechanisms.broken.composition import BrokenParallel, FixedSample
 from dpassay.mechanisms.combinators import Parallel, PostProcessed, Subsampled, UserLevel
+from dpassay.mechanisms.combinators.broken import BrokenParallel, FixedSample
 from dpassay.mechanisms.combinators.repeated import Repeated
 from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.literature.statistics import NaiveBayesCounts
 from dpassay.mechanisms.local import RandomizedResponse
+from dpassay.mechanisms.local.broken import BiasedCoinResponse
 from dpassay.mechanisms.noise.gaussian import Gaussian
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.noise.queries import Count, Sum
-from dpassay.mechanisms.noise.statistics import NaiveBayesCounts
 
 PAIRS = np.linspace(-14.0, 14.0, 281)
 """Coarse cells, for two numbers."""

@@ -9,7 +9,6 @@ from scipy import stats
 
 from dpassay.mechanisms import Gaussian, Geometric, Laplace, Neighbours, Outputs
 from dpassay.mechanisms.accounting import ApproximateDP, ExactDP, GaussianDP, PureDP, subsample
-from dpassay.mechanisms.broken.composition import VIOLATIONS, BrokenParallel, FixedSample
 from dpassay.mechanisms.combinators import (
     Parallel,
     PostProcessed,
@@ -22,11 +21,12 @@ from dpassay.mechanisms.combinators import (
     replace_user,
     simplified_epsilon,
 )
+from dpassay.mechanisms.combinators.broken import VIOLATIONS, BrokenParallel, FixedSample
 from dpassay.mechanisms.combinators.subsampled import LARGEST_SIMPLE
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.literature.statistics import NaiveBayesCounts
 from dpassay.mechanisms.noise.discrete_gaussian import DiscreteGaussian
 from dpassay.mechanisms.noise.queries import Count, Histogram, Sum
-from dpassay.mechanisms.noise.statistics import NaiveBayesCounts
 
 FALSE_ALARM = 1e-6
 
@@ -192,7 +192,7 @@ def test_largest_entry_and_functions_of_ones_own():
 
 
 def test_exceptional_outputs_stay_what_they_are():
-    from dpassay.mechanisms.broken.statistics import NaNSurvivesClipping
+    from dpassay.mechanisms.literature.statistics.broken.clipping import NaNSurvivesClipping
 
     outputs = PostProcessed(NaNSurvivesClipping()).release([1.0, math.nan], 3, np.random.default_rng(0))
     assert outputs.events.tolist() == ["nan"] * 3

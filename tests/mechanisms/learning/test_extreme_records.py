@@ -7,23 +7,23 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from dpassay.mechanisms.broken.federated import (
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning
+from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.sampling.full_batch import FullBatch
+from dpassay.mechanisms.learning.models import LinearRegression, LogisticRegression, MultiLayerPerceptron
+from dpassay.mechanisms.literature.convex import NoisyProjectedSGD, ObjectivePerturbation, OutputPerturbation
+from dpassay.mechanisms.literature.federated import FederatedAveraging, LocalNoiseAveraging
+from dpassay.mechanisms.literature.federated.broken import (
     NoiseOfMeanOnSum,
     PerRecordClipping,
     RealisedClients,
     SensitivityNotOfClip,
 )
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.learning.base import TrainingData
-from dpassay.mechanisms.learning.convex import NoisyProjectedSGD, ObjectivePerturbation, OutputPerturbation
-from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning
-from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
-from dpassay.mechanisms.learning.dp_sgd.sampling.full_batch import FullBatch
-from dpassay.mechanisms.learning.federated import FederatedAveraging, LocalNoiseAveraging
-from dpassay.mechanisms.learning.models import LinearRegression, LogisticRegression, MultiLayerPerceptron
-from dpassay.mechanisms.learning.pate import PATE, GNMax
-from dpassay.mechanisms.learning.pate.teachers import EstimatorTeachers
+from dpassay.mechanisms.literature.pate import PATE, GNMax
+from dpassay.mechanisms.literature.pate.teachers import EstimatorTeachers
 
 N, D, SIZE = 6, 4, 60
 RECORDS = {

@@ -11,9 +11,9 @@ from dpassay.attacks.canaries import Mislabelled
 from dpassay.attacks.distinguishing.canary_attacks import CanaryLoss
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.mechanisms.broken.fine_tuning import EncoderOfPrivateRecords
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.dp_sgd.broken.fine_tuning import EncoderOfPrivateRecords
 from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch

@@ -9,26 +9,24 @@ from scipy.special import expit
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import case
 
-from dpassay.mechanisms.broken import BiasedCoinResponse
-from dpassay.mechanisms.broken.local import RangeAssumed, TiesInBothSets
 from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.local import (
+from dpassay.mechanisms.literature.local import (
     RAPPOR,
     CountMeanSketch,
+    Duchi,
     DuchiVector,
     HadamardResponse,
     Hybrid,
-    KAryRandomizedResponse,
     LocalHashing,
     OneTimeRAPPOR,
     Piecewise,
-    RandomizedResponse,
     SampledAttributes,
     SubsetSelection,
-    UnaryEncoding,
 )
-from dpassay.mechanisms.local.bounded_mean import Duchi
-from dpassay.mechanisms.local.shuffle import Shuffled
+from dpassay.mechanisms.literature.local.broken import RangeAssumed, TiesInBothSets
+from dpassay.mechanisms.literature.shuffle import Shuffled
+from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse, UnaryEncoding
+from dpassay.mechanisms.local.broken import BiasedCoinResponse
 
 
 def local(mechanism, channel):

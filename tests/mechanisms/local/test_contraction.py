@@ -5,18 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.mechanisms.broken import BiasedCoinResponse
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.local import (
-    RAPPOR,
-    HadamardResponse,
-    KAryRandomizedResponse,
-    LocalHashing,
-    OneTimeRAPPOR,
-    RandomizedResponse,
-    SubsetSelection,
-    UnaryEncoding,
-)
+from dpassay.mechanisms.literature.local import RAPPOR, HadamardResponse, LocalHashing, OneTimeRAPPOR, SubsetSelection
+from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse, UnaryEncoding
+from dpassay.mechanisms.local.broken import BiasedCoinResponse
 from dpassay.mechanisms.local.contraction import contraction_coefficient, hockey_stick, local_epsilon
 
 MECHANISMS = [

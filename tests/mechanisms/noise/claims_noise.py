@@ -9,10 +9,9 @@ from scipy import stats
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import CUT, FINE, RELATIONS, case
 
-from dpassay.mechanisms.broken import LaplaceInverseScale, LaplaceUnitSensitivity
-from dpassay.mechanisms.broken.floats import FloatGaussian, FloatLaplace, LoopCountReleased, RoundedSum
-from dpassay.mechanisms.broken.noise import ClassicGaussian
 from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.noise.broken import ClassicGaussian, LaplaceInverseScale, LaplaceUnitSensitivity
+from dpassay.mechanisms.noise.broken_floats import FloatGaussian, FloatLaplace, LoopCountReleased, RoundedSum
 from dpassay.mechanisms.noise.counters import GaussianCounters
 from dpassay.mechanisms.noise.discrete_gaussian import DiscreteGaussian
 from dpassay.mechanisms.noise.gaussian import Gaussian

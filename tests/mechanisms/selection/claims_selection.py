@@ -11,21 +11,19 @@ from scipy.special import softmax
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import case
 
-from dpassay.mechanisms.broken.selection import ExponentialMaxValue, HalvedScoreSensitivity, LaplaceMaxValue
 from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.selection import (
+from dpassay.mechanisms.literature.selection import (
     BernoulliParameter,
-    Exponential,
     GumbelTopK,
     GumbelTopKCounts,
     LaplaceTopK,
     LargeMargin,
     NoisyMaxWithGap,
     PeelingTopK,
-    PermuteAndFlip,
     PublishRandomRecord,
-    ReportNoisyMax,
 )
+from dpassay.mechanisms.selection import Exponential, PermuteAndFlip, ReportNoisyMax
+from dpassay.mechanisms.selection.broken import ExponentialMaxValue, HalvedScoreSensitivity, LaplaceMaxValue
 
 APPROACHED = {"beyond": True}
 """Of pairs that are not the worst case, where that is one of a sequence that approaches the claim."""

@@ -4,16 +4,14 @@ import numpy as np
 import pytest
 
 from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.selection import (
-    Exponential,
+from dpassay.mechanisms.literature.selection import (
     GumbelTopK,
     GumbelTopKCounts,
     LaplaceTopK,
     NoisyMaxWithGap,
     PeelingTopK,
-    PermuteAndFlip,
-    ReportNoisyMax,
 )
+from dpassay.mechanisms.selection import Exponential, PermuteAndFlip, ReportNoisyMax
 
 PAIRS = [
     ([1490.0, 0.0, 0.0], [1491.0, 0.0, 0.0]),

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from dpassay.audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit
+from dpassay.audit import AuditResult, Verdict, assert_private, audit
 from dpassay.audit.bounds.numerics.binomial import quantile
 from dpassay.audit.bounds.pair.betting import Betting
 from dpassay.audit.trials.plan import FIRST_LOOK, TrialPlan, plan_trials
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse
-from dpassay.mechanisms.core.errors import FingerprintError, ParameterError
+from dpassay.mechanisms.core.errors import FingerprintError, ParameterError, PrivacyViolation
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

@@ -14,7 +14,7 @@ from dpassay.audit.evidence.scores import PairCounts, Tally
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
-from dpassay.mechanisms.broken.counts import HistogramAtThreshold
+from dpassay.mechanisms.literature.statistics.broken.histograms import HistogramAtThreshold
 
 CLAIM = ApproximateDP(1.0, 0.05)
 STATED = Statement(CLAIM, delta=0.05)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpassay.attacks.literature.synthetic_tables import GroundhogMembership
 from dpassay.attacks.membership import Shadows, draw_inclusion
 from dpassay.attacks.membership.comparisons import DifficultyCalibration
 from dpassay.attacks.membership.likelihood_ratios import LiRA
-from dpassay.attacks.membership.synthetic_data import GroundhogMembership
 from dpassay.attacks.membership.thresholds import Entropy, LossThreshold
 from dpassay.audit.bounds.numerics import binomial
 from dpassay.audit.metrics.membership import MembershipResult, evaluate

@@ -7,8 +7,8 @@ import pytest
 from tests.attacks.table_laws import Bootstrap, Ignoring
 from tests.audit import calls
 
+from dpassay.attacks.literature.synthetic_tables import ClosestRecord, DensityRatio, ShadowTables
 from dpassay.attacks.membership.likelihood_ratios import LiRA
-from dpassay.attacks.membership.synthetic_data import ClosestRecord, DensityRatio, ShadowTables
 from dpassay.attacks.membership.thresholds import LossThreshold
 from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.games import membership_game, train_shadows
@@ -17,7 +17,7 @@ from dpassay.mechanisms.adapters.estimator import EstimatorLearner
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import AttackError, ParameterError, RelationError
 from dpassay.mechanisms.core.relation import Relation
-from dpassay.mechanisms.synthetic_data import (
+from dpassay.mechanisms.literature.synthetic_data import (
     DirectGenerator,
     FixedMarginals,
     NoisyHistogramTable,

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from tests.audit import replayed_functions as replayed
 
-from dpassay.audit import PrivacyViolation, assert_private, audit
+from dpassay.audit import assert_private, audit
 from dpassay.audit.results.witness.base import CERTAIN, Kind
 from dpassay.audit.results.witness.no_randomness import Replayed, doubt, doubt_of_shared_noise, no_randomness
 from dpassay.audit.trials.plan import Chunk
@@ -21,6 +21,7 @@ from dpassay.mechanisms.adapters.functions import fresh_runs as fresh
 from dpassay.mechanisms.adapters.functions.first_runs import FirstRuns
 from dpassay.mechanisms.adapters.functions.forms import Form
 from dpassay.mechanisms.adapters.functions.fresh_runs import Fresh, FreshRun
+from dpassay.mechanisms.core.errors import PrivacyViolation
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

@@ -25,8 +25,8 @@ from dpassay.audit.results.witness.event import EventRule, rule_of
 from dpassay.experiments.cli.commands import app
 from dpassay.mechanisms import Neighbours, Outputs
 from dpassay.mechanisms.accounting import ApproximateDP, PureDP
-from dpassay.mechanisms.broken.noise import LaplaceInverseScale
 from dpassay.mechanisms.core.errors import ResultError, StoreError
+from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 from tests.experiments.made_configs import line_of
 
+from dpassay.attacks.literature.synthetic_tables import GroundhogMembership, ShadowTables
+from dpassay.attacks.literature.synthetic_tables.shadows import SIGNALS
 from dpassay.attacks.membership.likelihood_ratios import LiRA
-from dpassay.attacks.membership.synthetic_data import GroundhogMembership, ShadowTables
-from dpassay.attacks.membership.synthetic_data.shadows import SIGNALS
 from dpassay.attacks.membership.thresholds import LossThreshold
 from dpassay.audit.games import train_shadows
 from dpassay.audit.metrics.membership import evaluate
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.tasks.membership import study
-from dpassay.experiments.data.census import census_blocks
+from dpassay.experiments.literature.census import census_blocks
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.core.errors import ConfigError
-from dpassay.mechanisms.synthetic_data import DirectGenerator, FixedMarginals, SelectMeasureGenerate
+from dpassay.mechanisms.literature.synthetic_data import DirectGenerator, FixedMarginals, SelectMeasureGenerate
 
 TABLES = """\
 title = "Who was in?"

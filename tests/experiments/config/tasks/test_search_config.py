@@ -16,7 +16,7 @@ from dpassay.experiments.cli.commands import app
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import PureDP
-from dpassay.mechanisms.broken import LaplaceUnitSensitivity
+from dpassay.mechanisms.noise.broken import LaplaceUnitSensitivity
 
 CONFIG = """\
 seed = 3

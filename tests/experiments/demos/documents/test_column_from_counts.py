@@ -5,7 +5,7 @@ import math
 import pytest
 from tests.experiments.demo_runs import check_demo, played
 
-from dpassay.attacks.reconstruction.answers import least_squares_accuracy
+from dpassay.attacks.literature.answers import least_squares_accuracy
 
 BITS = 40 * 100
 LIMIT = 5.0 * math.sqrt(0.25 / BITS)

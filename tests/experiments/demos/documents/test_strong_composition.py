@@ -8,7 +8,7 @@ from scipy.stats import ks_2samp
 from tests.experiments.demo_runs import check_demo, played
 
 from dpassay.audit import Verdict
-from dpassay.mechanisms.learning.convex.projected_sgd import NoisyProjectedSGD
+from dpassay.mechanisms.literature.convex.projected_sgd import NoisyProjectedSGD
 
 
 @pytest.fixture(scope="module")

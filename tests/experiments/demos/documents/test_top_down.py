@@ -5,7 +5,7 @@ import pytest
 from tests.experiments.demo_runs import check_demo, played
 
 from dpassay.audit import Verdict
-from dpassay.mechanisms.query_release.top_down import GeometricTopDown
+from dpassay.mechanisms.literature.query_release.top_down import GeometricTopDown
 
 
 @pytest.fixture(scope="module")

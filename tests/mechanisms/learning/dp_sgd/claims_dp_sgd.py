@@ -9,8 +9,20 @@ from scipy import stats
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import CUT, EPSILONS, FINE, RELATIONS, ROUNDING, Case, case
 
-from dpassay.mechanisms.broken.dp_sgd import MicroStepsCounted, ReplacedCountedAsAdded
-from dpassay.mechanisms.broken.dp_sgd_batches import (
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core.errors import AccountingError
+from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.dp_sgd import (
+    DPSGD,
+    AdaptiveClippingDPSGD,
+    BandedNoise,
+    BufferedToeplitzNoise,
+    TreeNoise,
+    TruncatedPoisson,
+)
+from dpassay.mechanisms.learning.dp_sgd.broken.base import MicroStepsCounted, ReplacedCountedAsAdded
+from dpassay.mechanisms.learning.dp_sgd.broken.batches import (
     BatchNormalised,
     ClippedCountReleased,
     EmptyBatchSkipped,
@@ -18,7 +30,7 @@ from dpassay.mechanisms.broken.dp_sgd_batches import (
     WeightedCountedAsPoisson,
     WeightedPoissonSampling,
 )
-from dpassay.mechanisms.broken.dp_sgd_clipping import (
+from dpassay.mechanisms.learning.dp_sgd.broken.clipping import (
     BaseNotFrozen,
     CountNotAccounted,
     ExpectedBatchSizeOfData,
@@ -30,7 +42,7 @@ from dpassay.mechanisms.broken.dp_sgd_clipping import (
     RawMeanMixedIn,
     RealisedBatchSize,
 )
-from dpassay.mechanisms.broken.dp_sgd_noise import (
+from dpassay.mechanisms.learning.dp_sgd.broken.noise import (
     BandedOverlapIgnored,
     BiasWithoutNoise,
     NoiseAfterAdam,
@@ -43,24 +55,12 @@ from dpassay.mechanisms.broken.dp_sgd_noise import (
     ToeplitzUsedOnce,
     TreeDepthIgnored,
 )
-from dpassay.mechanisms.broken.dp_sgd_sampling import (
+from dpassay.mechanisms.learning.dp_sgd.broken.sampling import (
     AllocationReused,
     CyclicCountedAsPoisson,
     OneAllocation,
     ShuffledCountedAsPoisson,
     TruncatedCountedAsPoisson,
-)
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import AccountingError
-from dpassay.mechanisms.core.relation import Relation
-from dpassay.mechanisms.learning.base import TrainingData
-from dpassay.mechanisms.learning.dp_sgd import (
-    DPSGD,
-    AdaptiveClippingDPSGD,
-    BandedNoise,
-    BufferedToeplitzNoise,
-    TreeNoise,
-    TruncatedPoisson,
 )
 from dpassay.mechanisms.learning.dp_sgd.sampling import PoissonSampling
 from dpassay.mechanisms.learning.dp_sgd.steps import Cosine

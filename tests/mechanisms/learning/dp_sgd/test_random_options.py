@@ -10,13 +10,11 @@ import math
 
 import numpy as np
 import pytest
-from tests.mechanisms.broken.test_broken_dp_sgd import CAUGHT, WASTEFUL
+from tests.mechanisms.learning.dp_sgd.broken.test_broken_dp_sgd import CAUGHT, WASTEFUL
 from tests.mechanisms.learning.dp_sgd.empirical import empirical_curves
 from tests.mechanisms.learning.dp_sgd.sampling.test_sampling_conformance import REFUSED
 
 from dpassay.attacks.membership.gradients import canary_log_ratio
-from dpassay.mechanisms.broken.dp_sgd_batches import BatchNormalised
-from dpassay.mechanisms.broken.dp_sgd_clipping import ExpectedBatchSizeOfData, RealisedBatchSize
 from dpassay.mechanisms.core.errors import AccountingError, ParameterError
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.dp_sgd import (
@@ -27,6 +25,8 @@ from dpassay.mechanisms.learning.dp_sgd import (
     BufferedToeplitzNoise,
     TreeNoise,
 )
+from dpassay.mechanisms.learning.dp_sgd.broken.batches import BatchNormalised
+from dpassay.mechanisms.learning.dp_sgd.broken.clipping import ExpectedBatchSizeOfData, RealisedBatchSize
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
 
 FALSE_ALARM = 1e-6

@@ -5,7 +5,9 @@ from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import CUT, case
 from tests.mechanisms.selection.sparse_vector import sparse_vector_laws
 
-from dpassay.mechanisms.broken.sparse_vector import (
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.selection.sparse_vector import AboveThreshold, NumericalSparseVector
+from dpassay.mechanisms.selection.sparse_vector.broken import (
     BudgetOfThreshold,
     NeverStops,
     NoiseWithoutCount,
@@ -13,8 +15,6 @@ from dpassay.mechanisms.broken.sparse_vector import (
     ReleasesTestedValue,
     TwoBrokenSparseVectors,
 )
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.selection.sparse_vector import AboveThreshold, NumericalSparseVector
 
 QUADRATURE = 1e-5
 """What the grid of thresholds may hide, or add."""

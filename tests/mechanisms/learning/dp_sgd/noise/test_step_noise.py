@@ -22,7 +22,7 @@ from dpassay.mechanisms.learning.dp_sgd.noise.base import prefix_decoder
 from dpassay.mechanisms.learning.dp_sgd.noise.buffered_toeplitz import coefficients, decoder_coefficients, scaled_error
 from dpassay.mechanisms.learning.dp_sgd.noise.tree import dyadic_nodes, tree_nodes
 from dpassay.mechanisms.learning.dp_sgd.sampling import PoissonSampling
-from dpassay.mechanisms.query_release.matrix.strategies import optimal_gaussian_strategy
+from dpassay.mechanisms.literature.query_release.matrix.strategies import optimal_gaussian_strategy
 
 SAMPLE = {"banded": {"bands": 3}}
 """Name -> required options, for the tests of every noise."""

@@ -1,0 +1,13 @@
+"""Names of the laws of a number of runs, for configurations."""
+
+from ...core.registry import Catalogue
+
+repetitions = Catalogue(
+    "repetitions",
+    "dpassay.mechanisms.literature.tuning",
+    {
+        "negative-binomial": "repetitions:NegativeBinomialRepetitions",
+        "poisson": "repetitions:PoissonRepetitions",
+    },
+    alone=False,
+)

@@ -1,0 +1,159 @@
+"""Checks of attacks, bounds and canaries find planted faults, and say what is wrong."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from tests.audit import calls
+
+from dpassay.attacks.base import Attack
+from dpassay.attacks.canaries import Mislabelled
+from dpassay.attacks.distinguishing import Threshold
+from dpassay.audit.bounds.base import LedgerEntry, LowerBound, PairBound
+from dpassay.audit.bounds.numerics.rectangle import Rectangle
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, FixedClopperPearson
+from dpassay.mechanisms.core.base import Outputs
+from dpassay.testing import ConformanceError, check_attack, check_bound, check_canary
+
+
+@dataclass(frozen=True)
+class Reversed(Attack):
+    """Scores with the wrong sign.
+
+    Example:
+        >>> Reversed()
+        Reversed()
+    """
+
+    minimum_pilot: ClassVar[int] = 1
+
+    def fit(self, target, pilot0, pilot1, rng):
+        return Negative(Threshold().fit(target, pilot0, pilot1, rng))
+
+
+@dataclass(frozen=True)
+class Negative:
+    inner: object
+
+    def score(self, outputs):
+        return -self.inner.score(outputs)
+
+
+class RanksOfRuns(Reversed):
+    """Scores that depend on the other runs: Example: ranks."""
+
+    def fit(self, target, pilot0, pilot1, rng):
+        return Ranks(Threshold().fit(target, pilot0, pilot1, rng))
+
+
+@dataclass(frozen=True)
+class Ranks(Negative):
+    def score(self, outputs):
+        return np.argsort(np.argsort(self.inner.score(outputs))).astype(np.float64)
+
+
+class OwnRandomness(Reversed):
+    """Scores with noise of their own: Example: none."""
+
+    def fit(self, target, pilot0, pilot1, rng):
+        return Shifted(Threshold().fit(target, pilot0, pilot1, rng), float(np.random.default_rng().normal()))
+
+
+@dataclass(frozen=True)
+class Shifted(Negative):
+    shift: float
+
+    def score(self, outputs):
+        return self.inner.score(outputs) + self.shift
+
+
+@pytest.mark.parametrize(
+    ("attack", "check", "words"),
+    [
+        (Reversed(), "higher_score_means_side_1", "reversed"),
+        (RanksOfRuns(), "scores_have_one_number_per_run", "depend on the other runs"),
+        (OwnRandomness(), "scorers_are_determined_by_pilot_and_rng", "Draw all randomness from rng"),
+    ],
+)
+def test_faults_of_attacks_are_named(attack, check, words):
+    with pytest.raises(ConformanceError) as raised:
+        check_attack(attack)
+    assert words in dict(raised.value.failures)[check]
+
+
+class EachLimitAtTheWholeLevel(calls.Own, PairBound):
+    """The largest bound of all thresholds, none of them corrected. Example: none."""
+
+    name: ClassVar[str] = "uncorrected"
+
+    def lower_bound_at(self, scores, *, delta, confidence):
+        tally = scores.tally
+        limits = Rectangle.at(
+            tally.hits_out, tally.hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=(1.0 - confidence) / 2
+        )
+        ledger = (LedgerEntry("thresholds", "all", "none"),)
+        epsilon = float(limits.epsilon_lower(delta).max())
+        return LowerBound(epsilon, delta, confidence, self.name, scores.n_out + scores.n_in, np.inf, ledger)
+
+
+@dataclass(frozen=True)
+class ThresholdsNotListed(FixedClopperPearson):
+    @property
+    def thresholds(self):
+        return (1e6,)
+
+
+class Unlisted(ClopperPearson):
+    """A bound whose event is not on the grid of counts. Example: none."""
+
+    def fix_event(self, statement, pilot, sizes):
+        fixed = ClopperPearson(0.5).fix_event(statement, pilot, sizes)
+        return ThresholdsNotListed(fixed.statement, fixed.event)
+
+
+def test_bound_without_a_correction_fails_by_its_measured_coverage():
+    with pytest.raises(ConformanceError) as raised:
+        check_bound(EachLimitAtTheWholeLevel())
+    assert "exceeds the true epsilon too often" in dict(raised.value.failures)["coverage_is_at_least_the_confidence"]
+
+
+def test_bound_whose_event_is_not_listed_is_named():
+    with pytest.raises(ConformanceError) as raised:
+        check_bound(Unlisted(), audits=100)
+    assert "not in `thresholds`" in dict(raised.value.failures)["counts_give_the_same_bound"]
+
+
+class ChangesTheOthers(Mislabelled):
+    """A canary that shifts the other records as well."""
+
+    def pair(self, dataset, mechanism):
+        X, y = dataset
+        return super().pair((X + 1e-9, y), mechanism)
+
+
+class AcceptsAll(Mislabelled):
+    """A canary that takes the first record where there is no such one."""
+
+    def pair(self, dataset, mechanism):
+        record = self.record if self.record < len(dataset[0]) else 0
+        return Mislabelled.pair(replace(self, record=record), dataset, mechanism)
+
+
+@pytest.mark.parametrize(
+    ("canary", "check", "words"),
+    [
+        (ChangesTheOthers(), "only_the_canary_differs", "are changed"),
+        (AcceptsAll(), "data_that_do_not_fit_are_refused", "beyond the data"),
+    ],
+)
+def test_faults_of_canaries_are_named(canary, check, words):
+    with pytest.raises(ConformanceError) as raised:
+        check_canary(canary)
+    assert words in dict(raised.value.failures)[check]
+
+
+def test_a_right_attack_and_a_right_canary_pass():
+    check_attack(Threshold())
+    check_canary(Mislabelled())
+    assert len(Outputs(np.zeros(1))) == 1
