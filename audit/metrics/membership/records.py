@@ -159,7 +159,7 @@ def record_table(
         threshold, fpr: scores above the threshold count as hits; fpr is the share of all non-members above it.
         confidence: of the interval of each single record.
     """
-    from scipy.stats import rankdata
+    from scipy.stats import false_discovery_control, rankdata
 
     valid = ~np.isnan(scores)
     inside, outside = inclusion & valid, ~inclusion & valid
@@ -181,7 +181,7 @@ def record_table(
         upper=np.where(known, binomial.upper(hits, np.maximum(n_in, 1), tail), 1.0),
         p_value=p_value,
         holm=np.array(holm(p_value.tolist())),
-        benjamini_hochberg=benjamini_hochberg(p_value),
+        benjamini_hochberg=false_discovery_control(p_value),
         fpr=fpr,
         least_p_value=float(least.min(initial=1.0)),
         pair_weight=0.0 if partners is None else pair_weight,
@@ -276,21 +276,3 @@ def _half_sums(weights: tuple[int, ...]) -> Floats:
         law[weight:] = 0.5 * (law[weight:] + law[: len(law) - weight])
         law[:weight] *= 0.5
     return np.asarray(np.cumsum(law[::-1])[::-1])
-
-
-def benjamini_hochberg(p_values: Floats) -> Floats:
-    """Return adjusted p-values: rejecting those <= a has a false discovery rate <= a, for independent tests.
-
-    References:
-        Benjamini and Hochberg (1995), JRSS B 57.
-
-    Example:
-        >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03, 0.5])).round(4)
-        array([0.04  , 0.0533, 0.0533, 0.5   ])
-    """
-    n = len(p_values)
-    order = np.argsort(p_values, kind="stable")
-    steps = p_values[order] * n / np.arange(1, n + 1)
-    adjusted = np.empty(n)
-    adjusted[order] = np.minimum.accumulate(steps[::-1])[::-1]
-    return np.minimum(adjusted, 1.0)

@@ -21,8 +21,6 @@ from ...core.validation import whole
 from ...local.base import checked_messages
 from ...local.unary_encoding import BitReports
 
-_MASK = 0xFFFFFFFF
-
 
 class _BloomReports(BitReports):
     """Bits of a Bloom filter: a value sets MurmurHash3(its decimal digits, seed j) mod n_bits, for each seed j.
@@ -42,9 +40,11 @@ class _BloomReports(BitReports):
     @cached_property
     def codes(self) -> Bools:
         """Bloom filter of each value, `(k, n_bits)`."""
+        from sklearn.utils import murmurhash3_32
+
         codes = np.zeros((self.k, self.n_bits), dtype=np.bool_)
         for value, seed in np.ndindex(self.k, self.n_hashes):
-            codes[value, murmur3(str(value).encode(), seed) % self.n_bits] = True
+            codes[value, murmurhash3_32(str(value).encode(), seed=seed) % self.n_bits] = True
         return codes
 
     def worst_case(self) -> Neighbours:
@@ -214,38 +214,3 @@ class RAPPOR(_BloomReports):
     def q_one(self) -> float:
         """Probability p* = f (p + q) / 2 + (1 - f) p that a bit 0 is reported as 1."""
         return 0.5 * self.f * (self.p + self.q) + (1.0 - self.f) * self.p
-
-
-def murmur3(data: bytes, seed: int = 0) -> int:
-    """Return MurmurHash3_x86_32 of `data` as a signed number, in -2^31..2^31-1, the form used by most programs.
-
-    Args:
-        data: any bytes.
-        seed: in 0..2^32-1.
-
-    References:
-        Appleby (2011), MurmurHash3, variant x86_32: fast and well distributed, but not a cryptographic hash.
-
-    Example:
-        >>> murmur3(b"hello", seed=0)
-        613153351
-    """
-    hashed, whole = seed, len(data) - len(data) % 4
-    for start in range(0, whole, 4):
-        hashed ^= _scrambled(data[start : start + 4])
-        hashed = (_rotated(hashed, 13) * 5 + 0xE6546B64) & _MASK
-    hashed ^= _scrambled(data[whole:])
-    hashed ^= len(data)
-    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
-        hashed = ((hashed ^ (hashed >> shift)) * factor) & _MASK
-    hashed ^= hashed >> 16
-    return hashed - ((hashed & 0x80000000) << 1)
-
-
-def _scrambled(block: bytes) -> int:
-    """Return the scrambled word of up to four bytes, the lowest first."""
-    return (_rotated((int.from_bytes(block, "little") * 0xCC9E2D51) & _MASK, 15) * 0x1B873593) & _MASK
-
-
-def _rotated(word: int, by: int) -> int:
-    return ((word << by) | (word >> (32 - by))) & _MASK

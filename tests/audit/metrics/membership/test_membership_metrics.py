@@ -22,7 +22,6 @@ from dpassay.audit.metrics.membership.records import (
     RADEMACHER,
     _half_sums,
     _signed_rank_tail,
-    benjamini_hochberg,
     models_needed,
     record_table,
 )
@@ -526,11 +525,6 @@ def test_a_record_that_leaks_is_exposed_without_complements():
 def test_too_few_models_without_complements_are_explained(n_models, reason):
     shadows = shadows_of(n_models, 1_500, np.random.default_rng(16), paired=False)
     assert reason in evaluate(shadows, "calibration", features=False).summary()
-
-
-def test_benjamini_hochberg_equals_scipy():
-    p = np.random.default_rng(6).random(50) ** 3
-    assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
 
 
 def test_groups_are_measured_apart():
