@@ -4,12 +4,12 @@ Required options are taken from SAMPLE by their name; a new required option need
 """
 
 import inspect
-import math
 from functools import cache
 
 import numpy as np
 import pytest
 
+from dpassay.mechanisms.accounting import LaplaceDP, PureDP
 from dpassay.mechanisms.catalogue import build, catalogue, get
 from dpassay.mechanisms.core import base
 from dpassay.mechanisms.core.base import Mechanism, Neighbours, Outputs
@@ -200,7 +200,10 @@ class ChangesTheData(Sloppy):
 
 class ClaimsTooLittle(Sloppy):
     def guarantee(self):
-        return type(self)(self.epsilon / 2.0).exact_guarantee()
+        return PureDP(self.epsilon / 2.0, relation=self.relation)
+
+    def exact_guarantee(self):
+        return LaplaceDP(self.epsilon, relation=self.relation)
 
 
 @pytest.mark.parametrize(
@@ -217,5 +220,4 @@ class ClaimsTooLittle(Sloppy):
 def test_faults_are_found_by_the_check_that_names_them(fault, checks):
     with pytest.raises(ConformanceError) as raised:
         check_mechanism(fault(1.0))
-    assert checks <= {name for name, _ in raised.value.failures}
-    assert math.isfinite(len(str(raised.value)))
+    assert checks <= {name for name, problem in raised.value.failures if "Error:" not in problem}

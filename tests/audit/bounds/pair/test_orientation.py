@@ -142,6 +142,13 @@ def test_weak_differences_do_not_exchange_the_sides():
     assert not is_reversed(tally, np.arange(0), 0.0)
 
 
+def test_sides_stay_where_the_right_direction_is_shown_better():
+    """High scores are likelier on side 0, but low ones even more so: the event of side 0 is {score < 1}."""
+    out, in_ = (np.repeat([0.0, 1.0, 2.0], counts) for counts in ([100, 60, 40], [1, 194, 5]))
+    assert not reversed_on(PairScores(out, in_), 0.0)
+    assert reversed_on(PairScores(-out, -in_), 0.0)
+
+
 def test_stated_directions_are_left_as_they_are():
     low, high = separated(50)
     for bound in (JointExact(direction="in"), Betting(direction="in"), JointExact(threshold=0.5)):

@@ -6,7 +6,7 @@ from scipy import stats
 
 from dpassay.attacks.membership import shadows_of
 from dpassay.attacks.membership.likelihood_ratios import LiRA
-from dpassay.audit.metrics.membership import MembershipResult, evaluate
+from dpassay.audit.metrics.membership import MembershipResult, evaluate, models
 from dpassay.audit.metrics.membership.models import aucs, odd_models
 from dpassay.audit.metrics.membership.roc import Pooled
 from dpassay.mechanisms.core.errors import ParameterError
@@ -62,6 +62,19 @@ def test_models_of_one_procedure_are_rarely_said_to_differ():
         scores = rng.normal(size=(m, n)) + (rng.choice([0.0, 1.0, 4.0]) + 0.05 * rng.normal(size=(m, 1))) * inclusion
         warned += len(odd_models(["loss"], [scores], inclusion, [str(i) for i in range(m)]))
     assert warned <= stats.binom.isf(1e-6, n_designs, 1e-3)
+
+
+def test_all_comparisons_share_the_level(monkeypatch):
+    """Without a margin and at level 0.2: a z for each comparison by itself would warn of nearly all designs."""
+    monkeypatch.setattr(models, "MARGIN", 0.0)
+    monkeypatch.setattr(models, "LEVEL", 0.2)
+    rng, n_designs, m = np.random.default_rng(4), 300, 16
+    warned = 0
+    for _ in range(n_designs):
+        inclusion = rng.random((m, 100)) < 0.5
+        scores = [rng.normal(size=(m, 100)) for _ in range(3)]
+        warned += len(odd_models(["a", "b", "c"], scores, inclusion, [str(i) for i in range(m)]))
+    assert warned <= stats.binom.isf(1e-6, n_designs, 0.2)
 
 
 def test_a_thousand_runs_with_sixteen_canaries_do_not_differ():
