@@ -10,6 +10,7 @@ examples is one product of matrices (Goodfellow 2015, "Efficient per-example gra
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -34,7 +35,7 @@ class Workspace:
 
     def array(self, name: object, *shape: int) -> Floats:
         """Return an array of that shape with arbitrary content; the next call with the same name overwrites it."""
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         flat = self._flat.get(name)
         if flat is None or flat.size < size:
             flat = self._flat[name] = np.empty(size + size // 4, dtype=self.dtype)
