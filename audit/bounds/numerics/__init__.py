@@ -7,7 +7,7 @@ noncrossing.py       Exact miss probability of a band of binomial limits: the cr
                      statistics
 paired.py            Limits of a paired difference of two success rates on the same rounds
 rectangle.py         A rectangle of confidence limits on the two error rates, and the lower bounds that follow from it
-test_martingale.py   A test martingale against "(epsilon, delta)-DP" with bets on a sequence of events
+martingale.py   A test martingale against "(epsilon, delta)-DP" with bets on a sequence of events
 unconditional.py     The exact unconditional test of p <= e^epsilon q + delta from two binomial counts, turned into a
                      bound on epsilon
 """

@@ -10,8 +10,8 @@ from scipy.stats import binom
 from tests.experiments.made_results import broken_sweep, laplace_result, laplace_sweep
 
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.experiments.pipeline.checked import SESSION, CheckedClaim, CheckedClaims, claims_of
-from dpassay.experiments.pipeline.comparison import (
+from dpassay.experiments.ci.checked import SESSION, CheckedClaim, CheckedClaims, claims_of
+from dpassay.experiments.ci.comparison import (
     POWER_LOSS,
     Change,
     compare,

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner
 
+from dpassay.experiments.ci import comparison
 from dpassay.experiments.cli.audit_commands import POWER_LOSS
 from dpassay.experiments.cli.commands import app
-from dpassay.experiments.pipeline import comparison
 from dpassay.experiments.plugin import session
 
 NOISE = """

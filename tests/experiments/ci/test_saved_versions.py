@@ -15,10 +15,10 @@ from dpassay.audit.metrics.table_risk.result import RiskResult
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.audit.search.result import SearchResult
 from dpassay.audit.trials.store import TrialStore
+from dpassay.experiments.ci.checked import CheckedClaims
+from dpassay.experiments.ci.comparison import compare
+from dpassay.experiments.ci.saved_runs import load
 from dpassay.experiments.cli.commands import app
-from dpassay.experiments.pipeline.checked import CheckedClaims
-from dpassay.experiments.pipeline.comparison import compare
-from dpassay.experiments.pipeline.saved_runs import load
 from dpassay.experiments.report.results.sweep import SweepResult
 
 SAVED = Path(__file__).parent / "saved"

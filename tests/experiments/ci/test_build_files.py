@@ -11,13 +11,13 @@ import pytest
 from tests.experiments.made_results import broken_sweep, elsewhere_result, laplace_result, laplace_sweep
 
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.experiments.pipeline.badge import badge, badge_text
-from dpassay.experiments.pipeline.checked import SESSION, CheckedClaims, claims_of
-from dpassay.experiments.pipeline.comparison import compare
-from dpassay.experiments.pipeline.findings import Place, findings_of, line_of, line_of_table, place_of_target
-from dpassay.experiments.pipeline.junit import junit
-from dpassay.experiments.pipeline.sarif import relative_uri, sarif
-from dpassay.experiments.pipeline.step_summary import MOST_ROWS, claims_section, comparison_section
+from dpassay.experiments.ci.badge import badge, badge_text
+from dpassay.experiments.ci.checked import SESSION, CheckedClaims, claims_of
+from dpassay.experiments.ci.comparison import compare
+from dpassay.experiments.ci.findings import Place, findings_of, line_of, line_of_table, place_of_target
+from dpassay.experiments.ci.junit import junit
+from dpassay.experiments.ci.sarif import relative_uri, sarif
+from dpassay.experiments.ci.step_summary import MOST_ROWS, claims_section, comparison_section
 
 HOSTILE = 'a]]><b> & "c" | `d` \x1b[2J \x00 \u202e\ud800\n### e'
 PLACE = Place("noise.py:release", Path("noise.py"), 4)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tests.experiments.made_results import laplace_result, laplace_sweep
 
+from dpassay.experiments.ci.checked import claims_of
+from dpassay.experiments.ci.comparison import compare
+from dpassay.experiments.ci.saved_runs import load, run_notes
 from dpassay.experiments.config.sweep import folder_name
-from dpassay.experiments.pipeline.checked import claims_of
-from dpassay.experiments.pipeline.comparison import compare
-from dpassay.experiments.pipeline.saved_runs import load, run_notes
 from dpassay.mechanisms.core.errors import ResultError
 
 CONFIG = '[mechanism]\nname = "laplace"\n[audit]\ntrials = {trials}\n[sweep]\n"mechanism.epsilon" = [0.5, 1.0]\n'
