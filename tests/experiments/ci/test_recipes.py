@@ -5,24 +5,25 @@ import re
 import shlex
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from dpassay.experiments.cli.commands import app
 
 ROOT = Path(__file__).parents[3]
 ACTION = (ROOT / "action.yml").read_text()
+STEPS = yaml.safe_load(ACTION)["runs"]["steps"]
 PAGE = (ROOT / "docs" / "how-to" / "ci.md").read_text()
 NOISE = "def release(dataset, size, rng):\n    return sum(dataset) + rng.laplace(size=size)\n"
 
 
 def audit_step():
     """Shell of the step that runs the audit."""
-    (script,) = re.findall(r"id: audit\n.*?      run: \|\n(.*)\Z", ACTION, flags=re.DOTALL)
-    return textwrap.dedent(script)
+    (script,) = (step["run"] for step in STEPS if step.get("id") == "audit")
+    return script
 
 
 @pytest.fixture
@@ -74,18 +75,19 @@ def test_wrong_inputs_of_the_action_end_in_2_and_run_nothing(step, inputs):
 
 
 def test_every_input_of_the_action_is_used_and_has_words():
-    declared = re.findall(r"^  ([\w-]+):\n    description:", ACTION.split("outputs:")[0], flags=re.MULTILINE)
+    declared = yaml.safe_load(ACTION)["inputs"]
     assert len(declared) == 7
+    assert all(declared[name]["description"] for name in declared)
     assert set(re.findall(r"inputs\.([\w-]+)", ACTION)) == set(declared)
     assert set(re.findall(r"^          (command|[\w-]+): \S", PAGE, flags=re.MULTILINE)) <= {*declared, "sarif_file"}
 
 
 def test_hooks_run_commands_that_exist_and_pass_no_file_names():
-    hooks = (ROOT / ".pre-commit-hooks.yaml").read_text()
-    entries = re.findall(r"entry: dpassay (\w+) --quiet", hooks)
-    assert entries == ["check", "run"] == re.findall(r"- id: dpassay-(\w+)", hooks)
-    assert hooks.count("pass_filenames: false") == 2
-    for name in entries:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert [hook["id"] for hook in hooks] == ["dpassay-check", "dpassay-run"]
+    for name, hook in zip(("check", "run"), hooks, strict=True):
+        assert hook["entry"] == f"dpassay {name} --quiet"
+        assert hook["pass_filenames"] is False
         assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import joblib
 import matplotlib.pyplot as plt
+import nbformat
 import pandas as pd
 import pytest
-from tests.experiments.demo_runs import check_notebook
 
 from dpassay.experiments.demos import document, get, names
 from dpassay.experiments.demos.demonstration import Demonstration
@@ -136,7 +136,7 @@ def test_what_is_written_has_all_outputs_and_hides_the_answer(demo, tmp_path, ca
     assert page.index('<details class="answer">') < page.index("&lt;b&gt;four")
     assert 'aria-label="A line that goes up from one to two."' in page
     notebook = json.loads((tmp_path / "out" / "small.ipynb").read_text())
-    check_notebook(notebook)
+    nbformat.validate(notebook)
     figure, answer = notebook["cells"][2], notebook["cells"][-2]
     assert figure["outputs"][0]["metadata"] == {"image/png": {"alt": "A line that goes up from one to two."}}
     assert figure["metadata"]["tags"] == ["hide-input"]

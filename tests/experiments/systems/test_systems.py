@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dpassay.experiments.cli.listing import KINDS, demos, entries
-from dpassay.experiments.demos import document
 from dpassay.experiments.config.source import CONFIGS, shipped
+from dpassay.experiments.demos import document
 from dpassay.experiments.systems import FAMILIES, load, table
 from dpassay.mechanisms.core.errors import ConfigError
 
