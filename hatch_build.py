@@ -11,10 +11,12 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 COMMIT = "commit.txt"
+LINKED = ("src/dpassay", "experiments/demos")
+"""Folders with links to folders."""
 
 
 class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds `commit.txt` to sdist and wheel, and to the sdist the links of `src/dpassay` to the rooms."""
+    """Adds `commit.txt` to sdist and wheel, and to the sdist the links to folders."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the commit: of the checkout, or, in an sdist, of the checkout that it was built from."""
@@ -33,11 +35,11 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         artifact = Path(artifact_path)
         content = io.BytesIO(gzip.decompress(artifact.read_bytes()))
         with tarfile.open(fileobj=content, mode="a") as archive:
-            folder = f"{artifact.name.removesuffix('.tar.gz')}/src/dpassay"
-            like = archive.getmember(f"{folder}/__init__.py")
-            for link in sorted((Path(self.root) / "src" / "dpassay").iterdir()):
+            top, root = artifact.name.removesuffix(".tar.gz"), Path(self.root)
+            like = archive.getmember(f"{top}/src/dpassay/__init__.py")
+            for link in sorted(path for folder in LINKED for path in (root / folder).iterdir()):
                 if link.is_symlink() and link.is_dir():
-                    member = tarfile.TarInfo(f"{folder}/{link.name}")
+                    member = tarfile.TarInfo(f"{top}/{link.relative_to(root).as_posix()}")
                     member.type, member.linkname = tarfile.SYMTYPE, link.readlink().as_posix()
                     member.mtime, member.mode = like.mtime, like.mode
                     archive.addfile(member)

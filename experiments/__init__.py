@@ -1,12 +1,12 @@
 """Experiments: from a configuration to numbers, figures and a report.
 
+ci/           Results in a build: two runs compared, and the formats that build servers read
 cli/          The command line
 config/       Configurations: one TOML file describes one experiment; errors show file, line and key
 data/         Datasets by name, and the conversions that prepare them for learning
 demos/        Demos that run: each asks a question, shows a leak or a misleading claim, and has an exercise. `dpassay
               demo NAME`
 literature/   Data and studies of systems of the literature: census tables, votes of teachers, and shadow tables
-pipeline/     Results in a build: two runs compared, and the formats that build servers read
 plugin/       Privacy claims as tests of pytest: what is behind `dpassay.pytest_plugin`, which holds the hooks
 report/       Reports: one self-contained HTML page, and Markdown for the summary of a CI job
 runs/         Runs of experiments: from a configuration to a directory with results, figures and reports

@@ -57,8 +57,8 @@ batch_size = 30
 
 
 def page_named(name):
-    """The page of a name, in the folder of its kind; names are unique over the folders."""
-    (page,) = DOCS.glob(f"*/{name}.md")
+    """The page of a name, in the folder of its kind; names are unique over the folders, except for demos."""
+    (page,) = (page for page in DOCS.glob(f"*/{name}.md") if page.parent.name != "demos")
     return page
 
 
@@ -323,7 +323,7 @@ def test_the_config_on_the_page_on_synthetic_data_can_be_run(tmp_path):
 PAGES = [
     DOCS.parent / "README.md",
     DOCS.parent / "CONTRIBUTING.md",
-    *sorted(page for page in DOCS.glob("[!_]*/*.md") if page.parent.name != "site"),
+    *sorted(page for page in DOCS.glob("[!_]*/*.md") if page.parent.name not in ("demos", "site")),
 ]
 
 

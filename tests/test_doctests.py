@@ -15,8 +15,7 @@ MODULES = [
     module.name
     for room in (mechanisms, attacks, audit, experiments)
     for module in pkgutil.walk_packages(room.__path__, prefix=f"{room.__name__}.")
-    if ".demos." not in module.name
-    and ">>> " in Path(module.module_finder.find_spec(module.name).origin).read_text()
+    if ">>> " in Path(module.module_finder.find_spec(module.name).origin).read_text()
     and (importlib.util.find_spec("opacus") or not module.name.endswith(".opacus.training"))
 ]
 """Modules with examples."""

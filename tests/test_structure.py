@@ -13,7 +13,6 @@ import dpassay
 ROOT = Path(dpassay.__file__).parent
 ROOMS = ("mechanisms", "attacks", "audit", "testing", "experiments")
 FILES = sorted([*ROOT.glob("*.py"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))])
-FILES = [path for path in FILES if path.parent.name != "documents"]  # demos, which are no modules
 FOLDERS = sorted({path.parent for path in FILES})
 
 
@@ -146,7 +145,7 @@ def test_no_import_runs_back_up():
 
 
 HEAVY = {"scipy.stats", "sklearn", "pandas", "matplotlib", "joblib", "dp_accounting"}
-DRAWN = ("experiments.report.plots", "experiments.demos", "experiments.cli.judge")
+DRAWN = ("experiments.report.plots", "experiments.demos", "experiments.data.score_files")
 """What is asked for only where figures are drawn, a demo is shown, or a file of scores is read."""
 
 

@@ -79,8 +79,8 @@ def main() -> int:
 
 
 def written() -> list[Path]:
-    """Return the pages of the repository."""
-    return [path for path in sorted(DOCS.glob("[!_]*/*.md")) if path.parent != SITE]
+    """Return the pages of the repository; demos are executed, see `demo_pages`."""
+    return [path for path in sorted(DOCS.glob("[!_]*/*.md")) if path.parent.name not in ("demos", "site")]
 
 
 def generated() -> dict[str, str]:
@@ -114,8 +114,7 @@ def libraries() -> str:
 
 def demo_pages() -> dict[str, str]:
     """Return an executed page for each demo."""
-    documents = {path.stem: path for path in (ROOT / "experiments" / "demos" / "documents").glob("*.py")}
-    bodies = executed.bodies(dict.fromkeys(documents.values(), "demo"))
+    bodies = executed.bodies(dict.fromkeys(sorted(DOCS.glob("demos/*.md")), "demo"))
     missing = [path.name for path, body in bodies.items() if body is None]
     if missing:
         raise SystemExit(f"demos that fail: {', '.join(missing)}")

@@ -22,7 +22,7 @@ from .supervisor import exit_code
 
 if TYPE_CHECKING:
     from ...audit.evidence.verdict import Verdict
-    from ..pipeline.comparison import Comparison
+    from ..ci.comparison import Comparison
 
 P = ParamSpec("P")
 

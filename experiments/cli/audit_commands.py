@@ -15,7 +15,7 @@ from .supervisor import exit_code
 
 PANEL = "Audits"
 POWER_LOSS = 0.25
-"""Default of --power-loss, as in `dpassay.experiments.pipeline.comparison`."""
+"""Default of --power-loss, as in `dpassay.experiments.ci.comparison`."""
 CHECK_CONFIDENCE = 1 - 1e-6
 """Default confidence of `dpassay check`, for CI builds: one false alarm in a million."""
 MISSES = VIOLATION
@@ -135,7 +135,7 @@ def check_command(
     """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
     from ...audit.results.text import Explanations
     from ...mechanisms.core.errors import DpassayError, ParameterError
-    from ..pipeline.findings import place_of_target
+    from ..ci.findings import place_of_target
     from .check import Claimed, PairSearch, baseline_of, check
     from .outcomes import Baseline, write_check
     from .outputs import OutputFiles

@@ -24,7 +24,7 @@ from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.core.errors import DpassayError, NeighboursError, ParameterError, plural
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.printable import fenced
-from ..pipeline.checked import SESSION, CheckedClaims
+from ..ci.checked import SESSION, CheckedClaims
 from .supervisor import in_child
 
 LONGEST_SHOWN = 200
@@ -218,7 +218,7 @@ def baseline_of(file: Path | None) -> CheckedClaims | None:
     """
     if file is None:
         return None
-    from ..pipeline.saved_runs import load
+    from ..ci.saved_runs import load
 
     checked = load(file).checked
     if checked.source == SESSION or len(checked.claims) != 1:

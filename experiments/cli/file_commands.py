@@ -39,7 +39,8 @@ def coins_command(
 ) -> int:
     """Toss a fair coin for each canary, before training: which are in the run, and which are not."""
     from ...audit.games.coins import Coins
-    from .judge import plan, read_ids
+    from ..data.score_files import read_ids
+    from .judge import plan
 
     ids = read_ids(file, column=column)
     planned = "" if epsilon is None else f"{plan(len(ids), epsilon, delta)}\n\n"

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ...audit.results.audit_result import AuditResult
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.printable import terminal
-from ..pipeline.checked import CheckedClaims, claims_of
-from ..pipeline.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
-from ..pipeline.findings import Findings, Place, findings_of, line_of_table
-from ..pipeline.step_summary import claims_section, comparison_section, text_section
+from ..ci.checked import CheckedClaims, claims_of
+from ..ci.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
+from ..ci.findings import Findings, Place, findings_of, line_of_table
+from ..ci.step_summary import claims_section, comparison_section, text_section
 from ..report.results.sweep import SweepResult
 from .application import MISTAKE, VIOLATION, print_error
 from .check import markdown_summary
@@ -139,7 +139,7 @@ def _section(done: ConfigRun) -> str:
 
 def _findings_of_run(done: ConfigRun, config: str, strict: bool) -> Findings | None:
     """Return the findings of a run, placed at the table of the mechanism in its configuration."""
-    from ..pipeline.saved_runs import seconds_of
+    from ..ci.saved_runs import seconds_of
 
     if not isinstance(done.result, SweepResult):
         return None

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...mechanisms.core.errors import StoreError
-from ..pipeline.findings import Findings
-from ..pipeline.junit import junit
-from ..pipeline.sarif import sarif
-from ..pipeline.step_summary import append, step_summary_file
+from ..ci.findings import Findings
+from ..ci.junit import junit
+from ..ci.sarif import sarif
+from ..ci.step_summary import append, step_summary_file
 
 
 @dataclass(frozen=True)

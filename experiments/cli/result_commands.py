@@ -63,8 +63,8 @@ def compare_command(
     markdown: option.Markdown = None,
 ) -> int:
     """Compare two results: exit with 1 for a new violation, or for less power."""
-    from ..pipeline.comparison import compare
-    from ..pipeline.saved_runs import load, run_notes
+    from ..ci.comparison import compare
+    from ..ci.saved_runs import load, run_notes
     from .outcomes import write_comparison
     from .outputs import OutputFiles
     from .terminal import show_comparison
@@ -89,8 +89,8 @@ def badge_command(
     label: Annotated[str, typer.Option(metavar="TEXT", help="Text on the left.")] = "dpassay",
 ) -> int:
     """Draw a badge with the verdict of a saved result."""
-    from ..pipeline.badge import badge, badge_text
-    from ..pipeline.saved_runs import load
+    from ..ci.badge import badge, badge_text
+    from ..ci.saved_runs import load
     from .outputs import write_text
 
     checked = load(result).checked

@@ -20,7 +20,7 @@ from ...mechanisms.core.printable import line, terminal
 if TYPE_CHECKING:
     from ...audit.calibration.certificate import Certificate
     from ...audit.trials.plan import Slice
-    from ..pipeline.comparison import Comparison
+    from ..ci.comparison import Comparison
     from ..report.results.sweep import SweepPoint, SweepResult
     from ..runs.calibration import CalibrationRun
     from ..runs.writing import ConfigRun
@@ -162,7 +162,7 @@ def _calibration_verdict(certificate: Certificate) -> Text:
 
 def show_comparison(comparison: Comparison, notes: Sequence[str]) -> None:
     """Print the table of a comparison, the reasons of its failures, and what else differs."""
-    from ..pipeline.step_summary import COMPARISON_HEAD, comparison_cells
+    from ..ci.step_summary import COMPARISON_HEAD, comparison_cells
 
     out, table = console(), Table(box=None, pad_edge=False)
     for name in COMPARISON_HEAD:

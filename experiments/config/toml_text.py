@@ -1,4 +1,8 @@
-"""Plain values as TOML text. `tomllib` reads it, and `toml_lines` locates its keys."""
+"""Plain values as TOML text, with keys in their order. `tomllib` reads it, and `toml_lines` locates its keys.
+
+Not by tomli-w, which writes lists of long tables after all other values (the order of the keys of `[sweep]` is that of
+the results), one entry of a list on each line, carriage returns as line feeds, and invisible characters as they are.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from ...attacks.membership.outputs import KINDS, OTHER_CALLS, shadows_of
 from ...attacks.membership.shadows import Shadows
 from ...audit.trials.array_files import NUMBERS, read_npz
 from ...mechanisms.core.errors import ParameterError
-from .table_files import read_csv
+from .table_files import read_by_ending, read_csv
 
 _CSV_KINDS = {
     "loss": "losses",
@@ -58,21 +58,7 @@ def load_shadows(file: Path | str, *, fair: bool = False, signal: str | None = N
     Raises:
         ParameterError: no such file, another kind of file, unknown or missing arrays, or an invalid array.
     """
-    path = Path(file)
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise ParameterError(
-            f"{file} must be a {' or '.join(_READERS)} file, but ends in {path.suffix!r}.", argument="file"
-        )
-    try:
-        arrays = reader(path)
-    except OSError as error:
-        raise ParameterError(f"{file} cannot be read: {error.strerror or error}.", argument="file") from error
-    except ParameterError:
-        raise
-    except Exception as error:  # readers raise any exception on a damaged file
-        reason = (str(error) or type(error).__name__)[:300]
-        raise ParameterError(f"{file} cannot be read as {path.suffix[1:]}: {reason}.", argument="file") from error
+    arrays = read_by_ending(Path(file), _READERS)
     if "keep" in arrays and "membership" not in arrays:
         arrays["membership"] = arrays.pop("keep")
     if "membership" not in arrays:

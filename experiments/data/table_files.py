@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LONGEST_REASON = 300
+"""Largest number of characters of the message of a file reader."""
+Content = TypeVar("Content")
 _SEPARATORS = (",", ";", "\t", "|")
 
 
@@ -40,15 +42,30 @@ def read_table(file: Path | str, *, argument: str = "file") -> pd.DataFrame:
         ParameterError: no such file, another kind of file, a damaged file, or a column without a name or with a name
             that occurs twice.
     """
-    path = Path(file)
-    kind = next((kind for kind in _KINDS if path.name.lower().endswith(kind)), None)
-    if kind is None:
+    return read_by_ending(Path(file), _KINDS, argument=argument)
+
+
+def read_by_ending(path: Path, readers: Mapping[str, Callable[[Path], Content]], *, argument: str = "file") -> Content:
+    """Return what the reader of the ending of a file makes of it.
+
+    Args:
+        path: the file.
+        readers: end of a name -> reader.
+        argument: name of the argument, for messages.
+
+    Raises:
+        ParameterError: no such file, another kind of file, or a damaged file.
+    """
+    ending = next((ending for ending in readers if path.name.lower().endswith(ending)), None)
+    if ending is None:
         raise ParameterError(
-            f"{argument} must be a file that ends in {', '.join(_KINDS)}, but {path} ends in {path.suffix!r}.",
+            f"{argument} must be a file that ends in {', '.join(readers)}, but {path} ends in {path.suffix!r}.",
             argument=argument,
         )
     try:
-        return _KINDS[kind](path)
+        return readers[ending](path)
+    except ParameterError:
+        raise
     except ImportError as error:
         advice = "pip install pyarrow, or write a CSV"
         raise ParameterError(f"{path} is Parquet, which needs pyarrow: {advice}.", argument=argument) from error
@@ -56,7 +73,7 @@ def read_table(file: Path | str, *, argument: str = "file") -> pd.DataFrame:
         raise ParameterError(f"{path} cannot be read: {error.strerror or error}.", argument=argument) from error
     except Exception as error:  # readers raise any exception on a damaged file
         reason = (str(error) or type(error).__name__)[:LONGEST_REASON]
-        raise ParameterError(f"{path} cannot be read as {kind[1:]}: {reason}.", argument=argument) from error
+        raise ParameterError(f"{path} cannot be read as {ending[1:]}: {reason}.", argument=argument) from error
 
 
 def read_csv(path: Path, **options: Any) -> pd.DataFrame:
@@ -73,6 +90,20 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
     with open_regular(path) as stream:
         table: pd.DataFrame = pd.read_csv(stream, low_memory=False, **options)  # one type for a whole column
     return table
+
+
+def read_parquet(path: Path) -> pd.DataFrame:
+    """Return the table in a Parquet file."""
+    import pandas as pd
+
+    with open_regular(path) as stream:
+        return pd.read_parquet(stream)
+
+
+def short(value: object) -> str:
+    """Return the `repr` of a value, cut to 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "..."
 
 
 def _check_unique(names: list[str]) -> None:
@@ -143,13 +174,6 @@ def _lines(path: Path) -> pd.DataFrame:
     return pd.DataFrame.from_records(records)
 
 
-def _parquet(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    with open_regular(path) as stream:
-        return pd.read_parquet(stream)
-
-
 def _array(path: Path) -> pd.DataFrame:
     import pandas as pd
 
@@ -169,7 +193,7 @@ _KINDS: dict[str, Callable[[Path], pd.DataFrame]] = {
     ".tsv.gz": lambda path: _separated(path, "\t"),
     ".jsonl": _lines,
     ".ndjson": _lines,
-    ".parquet": _parquet,
+    ".parquet": read_parquet,
     ".npy": _array,
 }
 """End of a file's name -> reader."""

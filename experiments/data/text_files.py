@@ -32,13 +32,13 @@ from ...attacks.membership.token_signals import ScoredTexts
 from ...audit.trials.array_files import open_regular
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.printable import line as one_line
+from .table_files import LONGEST_REASON, short
 
 OVER_TOKENS = ("log_probabilities", "means", "standard_deviations", "tokens")
 """Fields with one entry per token of the model under attack."""
 FOR_ALL = ("text", "reference_log_probabilities", "means", "standard_deviations", "member")
 """Fields that all lines have, or none."""
 FIELDS = ("id", *OVER_TOKENS, "text", "reference_log_probabilities", "member", "label", "prefix_tokens", "alternatives")
-LONGEST_REASON = 300
 EXPECTED = 'one JSON object, such as {"id": "canary 7", "log_probabilities": [-2.1, -0.4]}'
 """What a line holds, in a message."""
 
@@ -119,14 +119,14 @@ def _check_types(path: Path, number: int, fields: dict[str, Any]) -> None:
     for name in (*OVER_TOKENS, "reference_log_probabilities", "alternatives"):
         values = fields.get(name)
         if values is not None and (not isinstance(values, list) or not values):
-            _refuse(path, number, f"must have a list in {name}, at least one entry, but has {_short(values)}")
+            _refuse(path, number, f"must have a list in {name}, at least one entry, but has {short(values)}")
     for name in ("log_probabilities", "means", "standard_deviations", "reference_log_probabilities", "alternatives"):
         values = fields.get(name, [])
         if name != "alternatives" and any(map(_missing, values)):
             values = fields[name] = _padded(values)
         for place, value in enumerate(values):
             if type(value) not in (int, float):
-                _refuse(path, number, f"must have numbers in {name}, but has {_short(value)} at index {place}")
+                _refuse(path, number, f"must have numbers in {name}, but has {short(value)} at index {place}")
             if type(value) is int and abs(value) > 10**15:
                 _refuse(
                     path,
@@ -134,13 +134,13 @@ def _check_types(path: Path, number: int, fields: dict[str, Any]) -> None:
                     f"must have log probabilities in {name}, but has a number of {len(str(abs(value)))} digits",
                 )
     if type(fields.get("member", True)) not in (bool, int, float) or fields.get("member", True) not in (0, 1):
-        _refuse(path, number, f"must have true or false in member, but has {_short(fields['member'])}")
+        _refuse(path, number, f"must have true or false in member, but has {short(fields['member'])}")
     if type(fields.get("prefix_tokens", 0)) is not int:
-        _refuse(path, number, f"must have a whole number in prefix_tokens, but has {_short(fields['prefix_tokens'])}")
+        _refuse(path, number, f"must have a whole number in prefix_tokens, but has {short(fields['prefix_tokens'])}")
     if type(fields.get("id", 0)) not in (int, str) or fields.get("id") == "":
-        _refuse(path, number, f"must have a text or a whole number in id, but has {_short(fields['id'])}")
+        _refuse(path, number, f"must have a text or a whole number in id, but has {short(fields['id'])}")
     if not isinstance(fields.get("text", ""), str):
-        _refuse(path, number, f"must have a text in text, but has {_short(fields['text'])}")
+        _refuse(path, number, f"must have a text in text, but has {short(fields['text'])}")
 
 
 def _missing(value: Any) -> bool:
@@ -212,11 +212,6 @@ def _no_constant(name: str) -> float:
         f"it holds {name}: write finite numbers, and null for padding; a token that is impossible for the model needs "
         "smoothing"
     )
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:60] + "..."
 
 
 def _refuse(path: Path, number: int, problem: str) -> NoReturn:

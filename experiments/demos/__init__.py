@@ -1,10 +1,11 @@
 """Demos that run: each asks a question, shows a leak or a misleading claim, and has an exercise. `dpassay demo NAME`.
 
-A demo is one document, `documents/NAME.py`, in the percent format of notebooks. From it come the text in the terminal,
-an HTML page and a notebook; the tests execute it. The format: `document.py`. How to write one: docs/reference/demos.md.
+A demo is one document, `docs/demos/NAME.md`, which an installed package has as `documents/NAME.md`. From it come the
+text in the terminal, an HTML page and a notebook; the tests execute it. The format: `document.py`. How to write one:
+docs/reference/demos.md.
 
 demonstration.py   One demo, played: executed cell by cell, shown in a terminal, and written as a page and a notebook
-document.py        Demo documents: percent-format files of Markdown and code cells, parsed but not executed
+document.py        Demo documents: MyST Markdown with code cells, parsed but not executed
 execution.py       Execution of the cells of a document in one namespace, with what they print and display
 notebook.py        Executed demo documents as notebooks, in the format nbformat 4.5
 page.py            Executed demo documents as self-contained HTML pages, in the style of all reports
@@ -27,12 +28,12 @@ DOCUMENTS = Path(__file__).parent / "documents"
 
 def names() -> list[str]:
     """Return the names of all demos: those of the files in `documents`."""
-    return sorted(path.stem for path in DOCUMENTS.glob("*.py"))
+    return sorted(path.stem for path in DOCUMENTS.glob("*.md"))
 
 
 def document(name: str) -> Document:
     """Return the document of a demo, not executed; raises `UnknownNameError` with the nearest names."""
-    path = DOCUMENTS / f"{name}.py"
+    path = DOCUMENTS / f"{name}.md"
     if name not in names():
         raise UnknownNameError("demo", name, names())
     return Document.read(path)

@@ -1,9 +1,15 @@
-"""Demo documents: percent-format files of Markdown and code cells, parsed but not executed.
+"""Demo documents: MyST Markdown with code cells, parsed but not executed.
 
-A cell begins with a line `# %%` (code) or `# %% [markdown]`, and has tags at the end of this line, as in Jupytext:
+A code cell is a block of Python code; Markdown ends where one begins, or at a line of three plus signs. Jupytext reads
+the same format. Tags stand in the first line of a code cell, and after the plus signs:
 
-    # %% tags=["hide-input"]              a code cell whose code is folded, such as the drawing of a figure
-    # %% [markdown] tags=["answer"]       part of the hidden answer to the exercise; code cells too
+    ```{code-cell} python
+    :tags: [hide-input]                 code that is folded, such as the drawing of a figure
+
+    figure_of(plot)
+    ```
+
+    +++ {"tags": ["answer"]}            part of the hidden answer to the exercise; code cells too
 
 Each code cell runs after those above it. The first one sets `SEED`. Markdown states what holds for every seed; what was
 measured is printed, or displayed by the last expression of a cell: a DataFrame or a figure. So text and numbers agree
@@ -12,7 +18,6 @@ for every seed, and the file reads the same in Jupyter, where nothing is filled 
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,7 +29,10 @@ HIDDEN, ANSWER = "hide-input", "answer"
 TAGS = {HIDDEN, ANSWER}
 SECTIONS = ("The surprise", "What one would wrongly conclude", "Exercise", "See also", "Run it")
 """Headings of the second level that every demo has, in this order; other headings lie between them."""
-_MARKER = re.compile(r'# %%(?: \[(?P<kind>markdown)\])?(?: tags=(?P<tags>\[("[\w-]+"(, )?)+\]))?')
+_CODE = r"^```\{code-cell\} python\n(?::tags: \[(?P<code_tags>[\w, -]+)\]\n\n?)?(?P<code>.*?)\n```$"
+_BREAK = r'^\+\+\+(?: \{"tags": \["(?P<tags>[\w-]+)"\]\})?$'
+_BOUNDARY = re.compile(f"{_CODE}|{_BREAK}", re.MULTILINE | re.DOTALL)
+_LIKE_BOUNDARY = re.compile(r"^(```\{|\+\+\+)", re.MULTILINE)
 _SEED = re.compile(r"^SEED = (\d+)$", re.MULTILINE)
 _SECONDS = re.compile(r"about (\d+) s\b")
 
@@ -84,20 +92,31 @@ class Document:
     def cells(self) -> tuple[Cell, ...]:
         """The cells, from top to bottom; raises ParameterError with the line that is not in the format."""
         cells: list[Cell] = []
-        lines = self.text.splitlines()
-        starts = [i for i, line in enumerate(lines) if line.startswith("# %%")]
-        if not starts or starts[0] != 0:
-            raise self._error(1, "must begin with a cell: # %% [markdown]")
-        for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(lines)], strict=True), start=1):
-            marker = _MARKER.fullmatch(lines[start])
-            tags = frozenset(json.loads(marker["tags"] or "[]")) if marker else frozenset()
-            if marker is None or not tags <= TAGS:
-                raise self._error(start + 1, f"has a cell {lines[start]!r}; write # %%, [markdown] and tags of {TAGS}")
-            body, is_code = lines[start + 1 : end], marker["kind"] is None
-            if not is_code:
-                body = [self._markdown(start + 2 + i, line) for i, line in enumerate(body)]
-            cells.append(Cell("\n".join(body).rstrip(), is_code, start + 2, number, tags))
+        end, tags = 0, ""
+        if not self.text.startswith("# "):
+            raise self._error(0, "must begin with a heading: # Does this leak?")
+        for boundary in _BOUNDARY.finditer(self.text):
+            self._append(cells, end, boundary.start(), tags)
+            if boundary["code"] is not None:
+                self._append(cells, *boundary.span("code"), boundary["code_tags"], is_code=True)
+            end, tags = boundary.end(), boundary["tags"]
+        self._append(cells, end, len(self.text), tags)
         return tuple(cells)
+
+    def _append(self, cells: list[Cell], start: int, end: int, tags: str | None, *, is_code: bool = False) -> None:
+        """Append the cell between two places in the text, unless it is empty."""
+        source = self.text[start:end].strip("\n")
+        start = self.text.index(source, start)
+        wrong = _LIKE_BOUNDARY.search(source)
+        if wrong is not None:
+            raise self._error(
+                start + wrong.start(), "has a cell in another format; write ```{code-cell} python, or a line +++"
+            )
+        named = frozenset((tags or "").replace(",", " ").split())
+        if not named <= TAGS:
+            raise self._error(start, f"has a cell with the tags {sorted(named)}; write some of {sorted(TAGS)}")
+        if source:
+            cells.append(Cell(source, is_code, self._line(start), len(cells) + 1, named))
 
     @property
     def title(self) -> str:
@@ -140,10 +159,10 @@ class Document:
             raise ParameterError(argument="seed", value=seed, allowed="be an integer >= 0")
         return replace(self, text=_SEED.sub(f"SEED = {seed}", self.text, count=1))
 
-    def _markdown(self, number: int, line: str) -> str:
-        if line and not re.match(r"#( |$)", line):
-            raise self._error(number, "is in a Markdown cell, where lines begin with '# '")
-        return line[2:]
+    def _line(self, position: int) -> int:
+        return self.text.count("\n", 0, position) + 1
 
-    def _error(self, line: int, problem: str) -> ParameterError:
-        return ParameterError(f"{self.path.name}, line {line}: the document {problem}.", argument="name")
+    def _error(self, position: int, problem: str) -> ParameterError:
+        return ParameterError(
+            f"{self.path.name}, line {self._line(position)}: the document {problem}.", argument="name"
+        )

@@ -1,6 +1,6 @@
 """The baseline of a session: claims of an earlier one, with which each check is compared, and which a session saves.
 
-A check fails for a new violation or for lost power; see `dpassay.experiments.pipeline.comparison` for both. A check of
+A check fails for a new violation or for lost power; see `dpassay.experiments.ci.comparison` for both. A check of
 the baseline that is no longer made fails the session if its test ran, or if it was selected and is gone.
 """
 
@@ -16,8 +16,8 @@ import pytest
 from .session import SessionPlan
 
 if TYPE_CHECKING:
-    from ..pipeline.checked import CheckedClaim
-    from ..pipeline.comparison import ComparedClaim
+    from ..ci.checked import CheckedClaim
+    from ..ci.comparison import ComparedClaim
 
 Checks = Mapping[tuple[str, int], Mapping[str, Any]]
 _PARTIAL = ("keyword", "markexpr", "deselect", "lf", "stepwise", "maxfail", "collectonly", "ignore", "ignore_glob")
@@ -31,8 +31,8 @@ def read_baseline(file: Path) -> dict[str, CheckedClaim]:
         pytest.UsageError: the file cannot be read, is damaged, or holds no session.
     """
     from ...mechanisms.core.errors import DpassayError
-    from ..pipeline.checked import SESSION
-    from ..pipeline.saved_runs import load
+    from ..ci.checked import SESSION
+    from ..ci.saved_runs import load
 
     try:
         checked = load(file).checked
@@ -49,8 +49,8 @@ def compared(check: dict[str, Any], plan: SessionPlan) -> dict[str, Any]:
     """Return the record of a check with its change since the baseline, and the reason of one that fails."""
     if plan.baseline is None:
         return check
-    from ..pipeline.checked import claims_of_session
-    from ..pipeline.comparison import compare_claim
+    from ..ci.checked import claims_of_session
+    from ..ci.comparison import compare_claim
 
     (claim,) = claims_of_session([check]).claims
     row = compare_claim(plan.baseline.get(claim.name), claim, power_loss=plan.power_loss)
@@ -61,8 +61,8 @@ def gone(
     plan: SessionPlan, checks: Checks, tests: Collection[str], deselected: Collection[str], config: pytest.Config
 ) -> list[ComparedClaim]:
     """Return the checks of the baseline that this session should have made, and did not."""
-    from ..pipeline.checked import session_name
-    from ..pipeline.comparison import missing
+    from ..ci.checked import session_name
+    from ..ci.comparison import missing
 
     made = {session_name(test, call) for test, call in checks}
     rows = []
@@ -84,7 +84,7 @@ def _selected(test: str, config: pytest.Config) -> bool:
 
 def save(file: Path, checks: Checks) -> str:
     """Write the claims of this session; return why that failed, or "" if it did not."""
-    from ..pipeline.checked import claims_of_session
+    from ..ci.checked import claims_of_session
 
     try:
         file.write_text(claims_of_session(checks.values()).to_json(), encoding="utf-8")
@@ -98,8 +98,8 @@ def write_step_summary(checks: Checks, missing: Collection[ComparedClaim], headl
     if not os.environ.get("GITHUB_STEP_SUMMARY"):
         return
     from ...mechanisms.core.errors import StoreError
-    from ..pipeline.checked import claims_of_session
-    from ..pipeline.step_summary import append, claims_section, step_summary_file
+    from ..ci.checked import claims_of_session
+    from ..ci.step_summary import append, claims_section, step_summary_file
 
     reasons = [check for check in checks.values() if check["reason"] and not check.get("expected")]
     changed = [f"{check['test']}: {check['change']}. {check['reason']}" for check in reasons]

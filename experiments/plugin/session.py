@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from ..pipeline.checked import CheckedClaim
+    from ..ci.checked import CheckedClaim
 
 POWER_LOSS = 0.25
-"""Default of --dp-power-loss, as in `dpassay.experiments.pipeline.comparison`."""
+"""Default of --dp-power-loss, as in `dpassay.experiments.ci.comparison`."""
 
 
 @dataclasses.dataclass

@@ -15,7 +15,7 @@ from .session import OUTCOMES, SessionPlan, identity
 
 if TYPE_CHECKING:
     from ...audit import AuditResult
-    from ..pipeline.comparison import ComparedClaim
+    from ..ci.comparison import ComparedClaim
 
 PROPERTY, EXPECTED = "dp_check", "dp_expected"
 """Names of the properties in the report of a test: for a check, and for one whose violation the test expects."""

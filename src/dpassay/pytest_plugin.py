@@ -41,7 +41,7 @@ from .experiments.plugin.summary import Summary, expected_checks
 from .experiments.plugin.swallowed import fail_where_swallowed, noting_expected
 
 if TYPE_CHECKING:
-    from .experiments.pipeline.checked import CheckedClaim
+    from .experiments.ci.checked import CheckedClaim
 
 
 @pytest.fixture

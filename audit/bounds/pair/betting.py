@@ -1,7 +1,7 @@
 """The anytime-valid bound: one test martingale against every epsilon.
 
 **Null and level.** For each epsilon, K_t(epsilon) is the wealth, after t steps, of bets with initial wealth 1 against
-"the pair is (epsilon, delta)-DP"; `numerics.test_martingale` shows that it is a non-negative supermartingale under this
+"the pair is (epsilon, delta)-DP"; `numerics.martingale` shows that it is a non-negative supermartingale under this
 null, hence Pr[sup_t K_t(epsilon) >= 1/significance] <= significance (Ville 1939). The bound is the smallest epsilon
 whose wealth never reached 1/significance. It exceeds the true epsilon e only if K(e) reached it: a single event, so no
 correction is needed for the search over epsilon or for the time of looking.
@@ -29,7 +29,7 @@ from ...evidence.scores import PairCounts, PairScores, Scores
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
 from ..numerics.binomial import SMALLEST_P_VALUE
-from ..numerics.test_martingale import Bets, Stretch, largest_log_wealth
+from ..numerics.martingale import Bets, Stretch, largest_log_wealth
 from .learned_events import best_thresholds, rounds
 from .orientation import Exchanged
 from .pilot import IN, OUT, PILOT, pilot_scores, reversed_on

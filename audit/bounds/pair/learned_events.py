@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ....mechanisms.core.arrays import Floats
 from ...evidence.scores import PairScores, Tally
 from ..numerics.binomial import lower, upper
-from ..numerics.test_martingale import block_edges
+from ..numerics.martingale import block_edges
 from .pilot import candidates, midway
 
 FIRST_STEPS = 8

@@ -6,7 +6,7 @@ descriptions.py   Singling out: descriptions made from rows of the table, narrow
 holdout.py        Checks that the holdout is a random part of the pooled records, split off by the stated unit
 result.py         Result of the comparison of real with holdout records: findings, facts, and what they cannot tell
 risk.py           Risks of one synthetic table: the comparisons, and one family-wise error over all of them
-split_test.py     Exact comparison of real with holdout records, given the synthetic table
+splits.py         Exact comparison of real with holdout records, given the synthetic table
 successes.py      Successes of the attacks about each pooled record: symmetric functions of the pooled records, given
                   the table
 tables.py         Real, synthetic and holdout tables in one encoding, which does not depend on which pooled records are

@@ -1,6 +1,6 @@
 """Risks of one synthetic table: the comparisons, and one family-wise error over all of them.
 
-Null hypothesis of the comparisons: see split_test.py; that of agreements in continuous columns: see agreements.py.
+Null hypothesis of the comparisons: see splits.py; that of agreements in continuous columns: see agreements.py.
 Fixed before looking: agreements take a tenth of the error. Of the rest the records together take half (copies, near
 copies, singled out, linked, membership, identifiers), groups of records and single columns the other half, all by the
 method of Holm (1979). A comparison is left out if its number of successes would not be significant in any split, at its
@@ -24,7 +24,7 @@ from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import open_unit, whole
 from ...evidence.multiplicity import holm
 from ..membership.roc import Pooled, RateAt
-from . import split_test
+from . import splits
 from .agreements import FEWEST, agreement_p_value, agreements
 from .holdout import check_holdout
 from .result import ALL, SHARE, Exposed, Memorised, RiskResult, SplitTest
@@ -109,7 +109,7 @@ def risk(
     n_holdout = len(tables.real) - n_real
     exposed, n_exposed = _exposed(attacked)
     copies = overall[0]
-    fewest = split_test.fewest_hits(copies.n_real, copies.n_holdout, _level(level, overall)) if n_holdout else None
+    fewest = splits.fewest_hits(copies.n_real, copies.n_holdout, _level(level, overall)) if n_holdout else None
     return RiskResult(
         n_real=n_real,
         n_synthetic=len(tables.synthetic),
@@ -180,8 +180,8 @@ def _compare(
     counts = (k_real, n_real, k_holdout, n_holdout)
     if not n_holdout:
         return SplitTest(attack, group, *counts, baseline)
-    low, high = split_test.due_to_use(*counts, confidence) if n_real else (0.0, 0.0)
-    p = split_test.p_value(*counts)
+    low, high = splits.due_to_use(*counts, confidence) if n_real else (0.0, 0.0)
+    p = splits.p_value(*counts)
     return SplitTest(attack, group, *counts, baseline, low, high, p, 1.0)
 
 
@@ -209,7 +209,7 @@ def _level(significance: float, overall: tuple[SplitTest, ...]) -> float:
 
 
 def _attainable(c: SplitTest) -> float:
-    return split_test.smallest_p_value(c.hits_real + c.hits_holdout, c.n_real, c.n_holdout)
+    return splits.smallest_p_value(c.hits_real + c.hits_holdout, c.n_real, c.n_holdout)
 
 
 def _membership(attacked: Attacked, confidence: float) -> RateAt | None:

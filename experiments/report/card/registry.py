@@ -4,8 +4,8 @@ The registry (`schemas/deployments-schema.yaml` in opendp/deployments-registry-d
 deployments: variant, unit and parameters of the guarantee, model, accounting, implementation, and "Was the process
 validated and verified? If so, how?". A run answers this question and the fields about the claim. Every other required
 field is marked TODO: texts are "TODO", and a choice or a date, which must be valid, has a comment that says what is
-allowed. The status is "Draft". The file is valid YAML and fits the schema; one file describes one claim, that of the
-audit with the largest claimed epsilon, and its justification counts all audits.
+allowed (PyYAML writes no comments). The status is "Draft". The file is valid YAML and fits the schema; one file
+describes one claim, that of the audit with the largest claimed epsilon, and its justification counts all audits.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tests.experiments.cli.hostile_arrays import crafted, mutated
+from tests.experiments.data.hostile_arrays import crafted, mutated
 from typer.testing import CliRunner
 
 from dpassay.experiments.cli import app

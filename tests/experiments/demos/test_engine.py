@@ -1,12 +1,13 @@
 """Execution of demo documents: cells, outputs, seeds, errors, and what is written."""
 
 import json
+from pathlib import Path
 
 import joblib
 import matplotlib.pyplot as plt
+import nbformat
 import pandas as pd
 import pytest
-from tests.experiments.demo_runs import check_notebook
 
 from dpassay.experiments.demos import document, get, names
 from dpassay.experiments.demos.demonstration import Demonstration
@@ -15,47 +16,61 @@ from dpassay.experiments.demos.execution import ShownTable
 from dpassay.experiments.demos.terminal import terminal
 from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
 
-TEXT = '''# %% [markdown]
-# # Is a [bold] question here?
+TEXT = '''# Is a [bold] question here?
 
-# %%
+```{code-cell} python
 import pandas as pd
 
 from dpassay.experiments.report.plots import panels
 
 SEED = 3
 print(f"seed {SEED} in [brackets]")
+```
 
-# %% tags=["hide-input"]
+```{code-cell} python
+:tags: [hide-input]
+
 panels(lambda ax: ax.plot([1, 2]), alt="A line that goes up from one to two.")
+```
 
-# %%
+```{code-cell} python
 pd.DataFrame({"name": ["a", "b"], "value": [0.5, 0.25]})
+```
 
-# %%
+```{code-cell} python
 def square(x):
     """Return the square."""
     return x * x
+```
 
-# %% [markdown] tags=["answer"]
-# It is <b>four</b>.
+One more cell.
 
-# %% tags=["answer"]
++++ {"tags": ["answer"]}
+
+It is <b>four</b>.
+
+```{code-cell} python
+:tags: [answer, hide-input]
 secret = 4
 secret
+```
 '''
+
+
+CELL = "```{{code-cell}} python\n{}\n```\n"
 
 
 @pytest.fixture
 def demo(tmp_path):
-    return Demonstration(Document(tmp_path / "small.py", TEXT))
+    return Demonstration(Document(tmp_path / "small.md", TEXT))
 
 
 def test_cells_have_kinds_lines_and_tags():
-    cells = Document("small.py", TEXT).cells
-    assert [cell.is_code for cell in cells] == [False, True, True, True, True, False, True]
+    cells = Document(Path("small.md"), TEXT).cells
+    assert [cell.is_code for cell in cells] == [False, True, True, True, True, False, False, True]
     assert TEXT.splitlines()[cells[2].line - 1].startswith("panels")
-    assert [cell.is_answer for cell in cells][-2:] == [True, True]
+    assert [cell.is_answer for cell in cells][-3:] == [False, True, True]
+    assert [cell.is_hidden for cell in cells][-2:] == [False, True]
     assert cells[2].is_hidden
 
 
@@ -63,14 +78,16 @@ def test_cells_have_kinds_lines_and_tags():
     ("text", "line"),
     [
         ("x = 1\n", 1),
-        ("# %% [markdown]\n# ok\nnot ok\n", 3),
-        ('# %% [markdown]\n# ok\n\n# %% tags=["hidden"]\n', 4),
-        ("# %% [raw]\n", 1),
+        ("# Is it?\n\n```{code-cell} python\nx = 1\n", 3),  # without an end
+        ("# Is it?\n\n```{code-cell} ipython3\nx = 1\n```\n", 3),
+        ("# Is it?\n\n```{code-cell} python\n:tags: [hidden]\n\nx = 1\n```\n", 6),
+        ("# Is it?\n\n+++ {tags: [answer]}\n\nIt is.\n", 3),
+        ('# Is it?\n\n+++ {"tags": ["reply"]}\n\nIt is.\n', 5),
     ],
 )
 def test_a_line_that_is_not_in_the_format_is_named(tmp_path, text, line):
-    with pytest.raises(ParameterError, match=rf"small\.py, line {line}: "):
-        _ = Document(tmp_path / "small.py", text).cells
+    with pytest.raises(ParameterError, match=rf"small\.md, line {line}: "):
+        _ = Document(tmp_path / "small.md", text).cells
 
 
 def test_a_named_index_is_a_column_and_row_numbers_are_not():
@@ -119,7 +136,7 @@ def test_what_is_written_has_all_outputs_and_hides_the_answer(demo, tmp_path, ca
     assert page.index('<details class="answer">') < page.index("&lt;b&gt;four")
     assert 'aria-label="A line that goes up from one to two."' in page
     notebook = json.loads((tmp_path / "out" / "small.ipynb").read_text())
-    check_notebook(notebook)
+    nbformat.validate(notebook)
     figure, answer = notebook["cells"][2], notebook["cells"][-2]
     assert figure["outputs"][0]["metadata"] == {"image/png": {"alt": "A line that goes up from one to two."}}
     assert figure["metadata"]["tags"] == ["hide-input"]
@@ -132,10 +149,11 @@ def test_functions_of_cells_reach_other_processes(demo):
 
 
 def test_an_error_names_demo_cell_and_line(tmp_path):
-    broken = Document(tmp_path / "broken.py", "# %%\nSEED = 1\n\n# %%\nx = 1\n1 / 0\n")
+    code = "".join(map(CELL.format, ("SEED = 1", "x = 1\n1 / 0")))
+    broken = Document(tmp_path / "broken.md", f"# Is it?\n\n{code}")
     with pytest.raises(ZeroDivisionError) as raised:
         Demonstration(broken).run()
-    assert raised.value.__notes__ == ["in demo broken, cell 2, line 6"]
+    assert raised.value.__notes__ == ["in demo broken, cell 3, line 8"]
 
 
 def test_a_folder_that_cannot_be_made_is_refused_before_the_demo_begins(demo, tmp_path, capsys):
@@ -148,8 +166,8 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_demo_begins(demo, tm
 
 
 def test_a_figure_of_pyplot_is_displayed_too(tmp_path):
-    text = "# %%\nimport matplotlib.pyplot as plt\nfigure = plt.figure()\nfigure.alt = 'Nothing.'\nfigure\n"
-    Demonstration(Document(tmp_path / "plain.py", text)).run(out=tmp_path)
+    code = "import matplotlib.pyplot as plt\nfigure = plt.figure()\nfigure.alt = 'Nothing.'\nfigure"
+    Demonstration(Document(tmp_path / "plain.md", f"# Is it?\n\n{CELL.format(code)}")).run(out=tmp_path)
     plt.close("all")
     assert (tmp_path / "plain-1.svg").exists()
 

@@ -35,10 +35,10 @@ from dpassay.audit.bounds.pair.simultaneous import band
 from dpassay.audit.evidence.game import Trials
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
+from dpassay.experiments.ci.badge import badge_text
+from dpassay.experiments.ci.checked import checked_claim, claims_of
 from dpassay.experiments.cli.terminal import _verdict_lines, results_table
 from dpassay.experiments.config.sweep import folder_name
-from dpassay.experiments.pipeline.badge import badge_text
-from dpassay.experiments.pipeline.checked import checked_claim, claims_of
 from dpassay.experiments.report.content import content
 from dpassay.experiments.report.pages import write
 from dpassay.experiments.report.plots import draw_all

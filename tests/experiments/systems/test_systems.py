@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dpassay.experiments import demos as demos_package
 from dpassay.experiments.cli.listing import KINDS, demos, entries
 from dpassay.experiments.config.source import CONFIGS, shipped
+from dpassay.experiments.demos import document
 from dpassay.experiments.systems import FAMILIES, load, table
 from dpassay.mechanisms.core.errors import ConfigError
 
@@ -72,11 +72,7 @@ def text_shown(shown_by):
     if kind == "run":
         return (CONFIGS / f"{name}.toml").read_text()
     if kind == "demo":
-        return "".join(
-            path.read_text()
-            for path in Path(demos_package.__file__).parent.rglob("*.py")
-            if path.stem.replace("_", "-") == name
-        )
+        return document(name).text
     return (CHECKOUT / shown_by).read_text()
 
 

@@ -34,14 +34,13 @@ CONSTRAINTS = (
     "AddOrReplace",
 )
 NEEDS_TORCH = ROOT / "mechanisms" / "adapters" / "opacus" / "training.py"
-DEMOS = ROOT / "experiments" / "demos" / "documents"  # to import one is to run it
 
 
 def modules():
     """Name and file of every module of the package that can be imported without other libraries."""
     for room in ("mechanisms", "attacks", "audit", "experiments"):
         for path in sorted((ROOT / room).rglob("*.py")):
-            if path != NEEDS_TORCH and path.parent != DEMOS:
+            if path != NEEDS_TORCH:
                 name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
                 yield f"dpassay.{name}", path
 

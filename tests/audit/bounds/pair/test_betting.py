@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from tests.audit import calls
 
-from dpassay.audit.bounds.numerics import test_martingale as martingale
+from dpassay.audit.bounds.numerics import martingale
 from dpassay.audit.bounds.numerics.binomial import quantile
-from dpassay.audit.bounds.numerics.test_martingale import Bets, Stretch, block_edges, largest_log_wealth
+from dpassay.audit.bounds.numerics.martingale import Bets, Stretch, block_edges, largest_log_wealth
 from dpassay.audit.bounds.pair import betting
 from dpassay.audit.bounds.pair.betting import RESOLUTION, STAKES, Betting
 from dpassay.audit.bounds.pair.learned_events import rounds

@@ -12,7 +12,7 @@ from dpassay.audit.metrics.table_risk.agreements import agreement_p_value
 from dpassay.audit.metrics.table_risk.descriptions import FITS, PER_ROW, singled_out
 from dpassay.audit.metrics.table_risk.holdout import check_holdout
 from dpassay.audit.metrics.table_risk.risk import _memorised
-from dpassay.audit.metrics.table_risk.split_test import due_to_use, fewest_hits, p_value
+from dpassay.audit.metrics.table_risk.splits import due_to_use, fewest_hits, p_value
 from dpassay.audit.metrics.table_risk.successes import Attacked
 from dpassay.audit.metrics.table_risk.tables import read_tables
 from dpassay.mechanisms.core.errors import ParameterError

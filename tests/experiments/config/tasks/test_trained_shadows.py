@@ -107,7 +107,7 @@ def test_the_resolved_configuration_has_used_keys_only_and_loads_as_itself(folde
     ("old", "new", "key", "message"),
     [
         ("models.npz", "lost.npz", "shadows", "'lost.npz', which cannot be read: No such file"),
-        ("models.npz", "study.toml", "shadows", "must be a .npz or .csv file"),
+        ("models.npz", "study.toml", "shadows", "must be a file that ends in .npz, .csv"),
         ('shadows = "models.npz"', "shadows = 3", "shadows", "data.shadows must be the name of a file"),
         ("fair = true", "fair = 1", "fair", "data.fair must be true"),
         ("fair = true", 'sha256 = "abc"', "sha256", "data.sha256 must be the SHA-256"),

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,10 @@ import pytest
 from dpassay.experiments.config.source import shipped
 from dpassay.experiments.demos import DOCUMENTS, document, names
 from dpassay.experiments.demos.document import SECTIONS
+from dpassay.experiments.demos.notebook import notebook
 
 ROOT = Path(__file__).parents[4]
-NAMES = sorted(path.stem for path in DOCUMENTS.glob("*.py"))
+NAMES = sorted(path.stem for path in DOCUMENTS.glob("*.md"))
 every_document = pytest.mark.parametrize("name", NAMES)
 
 
@@ -41,6 +44,18 @@ def test_no_cell_is_empty_and_each_one_parses(name):
             ast.parse(cell.source)
 
 
+def test_the_code_is_in_the_style_of_the_project(tmp_path):
+    """As that of modules, except for docstrings; ruff names cells by their number among those of code."""
+    for name in NAMES:
+        code = [(cell, ()) for cell in document(name).cells if cell.is_code]
+        (tmp_path / f"{name}.ipynb").write_text(notebook(code))
+    ruff = [sys.executable, "-m", "ruff"]
+    options = ["--config", ROOT / "pyproject.toml", "--no-cache", tmp_path]
+    for command in (["check", "--extend-ignore", "D,T20,E402"], ["format", "--diff"]):
+        done = subprocess.run([*ruff, *command, *options], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 @every_document
 def test_the_first_code_cell_sets_the_seed_and_is_short(name):
     first = next(cell for cell in document(name).cells if cell.is_code)
@@ -52,7 +67,8 @@ def test_the_first_code_cell_sets_the_seed_and_is_short(name):
 
 @every_document
 def test_imports_are_absolute(name):
-    for node in ast.walk(ast.parse(document(name).text)):
+    nodes = [node for cell in document(name).cells if cell.is_code for node in ast.walk(ast.parse(cell.source))]
+    for node in nodes:
         assert not (isinstance(node, ast.ImportFrom) and node.level), "write: from dpassay... import"
 
 
@@ -60,7 +76,7 @@ def test_imports_are_absolute(name):
 def test_the_answer_ends_the_code_and_stands_in_the_exercise(name):
     cells = document(name).cells
     answers = [cell.number for cell in cells if cell.is_answer]
-    assert answers, 'tag the answer: # %% [markdown] tags=["answer"]'
+    assert answers, 'tag the answer: +++ {"tags": ["answer"]}'
     assert answers == list(range(answers[0], answers[-1] + 1))
     assert not any(cell.is_code for cell in cells[answers[-1] :]), "code below the answer runs without it"
     assert "## Exercise" in cells[answers[0] - 2].source

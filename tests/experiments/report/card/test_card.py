@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import replace
 
 import pytest
+import yaml
 from tests.experiments.made_results import gaussian_result, laplace_result, sweep_of
 
 from dpassay.experiments import demos
@@ -101,37 +102,6 @@ def card(*results, title="Test", unit="") -> Card:
     return card_of(sweep, Origin(title, "dpassay run x", {"versions": {"dpassay": "1"}}, unit, {"results.json": "0"}))
 
 
-def block_yaml(text):
-    """Mappings and lists of scalars or mappings, with JSON scalars and comments, of which `registry_yaml` consists."""
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-
-    def scalar(text):
-        value, end = json.JSONDecoder().raw_decode(text)
-        assert not text[end:].strip() or re.match(r"\s+# TODO: ", text[end:])
-        return value
-
-    def depth():
-        return len(lines[0]) - len(lines[0].lstrip()) if lines else -1
-
-    def block(at):
-        if lines[0].lstrip().startswith("- "):
-            items = []
-            while depth() == at and lines[0].lstrip().startswith("- "):
-                if re.match(r"\w+:", lines[0].lstrip()[2:]):
-                    lines[0] = lines[0].replace("- ", "  ", 1)
-                    items.append(block(at + 2))
-                else:
-                    items.append(scalar(lines.pop(0).lstrip()[2:]))
-            return items
-        found = {}
-        while depth() == at:
-            key, _, value = lines.pop(0).strip().partition(":")
-            found[key] = scalar(value.strip()) if value.strip() else block(depth())
-        return found
-
-    return block(0)
-
-
 def test_the_card_has_the_numbers_of_the_result():
     result = laplace_result()
     (audit,) = json.loads(card(result).to_json())["audits"]
@@ -158,16 +128,16 @@ def test_a_card_shows_hostile_texts_literally():
 
 def test_the_registry_record_fits_the_schema():
     for made in (card(title=HOSTILE), card(title="***"), card(gaussian_result(delta=1e-5), unit="a person")):
-        record = block_yaml(registry_yaml(made))
+        record = yaml.safe_load(registry_yaml(made))
         assert not list(misfits(record, RULES))
         assert record["status"] == "Draft"
         assert re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", record["url_slug"])
-    assert block_yaml(registry_yaml(card()))["deployment"]["privacy_loss"]["privacy_unit"] == TODO
+    assert yaml.safe_load(registry_yaml(card()))["deployment"]["privacy_loss"]["privacy_unit"] == TODO
 
 
 def test_a_registry_record_without_audits_fits_the_schema():
     made = replace(card(), audits=())
-    record = block_yaml(registry_yaml(made))
+    record = yaml.safe_load(registry_yaml(made))
     assert not list(misfits(record, RULES))
     assert "privacy_loss" not in record["deployment"]
 
@@ -186,7 +156,7 @@ def test_the_rules_of_the_registry_refuse_what_its_schema_refuses():
     }
     assert {"record.url_slug is missing", "record.deployment.basic is missing"} <= set(misfits(earlier, RULES))
     assert len(list(misfits(earlier, RULES))) >= 8
-    record = block_yaml(registry_yaml(card()))
+    record = yaml.safe_load(registry_yaml(card()))
     record["deployment"]["basic"] |= {"publication_date": TODO, "data_product_type": TODO}
     record["deployment"]["dp_variant"]["variant_name"] = "other"
     assert len(list(misfits(record, RULES))) == 3
@@ -205,7 +175,7 @@ def test_the_registry_record_names_the_variant_of_the_claim(name, variant):
     made = card()
     (audit,) = made.audits
     made = replace(made, audits=(replace(audit, claim=audit.claim | {"guarantee": name}),))
-    assert block_yaml(registry_yaml(made))["deployment"]["dp_variant"]["variant_name"] == variant
+    assert yaml.safe_load(registry_yaml(made))["deployment"]["dp_variant"]["variant_name"] == variant
 
 
 def test_what_a_person_has_to_fill_in_is_marked():
@@ -216,7 +186,7 @@ def test_what_a_person_has_to_fill_in_is_marked():
 
 def test_the_registry_record_answers_how_the_process_was_verified():
     made = card(unit="a person")
-    deployment = block_yaml(registry_yaml(made))["deployment"]
+    deployment = yaml.safe_load(registry_yaml(made))["deployment"]
     text = deployment["implementation"]["justification"]
     assert text.startswith("Was the process validated and verified? By a statistical audit")
     assert f"epsilon at least {made.audits[0].bound['epsilon']:.4g}"[:24] in text
