@@ -27,12 +27,12 @@ from .games.external_scores import audit_scores
 from .games.pair import PairRun
 from .games.setup import AuditSetup
 from .results.audit_result import AuditResult
-from .results.text import INDEPENDENT
+from .results.text import INDEPENDENCE_ADVICE
 from .trials.options import RunOptions, Store
 from .trials.progress import Reporter
 from .trials.seeds import root_seed
 
-AGAIN = "one-at-a-time"
+RERUN_FOLDER = "one-at-a-time"
 """Folder of a store for trials that were repeated with one run per call."""
 
 
@@ -120,7 +120,7 @@ def audit(
             one_run_per_call = question.one_at_a_time()
         if one_run_per_call is None:
             raise
-        return _run_audit(one_run_per_call, trials, seed, options.below(AGAIN), timeout)
+        return _run_audit(one_run_per_call, trials, seed, options.below(RERUN_FOLDER), timeout)
 
 
 def _run_audit(question: AuditSetup, trials: int, seed: int, options: RunOptions, timeout: float | None) -> AuditResult:
@@ -162,7 +162,7 @@ def assert_private(
     if result.verdict is Verdict.VIOLATION:
         raise PrivacyViolation(result.evidence(), result)
     if result.verdict is Verdict.DEPENDENT:
-        raise DependentTrialsError(display_name(result.mechanism), result.dependence or "", INDEPENDENT)
+        raise DependentTrialsError(display_name(result.mechanism), result.dependence or "", INDEPENDENCE_ADVICE)
     return result
 
 

@@ -18,7 +18,7 @@ from ..mechanisms.noise.laplace import Laplace
 from .conformance import Check, require, run_checks
 
 N_PILOT = 2_000
-LEAST_AUC = 0.7
+MIN_AUC = 0.7
 """AUC that an attack reaches on its target where no other is stated."""
 
 
@@ -34,7 +34,7 @@ class AttackCase:
 
     attack: Attack
     target: Target
-    least_auc: float = LEAST_AUC
+    least_auc: float = MIN_AUC
 
     def sides(self, n: int, seed: int) -> tuple[Outputs, Outputs]:
         """Return `n` runs on side 0 and on side 1."""
@@ -118,7 +118,7 @@ ATTACK_CHECKS: Sequence[Check[AttackCase]] = (
 """The checks of an attack, in order."""
 
 
-def check_attack(attack: Attack, target: Target | None = None, *, least_auc: float = LEAST_AUC) -> None:
+def check_attack(attack: Attack, target: Target | None = None, *, least_auc: float = MIN_AUC) -> None:
     """Run all checks on an attack.
 
     Args:

@@ -20,7 +20,7 @@ from ..mechanisms.accounting import GaussianDP
 from ..mechanisms.core.errors import ParameterError
 from .conformance import Check, require, run_checks
 
-LAWS: tuple[tuple[Law, tuple[float, ...]], ...] = (
+TESTED_LAWS: tuple[tuple[Law, tuple[float, ...]], ...] = (
     (randomized_response(1.0), (0.0,)),
     (randomized_response(1.0, 0.1), (0.1,)),
     (geometric(0.7), (0.0, 0.05)),
@@ -46,7 +46,7 @@ class BoundCase:
     bound: Bound[Any]
     audits: int = 250
     n: int = 400
-    laws: tuple[tuple[Law, tuple[float, ...]], ...] = LAWS
+    laws: tuple[tuple[Law, tuple[float, ...]], ...] = TESTED_LAWS
 
     def fixed(self, confidence: float) -> tuple[FixedBound[Any], BitScores | PairScores]:
         """Return the bound, fixed for a claim of GaussianDP(1), and 1,000 scores of that law."""
@@ -140,7 +140,7 @@ def check_bound(
     *,
     audits: int = 250,
     n: int = 400,
-    laws: Sequence[tuple[Law, tuple[float, ...]]] = LAWS,
+    laws: Sequence[tuple[Law, tuple[float, ...]]] = TESTED_LAWS,
 ) -> None:
     """Run all checks on a bound.
 

@@ -26,8 +26,8 @@ from ..mechanisms.core.guarantee import Guarantee
 from ..mechanisms.core.relation import Relation
 from .conformance import FALSE_ALARM, Check, require, run_checks
 
-ROUNDING = 1e-9
-RARE = 8.0
+CLAIM_TOLERANCE = 1e-9
+MAX_ESTIMATED_LOSS = 8.0
 """Privacy loss from which on the runs do not estimate a mean ratio."""
 DELTAS = (0.0, 1e-6, 1e-3, 0.1)
 BAD_EPSILONS = (0.0, -1.0, math.nan, math.inf, "1")
@@ -47,7 +47,7 @@ class MechanismCase:
     mechanism: Mechanism
     _: KW_ONLY
     n_runs: int = 40_000
-    slack: float = ROUNDING
+    slack: float = CLAIM_TOLERANCE
 
     @cached_property
     def pair(self) -> Neighbours:
@@ -166,7 +166,7 @@ def runs_are_independent(case: MechanismCase) -> None:
     """Check the lag-one correlation of the privacy losses of consecutive runs, or of their first values."""
     values = [run.values.reshape(case.n_runs, -1)[:, 0].astype(np.float64) for run in case.runs]
     seen = values if case.law is None else [np.tanh(loss) for loss in case.losses]
-    one = next((each for each in (*seen, *values) if np.ptp(each) > ROUNDING), None)
+    one = next((each for each in (*seen, *values) if np.ptp(each) > CLAIM_TOLERANCE), None)
     if one is None:
         return
     correlation = np.corrcoef(one[:-1], one[1:])[0, 1]
@@ -213,7 +213,7 @@ def density_ratio_averages_to_one(case: MechanismCase) -> None:
         return
     problem = "the density ratio averages to {:.6g}, not to {:.6g}: release and log_density are of different laws."
     z = -ndtri(FALSE_ALARM / 2)
-    if max(loss[np.isfinite(loss)].max(initial=0.0) for loss in case.losses) > RARE:
+    if max(loss[np.isfinite(loss)].max(initial=0.0) for loss in case.losses) > MAX_ESTIMATED_LOSS:
         first, second = (np.minimum(1.0, np.exp(-loss)) for loss in case.losses)
         error = math.sqrt((first.var() + second.var()) / case.n_runs)
         require(abs(first.mean() - second.mean()) <= z * error + 1e-4, problem.format(first.mean(), second.mean()))
@@ -249,10 +249,10 @@ def epsilon_at_delta_zero_is_the_largest_loss(case: MechanismCase) -> None:
         return
     worst, epsilon = max(float(loss.max()) for loss in case.losses), float(case.truth.epsilon(0.0))
     require(
-        worst <= epsilon * (1 + ROUNDING),
+        worst <= epsilon * (1 + CLAIM_TOLERANCE),
         f"a run has the privacy loss {worst:.6g}, above the exact epsilon {epsilon:.6g} at delta 0.",
     )
-    if math.isfinite(epsilon) and case.slack == ROUNDING:
+    if math.isfinite(epsilon) and case.slack == CLAIM_TOLERANCE:
         require(
             worst >= epsilon * (1 - 1e-3),
             f"the largest privacy loss of the worst case is {worst:.6g}, but the exact epsilon is {epsilon:.6g}: take "
@@ -327,7 +327,7 @@ MECHANISM_CHECKS: Sequence[Check[MechanismCase]] = (
 """The checks of a mechanism, in order."""
 
 
-def check_mechanism(mechanism: Mechanism, *, n_runs: int = 40_000, slack: float = ROUNDING) -> None:
+def check_mechanism(mechanism: Mechanism, *, n_runs: int = 40_000, slack: float = CLAIM_TOLERANCE) -> None:
     """Run all checks on an instance of a mechanism.
 
     Args:

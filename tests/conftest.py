@@ -40,7 +40,7 @@ def without_power(monkeypatch):
 @pytest.fixture
 def few_chunks(monkeypatch):
     """Trials come in 4 chunks a side, not 32: saving the state of a function around each takes longer than its runs."""
-    monkeypatch.setattr("dpassay.audit.trials.plan.CHUNKS_A_SIDE", 4)
+    monkeypatch.setattr("dpassay.audit.trials.plan.CHUNKS_PER_SIDE", 4)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from ...mechanisms.core.arrays import Bools
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import whole
 
-TRIES = 20
+MAX_DRAWS = 20
 """Number of draws after which a set of different canaries is given up."""
 
 
@@ -227,7 +227,7 @@ def _made(
     rng = np.random.default_rng(seed)
     taken = {row.tobytes() for row in _rows(records)}
     chosen: list[NDArray[Any]] = []
-    for _ in range(TRIES):
+    for _ in range(MAX_DRAWS):
         drawn = draw(rng, n)
         for record, row in zip(drawn, _rows(drawn), strict=True):
             if row.tobytes() not in taken and len(chosen) < n:

@@ -16,19 +16,16 @@ from ...mechanisms.core.constraints import at_least, one_of_names
 from ...mechanisms.core.errors import AttackError
 from ..base import Attack, Target
 from ..learners.additive import AdditiveModel, fit_additive
-from ..learners.base import ScoringModel, simplest
+from ..learners.base import MAX_TRAINING_ENTRIES, MAX_TRUSTED_CELLS, N_FOLDS, ScoringModel, simplest
 from ..learners.features import FeatureKind, Features, as_rows
 from ..learners.table import OutputCells, TableModel, find_cells, fit_table
 from ..learners.trees import fit_boosting, fit_forest
 
 MODELS = ("auto", "logistic", "boosting", "forest", "table")
-FEW_CELLS = 16  # up to this many distinct outputs, the table is used without cross-validation
-MAX_ENTRIES = 10_000_000  # rows times columns on which the selected model is trained
 CONTEST_ENTRIES = 2_000_000  # rows times columns in the cross-validation
 CONTEST_ROWS = 20_000  # rows per side in the cross-validation
-N_FOLDS = 3
-MOST_SHOWN = 5  # values listed in a description
-NAMES = {
+MAX_VALUES_SHOWN = 5  # values listed in a description
+MODEL_NAMES = {
     "logistic": "logistic regression",
     "boosting": "gradient boosting",
     "forest": "a random forest",
@@ -98,7 +95,7 @@ class Classifier(Attack):
                 f"model 'table' counts each distinct output, but {len(values0) + len(values1)} pilot outputs have too "
                 "many different values for that. Use model='auto', or raise trials."
             )
-        if cells is not None and (self.model == "table" or len(cells) <= FEW_CELLS):
+        if cells is not None and (self.model == "table" or len(cells) <= MAX_TRUSTED_CELLS):
             return ClassifierScorer("table", None, fit_table(cells, as_rows(values0), as_rows(values1)))
         return self._learn(values0, values1, cells, seed)
 
@@ -108,7 +105,7 @@ class Classifier(Attack):
         """Return the requested or selected model, trained on all pilot rows within the budget."""
         features = Features.learn(self.features, values0, values1)
         n_columns = features.columns(values0[:1]).shape[1]
-        limit = max(self.minimum_pilot, MAX_ENTRIES // (2 * n_columns))
+        limit = max(self.minimum_pilot, MAX_TRAINING_ENTRIES // (2 * n_columns))
         columns = (features.columns(values0[:limit]), features.columns(values1[:limit]))
         candidates: dict[str, tuple[tuple[NDArray[Any], NDArray[Any]], Fitter]] = {}
         if cells is not None:
@@ -153,14 +150,14 @@ class ClassifierScorer:
             intervals = read.centre[0] + read.scale[0] * self.model.where(threshold, above=above)
             return f"the output is {' or '.join(_interval(*ends) for ends in intervals) or 'no possible value'}"
         sign = ">=" if above else "<"
-        return f"log odds of side 1 {sign} {threshold:.4g}, learned by {NAMES[self.model_name]}"
+        return f"log odds of side 1 {sign} {threshold:.4g}, learned by {MODEL_NAMES[self.model_name]}"
 
 
 def _values(model: TableModel, threshold: float, above: bool) -> str:
     """Describe the outputs of a table that reach the threshold, or do not."""
     rows = model.cells.rows()[(model.scores[:-1] >= threshold) == above].tolist()
-    shown = [repr(row[0]) if len(row) == 1 else repr(tuple(row)) for row in rows[:MOST_SHOWN]]
-    more = f" or {len(rows) - MOST_SHOWN:,} more" * (len(rows) > MOST_SHOWN)
+    shown = [repr(row[0]) if len(row) == 1 else repr(tuple(row)) for row in rows[:MAX_VALUES_SHOWN]]
+    more = f" or {len(rows) - MAX_VALUES_SHOWN:,} more" * (len(rows) > MAX_VALUES_SHOWN)
     return f"the output is {' or '.join(shown) or 'new'}{more}"
 
 

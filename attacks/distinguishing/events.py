@@ -30,9 +30,9 @@ Labels = NDArray[np.str_]
 Shape = tuple[int, ...]
 
 N_BINS = 32
-EXCEPTIONAL = ("", "nan", "inf", "-inf")
-LONGEST_LABEL = 60
-SHOWN = 3  # events that a description names
+EXCEPTIONAL_TEXTS = ("", "nan", "inf", "-inf")
+MAX_LABEL_LENGTH = 60
+MAX_EVENTS_SHOWN = 3  # events that a description names
 
 
 def mark(outputs: Outputs) -> Outputs:
@@ -212,8 +212,8 @@ class EventScorer:
         if self.labels is None or self.label_scores is None:
             return description
         labels = self.labels[(self.label_scores >= threshold) == above].tolist()
-        more = f" or {len(labels) - SHOWN:,} more" * (len(labels) > SHOWN)
-        events = f"the event {' or '.join(map(repr, labels[:SHOWN]))}{more}" if labels else ""
+        more = f" or {len(labels) - MAX_EVENTS_SHOWN:,} more" * (len(labels) > MAX_EVENTS_SHOWN)
+        events = f"the event {' or '.join(map(repr, labels[:MAX_EVENTS_SHOWN]))}{more}" if labels else ""
         return " or ".join(part for part in (description, events) if part)
 
     def _event_scores(self, events: Labels) -> Floats:
@@ -240,7 +240,7 @@ class EventScorer:
 
 
 def _exceptional(rows: NDArray[Any]) -> NDArray[np.int8]:
-    """Return the kind of each number: 0 for finite, or the index of its name in `EXCEPTIONAL`."""
+    """Return the kind of each number: 0 for finite, or the index of its name in `EXCEPTIONAL_TEXTS`."""
     above = rows.real > 0
     return np.select([np.isfinite(rows), np.isnan(rows), above], [0, 1, 2], 3).astype(np.int8)
 
@@ -248,14 +248,14 @@ def _exceptional(rows: NDArray[Any]) -> NDArray[np.int8]:
 def _pattern_label(pattern: NDArray[np.int8]) -> str:
     """Return the label of a row with these exceptional values."""
     if len(pattern) == 1:
-        return EXCEPTIONAL[pattern[0]]
-    positions_by_kind = [(EXCEPTIONAL[k], np.flatnonzero(pattern == k)) for k in (1, 2, 3)]
+        return EXCEPTIONAL_TEXTS[pattern[0]]
+    positions_by_kind = [(EXCEPTIONAL_TEXTS[k], np.flatnonzero(pattern == k)) for k in (1, 2, 3)]
     label = "; ".join(
         f"{name} at {', '.join(map(str, positions))}" for name, positions in positions_by_kind if len(positions)
     )
-    if len(label) <= LONGEST_LABEL:
+    if len(label) <= MAX_LABEL_LENGTH:
         return label
-    return f"{label[: LONGEST_LABEL - 13]}... #{blake2b(label.encode(), digest_size=4).hexdigest()}"
+    return f"{label[: MAX_LABEL_LENGTH - 13]}... #{blake2b(label.encode(), digest_size=4).hexdigest()}"
 
 
 def _common_shapes(outputs0: Outputs, outputs1: Outputs) -> tuple[Shape, ...] | None:

@@ -12,7 +12,7 @@ from ...mechanisms.core.base import LogDensity, Mechanism, Outputs
 from ...mechanisms.core.errors import AttackError, ParameterError, plural
 from ..base import Attack, Scorer, Target
 
-RESOLUTION = 2.0**-30
+SCORE_RESOLUTION = 2.0**-30
 """Scores are rounded to multiples of this (about 1e-9); see `LikelihoodRatioScorer`."""
 
 
@@ -97,9 +97,9 @@ class LikelihoodRatioScorer:
         if undefined:
             scores[_both_infinite(log_p0, log_p1, self.law)] = 0.0
         with np.errstate(over="ignore"):  # scores beyond 1e300 are infinite
-            scores *= 1.0 / RESOLUTION
+            scores *= 1.0 / SCORE_RESOLUTION
         np.rint(scores, out=scores)
-        scores *= RESOLUTION
+        scores *= SCORE_RESOLUTION
         return scores
 
     def _log_density(self, outputs: Outputs, dataset: Any) -> Floats:

@@ -13,21 +13,21 @@ from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.constraints import PositiveInt
 from ..base import Attack, Target
+from ..learners.base import N_FOLDS
 from ..learners.features import as_matrix
 from .classifier import Classifier, ClassifierScorer
 from .low_level.repeats import Repeats
 from .low_level.rules import Granularity, LevelRule, Levels, coordinates_of, rules_for
 from .low_level.screen import LevelOdds, fit_level_odds, largest_log_ratio, log_p_value
 
-N_FOLDS = 3
 LOG_FALSE_ALARM = math.log(1e-3)
 """Log of the probability that any rule passes the first test if none detects a difference."""
-MARGIN = 1.05, 0.02
+RULES_MARGIN = 1.05, 0.02
 """Factor and difference by which the log ratio of rates of the scores with rules must exceed that of the classifier."""
-MOST_RULES = 4
-SCREENED = 2_000_000
+MAX_RULES = 4
+MAX_SCREENED_ENTRIES = 2_000_000
 """Pilot numbers that are screened one by one: further coordinates are screened only as a whole output."""
-MOST_SHOWN = 3
+MAX_RULES_SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +157,7 @@ def _with_rules(
 ) -> ClassifierScorer | PortfolioScorer:
     """Return the classifier's scorer, with rules if `n` pilot outputs per side show that they help."""
     rules, held_out = _select_rules(base, pilot0.values[:n], pilot1.values[:n], bits=bits)
-    factor, margin = MARGIN
+    factor, margin = RULES_MARGIN
     base_ratio = largest_log_ratio(*(base.score(Outputs(pilot.values[:n])) for pilot in (pilot0, pilot1)))
     if not rules or largest_log_ratio(*held_out) <= factor * base_ratio + margin:
         return base
@@ -172,8 +172,8 @@ def _with_rules(
 def _joined(described: list[tuple[float, str]]) -> str:
     """Join the descriptions of the largest log odds, largest first."""
     ordered = sorted(described, key=lambda item: -item[0])
-    n_more = len(ordered) - MOST_SHOWN
-    shown = " or ".join(text for _, text in ordered[:MOST_SHOWN])
+    n_more = len(ordered) - MAX_RULES_SHOWN
+    shown = " or ".join(text for _, text in ordered[:MAX_RULES_SHOWN])
     return f"{shown} or {n_more:,} more" if n_more > 0 else shown
 
 
@@ -191,7 +191,7 @@ def _select_rules(
     held_out = scores.copy()
     candidates = _candidates(as_matrix(values), sides, bits=bits)
     selected: list[tuple[LevelRule, LevelOdds]] = []
-    while candidates and len(selected) < MOST_RULES:
+    while candidates and len(selected) < MAX_RULES:
         log_p_values = [log_p_value(levels, sides, scores) for _, levels in candidates]
         best = int(np.argmin(log_p_values))
         if log_p_values[best] > LOG_FALSE_ALARM - math.log(len(candidates)):
@@ -208,7 +208,7 @@ def _select_rules(
 
 def _candidates(rows: Floats, sides: Ints, *, bits: bool) -> list[tuple[LevelRule, Levels]]:
     """Return the candidate rules, and the levels that they give to the pilot; constant levels are left out."""
-    max_coordinates = max(1, SCREENED // len(rows))
+    max_coordinates = max(1, MAX_SCREENED_ENTRIES // len(rows))
     candidates = [(rule, rule.levels(rows)) for rule in rules_for(rows, most_coordinates=max_coordinates, bits=bits)]
     whole_output = [] if rows.shape[1] == 1 else [None]
     for coordinate in [*coordinates_of(rows, max_coordinates), *whole_output]:

@@ -22,7 +22,7 @@ MAX_KINKS = 20  # a column
 MAX_TERMS = 240  # over all columns, as long as each keeps a kink
 ROWS_PER_TERM = 20
 PRIOR_TERMS = 20  # from here on the penalty grows with the number of terms: the prior spread of the score is bounded
-REACH = 10.0  # a column is clipped at this many spreads from its middle: one outlier must not tilt the line
+MAX_SPREADS = 10.0  # a column is clipped at this many spreads from its middle: one outlier must not tilt the line
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class AdditiveModel:
 class Hinges:
     """The line and the hinges of each column that varies: the basis of piecewise-linear functions.
 
-    Columns are clipped at REACH spreads from their middle.
+    Columns are clipped at MAX_SPREADS spreads from their middle.
 
     Args:
         columns: indices of the columns that vary.
@@ -119,7 +119,7 @@ def fit_additive(rows0: Floats, rows1: Floats, seed: int) -> AdditiveModel:
     cuts = np.cumsum([1 + len(kinks) for kinks in basis.kinks])[:-1]
     points, heights = [], []
     for (_, middle, spread, kinks), w in zip(basis.parts(), np.split(weights, cuts), strict=True):
-        ends = middle + np.array([-REACH, REACH]) * spread
+        ends = middle + np.array([-MAX_SPREADS, MAX_SPREADS]) * spread
         points.append(np.concatenate([ends[:1], kinks, ends[1:]]))
         heights.append((_terms(points[-1], middle, spread, kinks) * w).sum(axis=1))
     return AdditiveModel(float(model.intercept_[0]) - log_prior, basis.columns, tuple(points), tuple(heights))
@@ -145,13 +145,13 @@ def fit_logistic_classes(rows: Floats, truths: Ints, *, bent: bool = True) -> Lo
 def _kinks(column: Floats, middle: float, spread: float, n_kinks: int) -> Floats:
     """Return the points where f may bend: quantiles of the column, strictly inside its reach."""
     quantiles = np.unique(np.quantile(column, np.arange(1, n_kinks + 1) / (n_kinks + 1), method="inverted_cdf"))
-    inside: Floats = quantiles[np.abs(quantiles - middle) < REACH * spread]
+    inside: Floats = quantiles[np.abs(quantiles - middle) < MAX_SPREADS * spread]
     return inside
 
 
 def _terms(column: Floats, middle: float, spread: float, kinks: Floats) -> Floats:
     """Return the line and the hinges of one column, shape `(n, 1 + n_kinks)`, in units of the spread."""
-    z = np.clip((column - middle) / spread, -REACH, REACH)
+    z = np.clip((column - middle) / spread, -MAX_SPREADS, MAX_SPREADS)
     return np.column_stack([z, np.maximum(z[:, None] - (kinks - middle) / spread, 0.0)])
 
 

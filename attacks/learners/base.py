@@ -16,6 +16,13 @@ from numpy.typing import NDArray
 from ...mechanisms.core import threads
 from ...mechanisms.core.arrays import Floats, Ints
 
+N_FOLDS = 3
+"""Number of folds of a cross-validation."""
+MAX_TRAINING_ENTRIES = 10_000_000
+"""Largest number of rows times columns on which a model is trained."""
+MAX_TRUSTED_CELLS = 16
+"""Up to this many distinct rows, a table of frequencies is used without cross-validation."""
+
 
 class ScoringModel(Protocol):
     """Interface of a fitted model of two classes."""

@@ -18,18 +18,18 @@ from ...mechanisms.core.validation import one_of
 Featuriser = Callable[[NDArray[Any]], NDArray[Any]]
 """User-defined features: `(size, ...)` output values -> `(size, n_features)`, one row per run."""
 
-KINDS = ("auto", "coordinates")
+FEATURE_KINDS = ("auto", "coordinates")
 MAX_COORDINATES_FOR_PRODUCTS = 8
 
 
 def check_features(features: str | Featuriser) -> None:
-    """Raise `ParameterError` unless `features` is a name in `KINDS` or a function."""
+    """Raise `ParameterError` unless `features` is a name in `FEATURE_KINDS` or a function."""
     if not callable(features):
-        one_of(KINDS, features=features)
+        one_of(FEATURE_KINDS, features=features)
 
 
 FeatureKind: TypeAlias = Annotated[str | Featuriser, Constraint(check_features, "auto", ("no such name", 1, None))]
-"""Name in `KINDS`, or a user-defined function."""
+"""Name in `FEATURE_KINDS`, or a user-defined function."""
 
 
 def as_rows(values: NDArray[Any]) -> NDArray[Any]:

@@ -17,16 +17,13 @@ import numpy as np
 
 from ...mechanisms.core.arrays import Floats, Ints
 from .additive import fit_logistic_classes
-from .base import ClassModel, simplest
+from .base import MAX_TRUSTED_CELLS, N_FOLDS, ClassModel, simplest
 from .table import find_class_cells, fit_frequencies
 from .trees import fit_boosted_classes
 
-N_FOLDS = 3
 CONTEST_ROWS, CONTEST_ENTRIES = 6_000, 1_000_000
 """Largest number of rows, and of rows times columns, in the cross-validation of the models."""
-FEW_CELLS = 16
-"""Up to this many distinct rows, the table is used without cross-validation."""
-LEAST = 1e-12
+MIN_PROBABILITY = 1e-12
 """Smallest probability, when losses are compared."""
 
 Fitter = Callable[[Floats, Ints], ClassModel]
@@ -48,7 +45,7 @@ def fit_classes(rows: Floats, truths: Ints, seed: int) -> tuple[str, ClassModel]
     cells = find_class_cells(rows)
     if cells is not None:
         fitters["table"] = partial(fit_frequencies, cells)
-    if cells is None or len(cells) > FEW_CELLS:
+    if cells is None or len(cells) > MAX_TRUSTED_CELLS:
         fitters |= {"linear": partial(fit_logistic_classes, bent=False), "logistic": fit_logistic_classes}
         fitters["boosting"] = partial(fit_boosted_classes, seed=seed)
     name = next(iter(fitters)) if len(fitters) == 1 else _select_model(fitters, rows, truths)
@@ -68,5 +65,5 @@ def _held_out_losses(fit: Fitter, rows: Floats, truths: Ints) -> Floats:
     for held_out in range(N_FOLDS):
         test = np.flatnonzero(fold == held_out)
         probabilities = fit(rows[fold != held_out], truths[fold != held_out]).probabilities(rows[test])
-        losses[test] = -np.log(np.maximum(probabilities[np.arange(len(test)), truths[test]], LEAST))
+        losses[test] = -np.log(np.maximum(probabilities[np.arange(len(test)), truths[test]], MIN_PROBABILITY))
     return losses

@@ -18,7 +18,7 @@ Rows = NDArray[Any]
 
 MAX_CELLS = 4_096
 ROWS_PER_CELL = 20
-PROBE = 2_000  # rows that suffice to detect a continuous output
+N_PROBE_ROWS = 2_000  # rows that suffice to detect a continuous output
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +103,12 @@ class FrequencyModel:
 
 def find_cells(rows0: Rows, rows1: Rows) -> OutputCells | None:
     """Return the cells of the pilot rows of both sides if there are few enough to count; else None."""
-    return _few_cells(np.concatenate([rows0[:PROBE], rows1[:PROBE]]), np.concatenate([rows0, rows1]))
+    return _few_cells(np.concatenate([rows0[:N_PROBE_ROWS], rows1[:N_PROBE_ROWS]]), np.concatenate([rows0, rows1]))
 
 
 def find_class_cells(rows: Rows) -> OutputCells | None:
     """Return the cells of rows of k classes, in any order, if there are few enough to count; else None."""
-    return _few_cells(rows[:: max(1, len(rows) // PROBE)], rows)
+    return _few_cells(rows[:: max(1, len(rows) // N_PROBE_ROWS)], rows)
 
 
 def _few_cells(probe: Rows, rows: Rows) -> OutputCells | None:

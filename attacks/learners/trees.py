@@ -10,11 +10,11 @@ import numpy as np
 from ...mechanisms.core.arrays import Floats, Ints
 from .base import single_thread, two_classes
 
-MOST_TREES = 1_000
+MAX_TREES = 1_000
 """Largest number of trees of a model of k classes, which has k trees an iteration."""
 N_TREES = 100
-FEWEST_IN_A_LEAF = 5
-ODDS_OF_ALL = 0.5 / N_TREES
+MIN_LEAF_ROWS = 5
+MIN_TREE_SHARE = 0.5 / N_TREES
 """Smallest share of trees of a forest: half a tree, so that the log odds are finite when all trees agree."""
 
 
@@ -60,7 +60,7 @@ def fit_boosting(rows0: Floats, rows1: Floats, seed: int) -> BoostingModel:
 
 def fit_boosted_classes(rows: Floats, truths: Ints, seed: int) -> BoostingModel:
     """Fit trees to k classes, stopped earlier than for two."""
-    n_iterations = max(10, min(100, MOST_TREES // (1 + int(truths.max()))))
+    n_iterations = max(10, min(100, MAX_TREES // (1 + int(truths.max()))))
     smallest_leaf = max(5, min(20, len(rows) // 100))
     return BoostingModel(
         _boosted(rows, truths, seed, n_iterations=n_iterations, smallest_leaf=smallest_leaf, patience=5)
@@ -99,7 +99,7 @@ class ForestModel:
     def log_odds(self, rows: Floats) -> Floats:
         if len(rows) == 0:
             return np.empty(0)
-        share = np.clip(self.model.predict_proba(rows)[:, 1], ODDS_OF_ALL, 1.0 - ODDS_OF_ALL)
+        share = np.clip(self.model.predict_proba(rows)[:, 1], MIN_TREE_SHARE, 1.0 - MIN_TREE_SHARE)
         return np.asarray(np.log(share) - np.log1p(-share) - self.log_prior)
 
 
@@ -114,6 +114,6 @@ def fit_forest(rows0: Floats, rows1: Floats, seed: int) -> ForestModel:
 
     rows, sides, log_prior = two_classes(rows0, rows1)
     with single_thread():
-        model = RandomForestClassifier(N_TREES, min_samples_leaf=FEWEST_IN_A_LEAF, random_state=seed, n_jobs=1)
+        model = RandomForestClassifier(N_TREES, min_samples_leaf=MIN_LEAF_ROWS, random_state=seed, n_jobs=1)
         model.fit(rows, sides)
     return ForestModel(model, log_prior)

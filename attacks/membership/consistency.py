@@ -14,10 +14,10 @@ nothing and canaries with random labels are not warned of:
     labels      members are predicted with more confidence than non-members, but their labels no better than labels in
                 a random order (permutation test by the moments of Hoeffding 1951)
 
-Each test has a share of `LEVEL`, the probability of a warning on data that belong together, and Bonferroni's correction
-over its comparisons. That level holds for independent coins (also for complementary pairs, and for people whose records
-are in together: records with the same membership in all models are averaged). A model that continues the training of
-another depends on two training sets; it is named only if the other model depends on its own less.
+Each test has a share of `WARNING_LEVEL`, the probability of a warning on data that belong together, and Bonferroni's
+correction over its comparisons. That level holds for independent coins (also for complementary pairs, and for people
+whose records are in together: records with the same membership in all models are averaged). A model that continues the
+training of another depends on two training sets; it is named only if the other model depends on its own less.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.errors import DpassayError
 from .shadows import Shadows
 
-LEVEL = 1e-3
+WARNING_LEVEL = 1e-3
 """Probability of a warning of data that belong together, over all tests."""
-SHARE = LEVEL / 5
+TEST_LEVEL = WARNING_LEVEL / 5
 """Level of each of the five tests."""
-MOST_RECORDS = 4_000
+MAX_RECORDS = 4_000
 """Number of records on which models are compared."""
-MOST_COLUMNS = 300
+MAX_COMPARED_RECORDS = 300
 """Number of records whose signal is compared with the membership of all others."""
-CLEARLY = 3.0
+MIN_STANDARD_ERRORS = 3.0
 """Standard errors by which the membership of another model must fit better than that of the model itself."""
-TIMES = 10.0
+MAX_VARIANCE_RATIO = 10.0
 """Ratio of the variance between models to that between records that canaries of one run may have."""
 UNIMODAL = 1.6
 """Kurtosis below that of every symmetric law with one mode (1.8, uniform); two normal laws 4 apart have 1.72, 5 apart
@@ -77,18 +77,18 @@ def doubt_about_labels(log_p: Floats, y: Ints, inclusion: Bools) -> str | None:
     centred -= centred.mean(axis=0)
     spread = np.sqrt(float(np.sum(centred**2 @ counts)) / max(len(labels) - 1, 1))
     gain = float(centred[np.arange(len(labels)), labels].sum())
-    if spread == 0.0 or gain > -special.ndtri(LEVEL) * spread:
+    if spread == 0.0 or gain > -special.ndtri(WARNING_LEVEL) * spread:
         return None
     confidence, member = _collapsed(log_p.max(axis=2), inclusion)
     own = _correlations(_ranks(confidence - confidence.mean(axis=0)), _standardised(member)).diagonal()
     total = float(own.sum()) * np.sqrt(member.shape[1] / len(own))
-    if total < -special.ndtri(SHARE) * np.sqrt(2.0):  # complementary models may be correlated
+    if total < -special.ndtri(TEST_LEVEL) * np.sqrt(2.0):  # complementary models may be correlated
         return None
     return (
         "labels seem to be in another order than the outputs: the models are surer of their members than of others "
         f"({total:.1f} standard errors), but predict the labels of members no better than labels in a random order "
-        f"({gain / spread:.1f}; permutation test, level {LEVEL:g} over all tests). Give the label of each record in "
-        "the order of the outputs."
+        f"({gain / spread:.1f}; permutation test, level {WARNING_LEVEL:g} over all tests). Give the label of each "
+        "record in the order of the outputs."
     )
 
 
@@ -150,25 +150,25 @@ def _best_other(signal: Floats, member: Floats, rows: Ints, excluded: Ints) -> t
     partial[(left < 1e-6) | ~np.atleast_1d(member.any(axis=1))] = 0.0
     partial[index, rows] = partial[index, excluded] = 0.0
     t = partial * np.sqrt((n - 3.0) / np.maximum(1.0 - partial**2, 1e-12))
-    limit = -special.stdtrit(n - 3.0, SHARE / max(partial.size, 1))
+    limit = -special.stdtrit(n - 3.0, TEST_LEVEL / max(partial.size, 1))
     own_of_all = np.full(len(member), -np.inf)
     own_of_all[rows] = own
-    better = with_other - np.maximum(own[:, None], own_of_all[None, :]) > CLEARLY / np.sqrt(n)
+    better = with_other - np.maximum(own[:, None], own_of_all[None, :]) > MIN_STANDARD_ERRORS / np.sqrt(n)
     t = np.where(better & (with_other > 0.0), t, 0.0)
     place = np.unravel_index(int(np.argmax(t)), t.shape)
     return (int(rows[place[0]]), int(place[1])) if t[place] > limit else None
 
 
 def _models(values: Floats, shadows: Shadows) -> str | None:
-    step = -(-shadows.n_records // MOST_RECORDS)
+    step = -(-shadows.n_records // MAX_RECORDS)
     x, member = _collapsed(values[:, ::step], shadows.inclusion[:, ::step])
     found = _best_other(_ranks(x - x.mean(axis=0)), _standardised(member), np.arange(len(x)), shadows.partners)
     if found is None:
         return None
     return (
         f"models seem to be in another order in the outputs than in membership: the outputs of model {found[0]} go "
-        f"with the membership of model {found[1]}, and less with its own (partial rank correlations, level {LEVEL:g} "
-        "over all tests). Bring the rows of membership and outputs into one order."
+        f"with the membership of model {found[1]}, and less with its own (partial rank correlations, level "
+        f"{WARNING_LEVEL:g} over all tests). Bring the rows of membership and outputs into one order."
     )
 
 
@@ -177,46 +177,46 @@ def _records(values: Floats, shadows: Shadows) -> str | None:
     if shadows.paired:  # given the signals, one fair coin for each pair and record
         first = np.flatnonzero(shadows.partners > np.arange(len(shadows)))
         x, member = x[first] - x[shadows.partners[first]], member[first]
-    rows = np.unique(np.linspace(0, shadows.n_records - 1, MOST_COLUMNS).astype(np.int64))
+    rows = np.unique(np.linspace(0, shadows.n_records - 1, MAX_COMPARED_RECORDS).astype(np.int64))
     found = _best_other(_ranks(x[:, rows].T), _standardised(member.T), rows, rows)
     if found is None:
         return None
     return (
         f"records seem to be in another order in the outputs than in membership: the outputs of record {found[0]} go "
-        f"with the membership of record {found[1]}, and less with its own (partial rank correlations, level {LEVEL:g} "
-        "over all tests). Bring the columns of membership and outputs into one order."
+        f"with the membership of record {found[1]}, and less with its own (partial rank correlations, level "
+        f"{WARNING_LEVEL:g} over all tests). Bring the columns of membership and outputs into one order."
     )
 
 
 def _other_run(values: Floats, shadows: Shadows) -> str | None:
     """Return a sentence if the outputs show training sets that are not those of membership."""
-    step = -(-shadows.n_records // MOST_RECORDS)
+    step = -(-shadows.n_records // MAX_RECORDS)
     x, member = _collapsed(values[:, ::step], shadows.inclusion[:, ::step])
     x = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
     ranks, n = _ranks(x), member.shape[1]
     own = _correlations(ranks, _standardised(member)).diagonal()
     paired = 2.0 if shadows.paired else 1.0  # the two correlations of a pair are equal where its outputs are opposite
-    if n < 20 or float(own.sum()) * np.sqrt(n / len(own)) > -special.ndtri(LEVEL) * np.sqrt(paired):
+    if n < 20 or float(own.sum()) * np.sqrt(n / len(own)) > -special.ndtri(WARNING_LEVEL) * np.sqrt(paired):
         return None  # membership explains the outputs, at least in part
     evidence = None
     if shadows.paired:
         first = np.flatnonzero(shadows.partners > np.arange(len(shadows)))
         together = np.sum(ranks[first] * ranks[shadows.partners[first]], axis=1) + 1.0 / (len(shadows) - 1)
         z = float(together.sum()) * np.sqrt(n / len(first))
-        if len(shadows) > 2 and together.mean() < -0.1 and z < 2.0 * special.ndtri(SHARE / 2):
+        if len(shadows) > 2 and together.mean() < -0.1 and z < 2.0 * special.ndtri(TEST_LEVEL / 2):
             evidence = f"models on complementary records have opposite outputs (rank correlation {together.mean():.2f}"
     if evidence is None and len(shadows) >= 16 and len(np.unique(values)) > 0.2 * values.size:
         scale = np.maximum(np.mean(x**2, axis=0), 1e-300)
         kurtosis = np.mean(x**4, axis=0) / scale**2
-        limit = kurtosis.mean() - special.ndtri(SHARE / 2) * kurtosis.std() / np.sqrt(n)
+        limit = kurtosis.mean() - special.ndtri(TEST_LEVEL / 2) * kurtosis.std() / np.sqrt(n)
         if limit < UNIMODAL:
             evidence = f"the outputs of a record have two modes (kurtosis {kurtosis.mean():.2f}"
     if evidence is None:
         return None
     return (
-        f"membership seems to be that of another run: {evidence}, level {LEVEL:g} over all tests), as where models "
-        "remember their training sets, but no model has higher signals on its own members. Give the membership of "
-        "these models, with records in the order of the outputs."
+        f"membership seems to be that of another run: {evidence}, level {WARNING_LEVEL:g} over all tests), as where "
+        "models remember their training sets, but no model has higher signals on its own members. Give the membership "
+        "of these models, with records in the order of the outputs."
     )
 
 
@@ -233,12 +233,14 @@ def _exchanged_axes(values: Floats, inclusion: Bools) -> str | None:
     noise = float(np.sum(rest**2)) / ((n_models - 1) * (n_records - 1))
     between_models = max(float(of_models.var(ddof=1)) - noise / n_records, 0.0)
     ratio = float(of_models.var(ddof=1)) / max(float(of_records.var(ddof=1)), 1e-300)
-    if between_models < noise or ratio < TIMES * special.fdtri(n_models - 1, n_records - 1, 1.0 - SHARE):
+    if between_models < noise or ratio < MAX_VARIANCE_RATIO * special.fdtri(
+        n_models - 1, n_records - 1, 1.0 - TEST_LEVEL
+    ):
         return None
     share = between_models / (between_models + noise)
     return (
         f"models and records seem to be exchanged: of {n_models:,} models on {n_records:,} records, the models differ "
         f"({100 * share:.0f} % of the variance) and the records do not (variance of their means 1/{ratio:.0f}; F-test, "
-        f"level {LEVEL:g} over all tests), as records of {n_records:,} models would. If so, exchange the first two "
-        "axes of membership and outputs; if all canaries of a run share noise, ignore this."
+        f"level {WARNING_LEVEL:g} over all tests), as records of {n_records:,} models would. If so, exchange the first "
+        "two axes of membership and outputs; if all canaries of a run share noise, ignore this."
     )

@@ -24,14 +24,14 @@ from ...mechanisms.core.errors import DpassayError
 from .base import MembershipAttack
 from .shadows import Shadows
 
-RELATED = 0.1
+MAX_SHARE_DIFFERENCE = 0.1
 """Difference of the shares of references with a record, between members and non-members, from which on references are
 no longer unrelated to the target, if it is not chance."""
-NOT_CHANCE = 5.0
+COIN_DEVIATIONS = 5.0
 """Standard deviations of that difference, under independent coins."""
-UNEQUAL = 0.05
+MIN_REPORTED_DIFFERENCE = 0.05
 """Difference of the standard deviation of a score, from unequal numbers of references, that is reported."""
-DELIBERATE = 1e-3
+DESIGNED_LEVEL = 1e-3
 """Largest probability under fair coins of a training set with all or none of the records that is not a coincidence."""
 
 
@@ -79,7 +79,7 @@ class Design:
         difference, total = members.seen_by - others.seen_by, n_in + n_out
         counts = np.maximum([member.sum(), (~member).sum()], 1)
         chance = np.sqrt(0.25 / max(float(total.mean()), 1.0) * np.sum(1.0 / counts))
-        related = abs(difference) > RELATED and abs(difference) > NOT_CHANCE * chance
+        related = abs(difference) > MAX_SHARE_DIFFERENCE and abs(difference) > COIN_DEVIATIONS * chance
         return cls(members, others, bool(related), int(total[0].max(initial=0)))
 
     @property
@@ -146,7 +146,7 @@ class Design:
         if min(counts) == 0.0 or self.n_references == 0:
             return None
         spread = [np.sqrt(1.0 + 1.0 / count) for count in counts]
-        if abs(spread[0] / spread[1] - 1.0) < UNEQUAL:
+        if abs(spread[0] / spread[1] - 1.0) < MIN_REPORTED_DIFFERENCE:
             return None
         return (
             f"members are compared with {counts[0]:.1f} references without the record on average, non-members with "
@@ -180,7 +180,7 @@ def possible_targets(inclusion: Bools) -> Ints:
         array([0])
     """
     mixed = inclusion.any(axis=1) & ~inclusion.all(axis=1)
-    by_chance = len(inclusion) * 2.0 ** (1 - inclusion.shape[1]) > DELIBERATE
+    by_chance = len(inclusion) * 2.0 ** (1 - inclusion.shape[1]) > DESIGNED_LEVEL
     return np.arange(len(inclusion)) if by_chance or not mixed.any() else np.flatnonzero(mixed)
 
 

@@ -15,7 +15,7 @@ from ...mechanisms.learning.models.trained import TrainedModels
 from .base import MembershipAttack
 from .shadows import Shadows
 
-BLOCK = 8_000_000
+MAX_BATCH_ENTRIES = 8_000_000
 """Numbers in one batch of gradients."""
 
 
@@ -91,7 +91,7 @@ def inner_products(trajectories: Floats, model: Model, records: TrainingData) ->
     n_models, _, n_parameters = trajectories.shape
     y = records.y.astype(np.int64)
     total = np.zeros((n_models, len(records)))
-    length = max(1, BLOCK // (n_models * n_parameters))
+    length = max(1, MAX_BATCH_ENTRIES // (n_models * n_parameters))
     for step in range(trajectories.shape[1] - 1):
         models: SupportsGradients = TrainedModels(model, np.ascontiguousarray(trajectories[:, step]))
         steps = trajectories[:, step] - trajectories[:, step + 1]

@@ -27,9 +27,9 @@ from ...mechanisms.learning.base import TrainingData
 
 Predict = Callable[[Floats], NDArray[Any]]
 """Features `(n, n_features)` -> predicted classes `(n,)`."""
-ROWS = 200_000
+MAX_CALL_POINTS = 200_000
 """Largest number of points in one call of a model."""
-HALVINGS = 12
+MAX_HALVINGS = 12
 """Largest number of times that a step is halved to stay beyond the boundary."""
 
 
@@ -253,7 +253,7 @@ def _stepped(
     normal = weights @ u
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
     size, moved, open_ = reach / np.sqrt(step), point.copy(), np.ones(len(x), dtype=np.bool_)
-    for _ in range(HALVINGS):
+    for _ in range(MAX_HALVINGS):
         trial = point + size[:, None] * normal
         good = open_ & beyond(trial)
         moved[good] = trial[good]
@@ -263,4 +263,6 @@ def _stepped(
 
 
 def _in_batches(predict: Predict, points: Floats) -> NDArray[Any]:
-    return np.concatenate([np.asarray(predict(points[i : i + ROWS])) for i in range(0, len(points), ROWS)])
+    return np.concatenate(
+        [np.asarray(predict(points[i : i + MAX_CALL_POINTS])) for i in range(0, len(points), MAX_CALL_POINTS)]
+    )

@@ -18,9 +18,9 @@ from ..learners.base import single_thread
 from .base import MembershipAttack
 from .shadows import Shadows
 
-TOP = 3
+N_TOP_PROBABILITIES = 3
 """Number of largest probabilities used as features."""
-USED = ("loss", "modified-entropy", "entropy", "rescaled-logit", "correct")
+USED_SIGNALS = ("loss", "modified-entropy", "entropy", "rescaled-logit", "correct")
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,13 @@ class ShadowClassifier(MembershipAttack):
 def _features(shadows: Shadows) -> Floats:
     """Return features, `(n_models, n_records, n_features)`; signals that the shadows lack are left out."""
     has_log_probabilities = shadows.log_probabilities is not None
-    columns = [shadows.signal(name) for name in USED if has_log_probabilities or name in shadows.signals]
+    columns = [shadows.signal(name) for name in USED_SIGNALS if has_log_probabilities or name in shadows.signals]
     if not columns:
-        raise AttackError(f"attack 'shadow-classifier' needs one of the signals {', '.join(USED)}; there is none.")
+        raise AttackError(
+            f"attack 'shadow-classifier' needs one of the signals {', '.join(USED_SIGNALS)}; there is none."
+        )
     if shadows.log_probabilities is not None:
-        top = -np.sort(-shadows.log_probabilities, axis=2)[:, :, :TOP]
+        top = -np.sort(-shadows.log_probabilities, axis=2)[:, :, :N_TOP_PROBABILITIES]
         columns += [np.clip(top[:, :, k] - top[:, :, 0], -50.0, 0.0) for k in range(1, top.shape[2])]
     labels = np.unique(shadows.y)
     if len(labels) > 1:
@@ -109,7 +111,7 @@ def _features(shadows: Shadows) -> Floats:
     return np.stack(columns, axis=2).astype(np.float64)
 
 
-FEWEST_TO_LEARN = 10
+MIN_RECORDS_TO_LEARN = 10
 """Smallest number of records that a regression learns on."""
 HALF_LOG_TWO = 0.635181422730739
 """-E log |N(0, 1)|: difference of the log standard deviation and the mean log distance."""
@@ -169,9 +171,9 @@ class QuantileRegression(MembershipAttack):
         learned = shadows if shadows.population is None else shadows.population
         if shadows.X is None or learned.X is None:
             raise AttackError("attack 'quantile-regression' reads features, but these shadows have none. Give X.")
-        if learned.n_records < FEWEST_TO_LEARN:
+        if learned.n_records < MIN_RECORDS_TO_LEARN:
             raise AttackError(
-                f"attack 'quantile-regression' learns on {FEWEST_TO_LEARN} records or more, but has "
+                f"attack 'quantile-regression' learns on {MIN_RECORDS_TO_LEARN} records or more, but has "
                 f"{learned.n_records}. Score more records, or give a population."
             )
         labels = np.unique(learned.y)

@@ -22,12 +22,12 @@ from ...mechanisms.core.errors import AttackError, ParameterError
 from .base import MembershipAttack
 from .comparisons import share_below
 from .shadows import Others, Shadows
-from .signals import RESIDUAL
+from .signals import RESIDUAL_SIGNAL
 
 MODES = ("online", "offline-tail", "offline-density")
-ENOUGH = 64
+MIN_MODELS_FOR_VARIANCES = 64
 """Smallest number of models for which "auto" fits a variance to each record: about 32 with it and 32 without."""
-SMALLEST = 1e-10
+MIN_RELATIVE_VARIANCE = 1e-10
 """Smallest variance, as a share of the variance of the signal over all models and records; smaller variances, such as
 those of a signal that is constant among the references, are replaced by this value."""
 
@@ -43,7 +43,10 @@ class RecordLikelihoodRatio(MembershipAttack):
         """Return the scores of one query."""
 
     def scores_of(self, shadows: Shadows) -> Floats:
-        if getattr(self, "signal", None) == RESIDUAL and getattr(self, "mode", None) in ("offline", "offline-tail"):
+        if getattr(self, "signal", None) == RESIDUAL_SIGNAL and getattr(self, "mode", None) in (
+            "offline",
+            "offline-tail",
+        ):
             raise AttackError(
                 f"attack {self.name!r} in mode {getattr(self, 'mode', None)!r} takes a higher signal for that of a "
                 "member, but a residual has no direction. Use mode='online', or signal='loss'."
@@ -119,9 +122,9 @@ class LiRA(RecordLikelihoodRatio):
 
     def _law(self, others: Others, n_models: int) -> tuple[Floats, Floats]:
         """Return mean and variance of the signal among the references."""
-        per_record = self.variance == "record" or (self.variance == "auto" and n_models >= ENOUGH)
+        per_record = self.variance == "record" or (self.variance == "auto" and n_models >= MIN_MODELS_FOR_VARIANCES)
         variance = others.variance if per_record else others.pooled_variance
-        return getattr(others, self.centre), np.maximum(variance, SMALLEST * others.values.var() + 1e-300)
+        return getattr(others, self.centre), np.maximum(variance, MIN_RELATIVE_VARIANCE * others.values.var() + 1e-300)
 
 
 def _log_density(phi: Floats, mean: Floats, variance: Floats) -> Floats:
@@ -201,10 +204,11 @@ class BaVarIA(RecordLikelihoodRatio):
         return "both" if self.mode == "online" else "out"
 
     def ratio(self, shadows: Shadows) -> Floats:
-        if shadows.n_records < FEWEST_RECORDS:
+        if shadows.n_records < MIN_RECORDS_FOR_PRIOR:
             raise AttackError(
-                f"attack {self.name!r} learns a prior over the records and needs at least {FEWEST_RECORDS}, but there "
-                f"{'is' if shadows.n_records == 1 else 'are'} {shadows.n_records}. Score more records, or use 'lira'."
+                f"attack {self.name!r} learns a prior over the records and needs at least {MIN_RECORDS_FOR_PRIOR}, but "
+                f"there {'is' if shadows.n_records == 1 else 'are'} {shadows.n_records}. Score more records, or use "
+                "'lira'."
             )
         phi = shadows.signal(self.signal)
         out = shadows.others(phi)
@@ -226,12 +230,12 @@ class BaVarIA(RecordLikelihoodRatio):
             spread = freedom * scale2 + sum_of_squares + kappa * n * (own - centre) ** 2 / weight
             freedom = freedom + (np.maximum(n - 1, 0) if flat else n)
             law = _StudentT(location, spread / freedom * (1.0 + 1.0 / weight), freedom)
-        return law if self.predictive == "student-t" else replace(law, freedom=np.full_like(law.scale2, VERY_MANY))
+        return law if self.predictive == "student-t" else replace(law, freedom=np.full_like(law.scale2, NORMAL_DEGREES))
 
 
-FEWEST_RECORDS = 10
+MIN_RECORDS_FOR_PRIOR = 10
 """Smallest number of records over which a prior is learned."""
-VERY_MANY = 1e8
+NORMAL_DEGREES = 1e8
 """Degrees of freedom from which on Student's law is taken as normal."""
 
 
@@ -256,10 +260,10 @@ class _StudentT:
     def log_surprise(self, phi: Floats) -> Floats:
         """Return minus the log of the probability of a larger signal."""
         z = (phi - self.location) / np.sqrt(self.scale2)
-        tail = np.where(self.freedom < VERY_MANY, special.stdtr(self.freedom, -z), 0.0)
+        tail = np.where(self.freedom < NORMAL_DEGREES, special.stdtr(self.freedom, -z), 0.0)
         with np.errstate(divide="ignore"):
             heavy = -np.log(tail)
-        return np.asarray(np.where(self.freedom < VERY_MANY, heavy, -special.log_ndtr(-z)))
+        return np.asarray(np.where(self.freedom < NORMAL_DEGREES, heavy, -special.log_ndtr(-z)))
 
 
 def _regressed(side: Others, other: Others | None) -> Floats:
@@ -279,18 +283,18 @@ def _regressed(side: Others, other: Others | None) -> Floats:
 
 def _variances(side: Others, centre: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the variance within records, freedom and scale^2 of its prior, and the variance between records."""
-    n, least = side.count, SMALLEST * side.values.var() + 1e-300
+    n, least = side.count, MIN_RELATIVE_VARIANCE * side.values.var() + 1e-300
     there = (n > 0) & ~np.isnan(centre)
     distance2 = np.where(there, side.mean - centre, 0.0) ** 2
     around = np.maximum(_row_mean(distance2, there), least)
     inverse = _row_mean(1.0 / np.maximum(n, 1), there)
     known = (n > 1).any(axis=1)
-    within, freedom = 0.5 * around / inverse, np.full_like(around, VERY_MANY)
+    within, freedom = 0.5 * around / inverse, np.full_like(around, NORMAL_DEGREES)
     within[known] = np.maximum(side.pooled_variance[known], least)
     scale2 = within.copy()
     if known.any():
         freedom[known], scale2[known] = _variance_prior(side.sum_of_squares[known], n[known], least)
-    return within, freedom, scale2, np.maximum(around - within * inverse, SMALLEST * around)
+    return within, freedom, scale2, np.maximum(around - within * inverse, MIN_RELATIVE_VARIANCE * around)
 
 
 def _row_mean(values: Floats, used: Bools) -> Floats:
@@ -315,7 +319,7 @@ def _variance_prior(sum_of_squares: Floats, n: Ints, least: float) -> tuple[Floa
     sum_of_e2 = np.where(used, e - mean, 0.0) ** 2
     excess = sum_of_e2.sum(axis=1, keepdims=True) / np.maximum(count - 1, 1)
     excess -= _row_mean(special.polygamma(1, 0.5 * d), used)
-    half = _inverse_trigamma(np.maximum(excess, 2.0 / VERY_MANY))
+    half = _inverse_trigamma(np.maximum(excess, 2.0 / NORMAL_DEGREES))
     return 2.0 * half, np.exp(mean + special.digamma(half) - np.log(half))
 
 

@@ -46,9 +46,9 @@ from .consistency import doubt_about_labels
 from .shadows import Shadows
 from .signals import SIGNALS, from_loss
 
-KINDS = ("losses", "log_probabilities", "logits", "probabilities", "rescaled_logits", "predictions", "scores")
+OUTPUT_KINDS = ("losses", "log_probabilities", "logits", "probabilities", "rescaled_logits", "predictions", "scores")
 """Names of the arrays of outputs, one of which is given."""
-_OF_SIGNAL = {"rescaled-logit": "rescaled_logits", "confidence": "probabilities"}
+_SIGNAL_OUTPUTS = {"rescaled-logit": "rescaled_logits", "confidence": "probabilities"}
 """Kinds of outputs that scores with these signals are."""
 OTHER_CALLS = {
     name: f"{name} are of tokens, and of texts: give them to dpassay.audit.metrics.membership.evaluate_texts, or as "
@@ -56,11 +56,11 @@ OTHER_CALLS = {
     for name in ("token_logprobs", "token_log_probs", "token_log_probabilities", "token_losses")
 }
 """Arrays that other calls read, and these calls."""
-NORMALISED = 1e-2
+SUM_TOLERANCE = 1e-2
 """Largest distance from 1 of a sum of probabilities, which half precision keeps for 1,000 classes."""
-LARGEST = 1e150
+MAX_OUTPUT = 1e150
 """Largest absolute value of a finite output: attacks square them."""
-FEWEST_FOR_PAIRS = 60
+MIN_RECORDS_FOR_PAIRS = 60
 """Number of records from which on complementary training sets are not a coincidence."""
 
 
@@ -134,8 +134,8 @@ def shadows_of(
             f"signal must be the name of the signal that scores are, given with scores, but is {signal!r}.",
             argument="signal",
         )
-    if signal in _OF_SIGNAL:
-        given |= {"scores": None, _OF_SIGNAL[str(signal)]: scores}
+    if signal in _SIGNAL_OUTPUTS:
+        given |= {"scores": None, _SIGNAL_OUTPUTS[str(signal)]: scores}
     signals, y = _signals(given, labels, member.shape, prefix="", signal=signal or "loss")
     outside, partner = _population(population, len(member)), _partners(member)
     doubts = () if (doubt := _doubt(given, y, member)) is None else (doubt,)
@@ -194,8 +194,8 @@ def _population(given: dict[str, Any], n_models: int) -> Shadows | None:
     """Return shadows of the records that no model was trained on; None if there are none."""
     named = {name.removeprefix("population_"): values for name, values in given.items()}
     for name in given:
-        if not name.startswith("population_") or named.keys() - {*KINDS, "labels"}:
-            known = ", ".join(f"population_{kind}" for kind in (*KINDS, "labels"))
+        if not name.startswith("population_") or named.keys() - {*OUTPUT_KINDS, "labels"}:
+            known = ", ".join(f"population_{kind}" for kind in (*OUTPUT_KINDS, "labels"))
             raise ParameterError(f"unknown argument {name!r}. The population has {known}.", argument=name)
     if not named:
         return None
@@ -219,7 +219,7 @@ def _signals(
     kinds = [kind for kind, values in given.items() if values is not None]
     if len(kinds) != 1:
         raise ParameterError(
-            f"give one of {', '.join(prefix + kind for kind in KINDS)}, but {' and '.join(kinds) or 'none'} "
+            f"give one of {', '.join(prefix + kind for kind in OUTPUT_KINDS)}, but {' and '.join(kinds) or 'none'} "
             f"{'are' if len(kinds) > 1 else 'is'} given.",
             argument=prefix + (kinds or ["losses"])[0],
         )
@@ -296,9 +296,9 @@ def _numbers(values: Any, name: str) -> Floats:
             f"index {first}. Train that model again, or leave it out.",
             argument=name,
         )
-    if (large := np.isfinite(array) & (np.abs(array) > LARGEST)).any():
+    if (large := np.isfinite(array) & (np.abs(array) > MAX_OUTPUT)).any():
         raise ParameterError(
-            f"{name} must lie between -{LARGEST:g} and {LARGEST:g}, or be infinite, but {int(large.sum()):,} of "
+            f"{name} must lie between -{MAX_OUTPUT:g} and {MAX_OUTPUT:g}, or be infinite, but {int(large.sum()):,} of "
             f"{array.size:,} do not, the first being {array[large][0]:.4g}. Divide all of them by one number.",
             argument=name,
         )
@@ -392,7 +392,7 @@ def _log_probabilities(kind: str, values: Floats, name: str) -> Floats:
         sums = values.sum(axis=-1)
     else:
         sums = np.exp(special.logsumexp(values, axis=-1))
-    wrong = np.abs(sums - 1.0) > NORMALISED
+    wrong = np.abs(sums - 1.0) > SUM_TOLERANCE
     if wrong.any():
         raise ParameterError(
             f"{name} must sum to 1 over the classes{' after exp' if kind != 'probabilities' else ''}, but the sums "
@@ -439,7 +439,7 @@ def _check_constant(values: Floats, name: str) -> None:
 def _partners(member: Bools) -> Ints:
     """Return, for each model, the one model with the complementary training set, or the model itself."""
     partner = np.arange(len(member))
-    if member.shape[1] < FEWEST_FOR_PAIRS:
+    if member.shape[1] < MIN_RECORDS_FOR_PAIRS:
         return partner
     rows = {row.tobytes(): i for i, row in enumerate(member)}
     if len(rows) < len(member):

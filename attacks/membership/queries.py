@@ -26,9 +26,9 @@ from .outputs import of_losses
 from .shadows import Shadows
 from .signals import SIGNALS
 
-KEPT = 40_000_000
+MAX_KEPT_LOG_PROBABILITIES = 40_000_000
 """Largest number of log probabilities kept for all models; beyond, only the signals computed from them are kept."""
-CHUNK = 4_000_000
+MAX_BATCH_ENTRIES = 4_000_000
 """Numbers in one batch of predictions."""
 
 
@@ -71,8 +71,8 @@ def ask(models: Classifiers | SupportsSignals, data: TrainingData, *, n_models: 
         raise ParameterError(
             f"y has label {y.max()}, but the models know classes 0 to {models.n_classes - 1} only.", argument="y"
         )
-    step = max(1, CHUNK // max(1, len(models) * models.n_classes))
-    keep = n_models * len(y) * models.n_classes <= KEPT
+    step = max(1, MAX_BATCH_ENTRIES // max(1, len(models) * models.n_classes))
+    keep = n_models * len(y) * models.n_classes <= MAX_KEPT_LOG_PROBABILITIES
     parts: dict[str, list[Floats]] = {}
     for start in range(0, len(y), step):
         rows = slice(start, start + step)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.errors import AttackError, ParameterError, unknown_name_message
 from ...mechanisms.core.validation import one_of, whole
-from .signals import FROM_LOSS, LABEL_ONLY, RESIDUAL, SIGNALS, WHITE_BOX, from_loss
+from .signals import LABEL_ONLY_SIGNALS, LOSS_SIGNALS, RESIDUAL_SIGNAL, SIGNALS, WHITE_BOX_SIGNALS, from_loss
 
 DESIGNS = ("pairs", "bernoulli")
 
@@ -171,21 +171,23 @@ class Shadows:
         """Compute a missing signal from the log probabilities, or from the loss if sufficient."""
         if self.log_probabilities is not None and name in SIGNALS:
             return SIGNALS[name](self.log_probabilities, self.y)
-        if "loss" in self.signals and name in FROM_LOSS:
+        if "loss" in self.signals and name in LOSS_SIGNALS:
             return from_loss(name, self.signals["loss"])
         raise self._missing(name)
 
     def _missing(self, name: str) -> Exception:
-        if name not in (*SIGNALS, *WHITE_BOX, *LABEL_ONLY, RESIDUAL):
+        if name not in (*SIGNALS, *WHITE_BOX_SIGNALS, *LABEL_ONLY_SIGNALS, RESIDUAL_SIGNAL):
             return ParameterError(
-                unknown_name_message("signal", name, [*SIGNALS, *WHITE_BOX, *LABEL_ONLY, RESIDUAL, *self.signals]),
+                unknown_name_message(
+                    "signal", name, [*SIGNALS, *WHITE_BOX_SIGNALS, *LABEL_ONLY_SIGNALS, RESIDUAL_SIGNAL, *self.signals]
+                ),
                 argument="signal",
             )
         has = ", ".join(self.signals) or "none"
-        why = "models without gradients do not have" if name in WHITE_BOX else "these outputs do not give"
-        if name in LABEL_ONLY:
+        why = "models without gradients do not have" if name in WHITE_BOX_SIGNALS else "these outputs do not give"
+        if name in LABEL_ONLY_SIGNALS:
             why = "only models of LabelOnlyLearner(estimator) have"
-        if name == RESIDUAL:
+        if name == RESIDUAL_SIGNAL:
             why = "only predictions of a regression have"
         return AttackError(f"signal {name!r} is one that {why}; they have {has}. Use another attack or signal.")
 

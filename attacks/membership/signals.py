@@ -12,8 +12,8 @@
     gradient-norm      - || gradient of the loss ||                                  (white box: the model gives it)
 
 All are computed from log probabilities: `1 - p_y` is never formed by subtraction, so that a record on which the model's
-error probability is 1e-17 still has a distinct value. Log probabilities below `FLOOR` (a class that is new to the
-model) are replaced by `FLOOR`, which has the effect of adding 1e-45 to each probability.
+error probability is 1e-17 still has a distinct value. Log probabilities below `MIN_LOG_PROBABILITY` (a class that is
+new to the model) are replaced by `MIN_LOG_PROBABILITY`, which has the effect of adding 1e-45 to each probability.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ...mechanisms.core.errors import AttackError
 
 Labels = NDArray[Any]
 
-FLOOR = float(np.log(1e-45))
+MIN_LOG_PROBABILITY = float(np.log(1e-45))
 """Smallest log probability that is distinguished from 0."""
 
 
@@ -49,7 +49,7 @@ def loss(log_p: Floats, y: Labels) -> Floats:
         >>> loss(p, np.array([0])).round(4)
         array([-0.3567])
     """
-    return np.maximum(_of_label(log_p, y), FLOOR)
+    return np.maximum(_of_label(log_p, y), MIN_LOG_PROBABILITY)
 
 
 def confidence(log_p: Floats, y: Labels) -> Floats:
@@ -64,7 +64,7 @@ def entropy(log_p: Floats, y: Labels) -> Floats:
         >>> entropy(np.log([[0.7, 0.2, 0.1]]), np.array([0])).round(4)
         array([-0.8018])
     """
-    floored = np.maximum(log_p, FLOOR)
+    floored = np.maximum(log_p, MIN_LOG_PROBABILITY)
     return np.asarray(np.sum(np.exp(floored) * floored, axis=-1))
 
 
@@ -78,7 +78,7 @@ def modified_entropy(log_p: Floats, y: Labels) -> Floats:
         >>> modified_entropy(np.log([[0.7, 0.2, 0.1]]), np.array([0])).round(4)
         array([-0.1622])
     """
-    floored = np.maximum(log_p, FLOOR)
+    floored = np.maximum(log_p, MIN_LOG_PROBABILITY)
     of_class = np.exp(floored) * _log_complements(log_p)
     rest = np.exp(_of_label(_log_complements(log_p), y))
     return np.asarray(rest * _of_label(floored, y) + np.sum(of_class, axis=-1) - _of_label(of_class, y))
@@ -92,7 +92,7 @@ def margin(log_p: Floats, y: Labels) -> Floats:
         array([1.2528])
     """
     best_other = np.max(_without_label(log_p, y), axis=-1)
-    return np.asarray(loss(log_p, y) - np.maximum(best_other, FLOOR))
+    return np.asarray(loss(log_p, y) - np.maximum(best_other, MIN_LOG_PROBABILITY))
 
 
 def rescaled_logit(log_p: Floats, y: Labels) -> Floats:
@@ -132,7 +132,7 @@ def from_loss(name: str, log_p: Floats) -> Floats:
     """Compute a signal from the log probability of the label: "confidence" or "rescaled-logit".
 
     Args:
-        name: one of `FROM_LOSS`.
+        name: one of `LOSS_SIGNALS`.
         log_p: minus the cross-entropy loss, any shape, at most 0.
 
     Raises:
@@ -150,29 +150,29 @@ def from_loss(name: str, log_p: Floats) -> Floats:
             "(shadows_of(rescaled_logits=...)); for another signal use an attack with the option signal='loss', such "
             "as lira."
         )
-    return FROM_LOSS[name](np.maximum(log_p, FLOOR))
+    return LOSS_SIGNALS[name](np.maximum(log_p, MIN_LOG_PROBABILITY))
 
 
 def _log_odds(log_p: Floats) -> Floats:
-    """Return log p - log(1 - p), the latter at least `FLOOR`."""
-    others = np.full_like(log_p, FLOOR)
+    """Return log p - log(1 - p), the latter at least `MIN_LOG_PROBABILITY`."""
+    others = np.full_like(log_p, MIN_LOG_PROBABILITY)
     likely = log_p > -math.log(2.0)  # selects the form of log(1 - p) that is accurate
     with np.errstate(divide="ignore"):
         others[likely] = np.log(-np.expm1(log_p[likely]))
     others[~likely] = np.log1p(-np.exp(log_p[~likely]))
-    return log_p - np.maximum(others, FLOOR)
+    return log_p - np.maximum(others, MIN_LOG_PROBABILITY)
 
 
-FROM_LOSS: dict[str, Callable[[Floats], Floats]] = {"confidence": np.exp, "rescaled-logit": _log_odds}
+LOSS_SIGNALS: dict[str, Callable[[Floats], Floats]] = {"confidence": np.exp, "rescaled-logit": _log_odds}
 """Signals that need only the probability of the label."""
 
-RESIDUAL = "residual"
+RESIDUAL_SIGNAL = "residual"
 """Signal of a regression, prediction less target: without a direction, for attacks that fit laws of it."""
 
-WHITE_BOX = ("gradient-norm", "gradient-inner-product")
+WHITE_BOX_SIGNALS = ("gradient-norm", "gradient-inner-product")
 """Signals that need the model's gradients."""
 
-LABEL_ONLY = ("noise-robustness", "boundary-distance")
+LABEL_ONLY_SIGNALS = ("noise-robustness", "boundary-distance")
 """Signals of `LabelOnlyLearner`, which needs the predicted class only."""
 
 
@@ -189,17 +189,19 @@ def _without_label(log_p: Floats, y: Labels) -> Floats:
 
 
 def _log_complements(log_p: Floats) -> Floats:
-    """Return log(1 - p_k) of every class, at least `FLOOR`; for the most probable class as the sum of the others."""
+    """Return log(1 - p_k) of every class, at least `MIN_LOG_PROBABILITY`; of the likeliest as the sum of the others."""
     first = np.argmax(log_p, axis=-1)[..., None]
     rest = np.array(log_p, dtype=np.float64)
     np.put_along_axis(rest, first, -np.inf, axis=-1)
-    complements = np.log1p(-np.exp(np.minimum(rest, 0.0)), where=rest < 0.0, out=np.full_like(rest, FLOOR))
+    complements = np.log1p(
+        -np.exp(np.minimum(rest, 0.0)), where=rest < 0.0, out=np.full_like(rest, MIN_LOG_PROBABILITY)
+    )
     np.put_along_axis(complements, first, _log_sum(rest)[..., None], axis=-1)
-    return np.asarray(np.maximum(complements, FLOOR))
+    return np.asarray(np.maximum(complements, MIN_LOG_PROBABILITY))
 
 
 def _log_sum(log_p: Floats) -> Floats:
-    """Return log sum_k p_k, at least `FLOOR`."""
-    top = np.maximum(np.max(log_p, axis=-1, keepdims=True), FLOOR)
+    """Return log sum_k p_k, at least `MIN_LOG_PROBABILITY`."""
+    top = np.maximum(np.max(log_p, axis=-1, keepdims=True), MIN_LOG_PROBABILITY)
     with np.errstate(divide="ignore"):
-        return np.asarray(np.maximum(top[..., 0] + np.log(np.sum(np.exp(log_p - top), axis=-1)), FLOOR))
+        return np.asarray(np.maximum(top[..., 0] + np.log(np.sum(np.exp(log_p - top), axis=-1)), MIN_LOG_PROBABILITY))

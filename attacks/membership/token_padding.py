@@ -25,11 +25,11 @@ import numpy as np
 from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.errors import ParameterError
 
-IGNORED = -100.0
+IGNORED_VALUE = -100.0
 """Value of ignored positions in PyTorch and Transformers."""
-MASKED = -1e3
+MASK_THRESHOLD = -1e3
 """Log probabilities of a token at or below this value are a mask: the softmax of logits does not return them."""
-ZEROS = ("auto", "padding", "tokens")
+ZERO_MEANINGS = ("auto", "padding", "tokens")
 """Meanings of log probabilities of exactly 0 at one end of a text."""
 
 
@@ -79,7 +79,7 @@ def find_padding(rows: Sequence[Any], field: str, zeros: str, missing: Sequence[
     Args:
         rows: `(n_texts,)` log probabilities of tokens; what is no list of numbers is left to later checks.
         field: name of the rows in messages.
-        zeros: one of `ZEROS`.
+        zeros: one of `ZERO_MEANINGS`.
         missing: sequences of other arrays over the same tokens, whose NaN at one end are padding too.
         other: `(n_texts,)` log probabilities of a reference; where it has as many positions as the text, it has the
             same tokens.
@@ -141,7 +141,7 @@ def as_row(values: Any) -> Floats | None:
 
 def _no_token(row: Floats) -> Bools:
     """Return which values stand for no token; -inf stays, to be refused."""
-    return np.asarray((~(row > MASKED) & ~np.isneginf(row)) | (row == IGNORED))
+    return np.asarray((~(row > MASK_THRESHOLD) & ~np.isneginf(row)) | (row == IGNORED_VALUE))
 
 
 def _nan(same: Sequence[Any], length: int) -> Bools:

@@ -38,15 +38,15 @@ from ...mechanisms.core.arrays import Bools, Floats
 from ...mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
 from ...mechanisms.core.validation import positive, unit_interval
 from .comparisons import exposure
-from .token_padding import IGNORED, MASKED, ZEROS, find_padding
+from .token_padding import IGNORED_VALUE, MASK_THRESHOLD, ZERO_MEANINGS, find_padding
 
-ROUNDING = 1e-3
+POSITIVE_TOLERANCE = 1e-3
 """Largest log probability above 0 that counts as rounding (in half precision), and becomes 0."""
-LOWEST = -1e9
+MIN_TEXT_LOG_PROBABILITY = -1e9
 """Smallest log probability of a whole text that is read."""
 WRONG_MOMENTS = 0.01
 """Largest share of the tokens whose mean and standard deviation may contradict their probability, by rounding."""
-SHARE = 0.2
+MIN_K_SHARE = 0.2
 """Default share k of the tokens of min-k and min-k++, that of Shi et al. (2024)."""
 
 Rows = tuple[Floats, ...]
@@ -112,8 +112,8 @@ class ScoredTexts:
             if values is not None and len(values) != n:
                 raise ParameterError(f"{name} must have one entry per text, {n}, but has {len(values)}.", argument=name)
         _check_ids(ids)
-        if self.zeros not in ZEROS:
-            raise UnknownNameError("meaning of zeros", self.zeros, ZEROS)
+        if self.zeros not in ZERO_MEANINGS:
+            raise UnknownNameError("meaning of zeros", self.zeros, ZERO_MEANINGS)
         self._cut_padding()
         self._set("log_probabilities", _log_probabilities)
         self._set("reference_log_probabilities", _log_probabilities)
@@ -287,11 +287,11 @@ def _numbers(values: Any, field: str, id_: str) -> Floats:
             argument=field,
         )
     row = row.astype(np.float64)
-    lowest = LOWEST if field == "alternatives" else MASKED
-    unusable = ~(np.abs(row) < -lowest) | ((row == IGNORED) & (field != "alternatives"))
+    lowest = MIN_TEXT_LOG_PROBABILITY if field == "alternatives" else MASK_THRESHOLD
+    unusable = ~(np.abs(row) < -lowest) | ((row == IGNORED_VALUE) & (field != "alternatives"))
     if unusable.any():
         place = int(np.flatnonzero(unusable)[0])
-        mark = "" if field == "alternatives" else f", and not {IGNORED:g}, the mark of ignored positions"
+        mark = "" if field == "alternatives" else f", and not {IGNORED_VALUE:g}, the mark of ignored positions"
         raise ParameterError(
             f"{field} must be finite, above {lowest:g}{mark}, but that of {id_!r} has {row[place]:g} at index {place}. "
             "Compute the log softmax in single or double precision; a token that is impossible for the model needs "
@@ -304,7 +304,7 @@ def _numbers(values: Any, field: str, id_: str) -> Floats:
 def _log_probabilities(values: Any, field: str, id_: str) -> Floats:
     """Return finite numbers <= 0; rounding errors above 0 become 0."""
     row = _numbers(values, field, id_)
-    above = row > ROUNDING
+    above = row > POSITIVE_TOLERANCE
     if above.any():
         place = int(np.flatnonzero(above)[0])
         cause = "probabilities: take the natural logarithm" if (row <= 1.0).all() else "losses: change the sign"
@@ -370,24 +370,24 @@ def token_moments(log_probabilities: ArrayLike) -> tuple[Floats, Floats]:
 # --- the signals ------------------------------------------------------------------------------------------------------
 
 
-def loss(texts: ScoredTexts, share: float = SHARE) -> Floats:
+def loss(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     """Return the mean log probability of a token: minus the log perplexity."""
     return np.array([row.mean() for row in texts.tokens])
 
 
-def zlib_ratio(texts: ScoredTexts, share: float = SHARE) -> Floats:
+def zlib_ratio(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     """Return minus the log perplexity divided by the number of bits of the compressed text."""
     strings = _required(texts.texts, "zlib", "text")
     bits = [8.0 * len(zlib.compress(text.encode("utf-8", "surrogatepass"))) for text in strings]
     return np.asarray(loss(texts) / np.array(bits))
 
 
-def min_k(texts: ScoredTexts, share: float = SHARE) -> Floats:
+def min_k(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     """Return the mean of the `share` smallest log probabilities of each text."""
     return np.array([_mean_of_smallest(row, share) for row in texts.tokens])
 
 
-def min_k_plus_plus(texts: ScoredTexts, share: float = SHARE) -> Floats:
+def min_k_plus_plus(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     """Return the mean of the `share` smallest standardised log probabilities of each text."""
     means = _required(texts.means, "min-k++", "means and standard_deviations")
     deviations = _required(texts.standard_deviations, "min-k++", "means and standard_deviations")
@@ -401,13 +401,13 @@ def min_k_plus_plus(texts: ScoredTexts, share: float = SHARE) -> Floats:
     return np.array(rows)
 
 
-def against_reference(texts: ScoredTexts, share: float = SHARE) -> Floats:
+def against_reference(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     """Return the log likelihood ratio of the model and the reference, per token of the model."""
     n_tokens = np.array([len(row) for row in texts.tokens])
     return np.asarray((texts.total - _reference_total(texts, "reference")) / n_tokens)
 
 
-def reference_ratio(texts: ScoredTexts, share: float = SHARE) -> Floats:
+def reference_ratio(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     """Return minus the ratio of the log perplexity under the model and under the reference."""
     rows = _required(texts.reference_log_probabilities, "reference-ratio", "reference_log_probabilities")
     perplexity = np.array([-np.mean(row) for row in rows])
@@ -419,7 +419,7 @@ def reference_ratio(texts: ScoredTexts, share: float = SHARE) -> Floats:
     return np.asarray(loss(texts) / perplexity)
 
 
-def exposure_of_canaries(texts: ScoredTexts, share: float = SHARE) -> Floats:
+def exposure_of_canaries(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     """Return the exposure of each canary in bits; NaN for texts without alternatives."""
     alternatives = _required(texts.alternatives, "exposure", "alternatives")
     return np.array(
@@ -446,7 +446,7 @@ def _mean_of_smallest(values: Floats, share: float) -> float:
     return float(np.partition(values, size - 1)[:size].mean())
 
 
-SIGNALS: dict[str, Callable[[ScoredTexts, float], Floats]] = {
+TEXT_SIGNALS: dict[str, Callable[[ScoredTexts, float], Floats]] = {
     "loss": loss,
     "zlib": zlib_ratio,
     "min-k": min_k,
@@ -458,13 +458,13 @@ SIGNALS: dict[str, Callable[[ScoredTexts, float], Floats]] = {
 """Name -> signal."""
 
 
-def signal_of(name: str, texts: ScoredTexts, *, share: float = SHARE) -> Floats:
+def signal_of(name: str, texts: ScoredTexts, *, share: float = MIN_K_SHARE) -> Floats:
     """Return one signal, `(n_texts,)`, higher = more like a member.
 
     NaN only for the exposure of a text that is no canary.
 
     Args:
-        name: one of `SIGNALS`.
+        name: one of `TEXT_SIGNALS`.
         texts: texts with the log probabilities of their tokens.
         share: share k of the tokens of min-k and min-k++, in (0, 1].
 
@@ -472,11 +472,11 @@ def signal_of(name: str, texts: ScoredTexts, *, share: float = SHARE) -> Floats:
         UnknownNameError: no such signal.
         AttackError: the texts lack a field that the signal needs.
     """
-    if name not in SIGNALS:
-        raise UnknownNameError("signal", name, SIGNALS)
+    if name not in TEXT_SIGNALS:
+        raise UnknownNameError("signal", name, TEXT_SIGNALS)
     positive(share=share)
     unit_interval(share=share)
-    return SIGNALS[name](texts, share)
+    return TEXT_SIGNALS[name](texts, share)
 
 
 def default_signal(texts: ScoredTexts) -> str:

@@ -23,7 +23,7 @@ from ...mechanisms.core.validation import whole
 People = tuple[ArrayLike, ArrayLike]
 """Features `(n, d)` and labels `(n,)`."""
 
-LABEL = "label"
+LABEL_COLUMN = "label"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +50,10 @@ class Sensitive:
     prior: Floats | ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        if self.feature != LABEL:
+        if self.feature != LABEL_COLUMN:
             if isinstance(self.feature, str):
                 raise ParameterError(
-                    f"feature must be the number of a column, or {LABEL!r}, but is {self.feature!r}.",
+                    f"feature must be the number of a column, or {LABEL_COLUMN!r}, but is {self.feature!r}.",
                     argument="feature",
                 )
             whole(0, feature=self.feature)
@@ -129,7 +129,7 @@ class Sensitive:
         _column(people, self.feature)
         values = np.asarray(self.values)
         X, y = np.repeat(X[np.newaxis], len(values), axis=0), np.repeat(y[np.newaxis], len(values), axis=0)
-        if self.feature == LABEL:
+        if self.feature == LABEL_COLUMN:
             return X, np.broadcast_to(values[:, np.newaxis], y.shape)
         X[:, :, int(self.feature)] = values[:, np.newaxis]
         return X, y
@@ -137,7 +137,7 @@ class Sensitive:
     def known(self, people: People, labels: NDArray[Any]) -> Floats:
         """Return the known columns of each person: the other features, and an indicator of each of `labels`."""
         X, y = _arrays(people)
-        if self.feature == LABEL:
+        if self.feature == LABEL_COLUMN:
             return X
         return np.column_stack([np.delete(X, int(self.feature), axis=1), y[:, np.newaxis] == labels])
 
@@ -193,11 +193,12 @@ def _arrays(people: People) -> tuple[Floats, NDArray[Any]]:
 
 def _column(people: People, feature: int | str) -> NDArray[Any]:
     X, y = _arrays(people)
-    if feature == LABEL:
+    if feature == LABEL_COLUMN:
         return y
     if isinstance(feature, str) or not 0 <= feature < X.shape[1]:
         raise ParameterError(
-            f"feature must be {LABEL!r} or the index of one of the {X.shape[1]} columns, from 0, but is {feature!r}.",
+            f"feature must be {LABEL_COLUMN!r} or the index of one of the {X.shape[1]} columns, from 0, but is "
+            f"{feature!r}.",
             argument="feature",
         )
     return np.asarray(X[:, feature])

@@ -31,11 +31,11 @@ from ...mechanisms.core.records import mixed_records, n_records, remove_record, 
 from ...mechanisms.core.relation import Relation
 from ..distinguishing.events import mark
 
-COMPARED = 256
+MAX_COMPARED_BITS = 256
 """Largest number of bits whose two values are compared: each bit changes its own record."""
-MOST_CANDIDATES = 100_000
+MAX_CANDIDATES = 100_000
 """Largest number of candidates for one record."""
-ALL_PAIRS = 64
+MAX_CANDIDATES_IN_PAIRS = 64
 """Largest number of candidates of which all pairs are compared; with more, each is compared with the first."""
 
 
@@ -121,9 +121,9 @@ class OneOf(Secret):
             raise ParameterError(
                 f"values must be at least 2, one of which is the secret, but are {len(values)}.", argument="values"
             )
-        if len(values) > MOST_CANDIDATES:
+        if len(values) > MAX_CANDIDATES:
             raise ParameterError(
-                f"values must be at most {MOST_CANDIDATES:,}, since each guess compares all of them, but are "
+                f"values must be at most {MAX_CANDIDATES:,}, since each guess compares all of them, but are "
                 f"{len(values):,}. Choose fewer, such as groups of them.",
                 argument="values",
             )
@@ -194,9 +194,9 @@ class OneOf(Secret):
         Neighbours of the first need not be neighbours of each other: answers that differ from those of the first by at
         most the sensitivity may differ from each other by twice as much.
         """
-        if self.record is None or self.k <= ALL_PAIRS:
+        if self.record is None or self.k <= MAX_CANDIDATES_IN_PAIRS:
             return combinations(range(self.k), 2)
-        spread = range(1, self.k, -(-self.k // ALL_PAIRS))
+        spread = range(1, self.k, -(-self.k // MAX_CANDIDATES_IN_PAIRS))
         return chain(((0, other) for other in range(1, self.k)), combinations(spread, 2))
 
 
@@ -261,7 +261,7 @@ class FairBits(Secret):
                 "Take a mechanism whose guarantee holds under 'replace_one'; for records that are present or absent, "
                 "play the membership game."
             )
-        indices = range(0, self.n, -(-self.n // COMPARED))
+        indices = range(0, self.n, -(-self.n // MAX_COMPARED_BITS))
         with_one_bit = (self.dataset(np.arange(self.n) == index) for index in indices)
         return (Neighbours(self.zeros, dataset, relation) for dataset in with_one_bit)
 

@@ -15,12 +15,12 @@ from ...mechanisms.core.constraints import at_least
 from ...mechanisms.core.errors import AttackError, plural
 from ..distinguishing.events import mark
 from ..learners.additive import RidgeModel, fit_ridge
-from ..learners.base import ClassModel
+from ..learners.base import MAX_TRAINING_ENTRIES, ClassModel
 from ..learners.features import FeatureKind, Features, Featuriser, check_features
 from ..learners.multiclass import fit_classes
 from .base import FairBits, OneOf, Reconstructor, SecretTarget
 
-MOST_LABELS = 32
+MAX_LABELS = 32
 """Largest number of events with a separate column: the most frequent ones of the pilot."""
 
 
@@ -47,7 +47,7 @@ class EventColumns:
         pilot = mark(pilot)
         events = _events(pilot)
         ordinary = pilot.values[events == ""]
-        labels = tuple(label for label, _ in Counter(events[events != ""].tolist()).most_common(MOST_LABELS))
+        labels = tuple(label for label, _ in Counter(events[events != ""].tolist()).most_common(MAX_LABELS))
         if not len(ordinary):
             return cls(None, 0, labels)
         features = Features.learn(kind, ordinary, ordinary[:0])
@@ -69,10 +69,6 @@ class EventColumns:
 def _events(outputs: Outputs) -> NDArray[np.str_]:
     """Return labels, `(size,)`, "" for an ordinary output."""
     return np.full(len(outputs), "") if outputs.events is None else outputs.events
-
-
-MAX_ENTRIES = 10_000_000
-"""Largest number of runs times numbers per output used for learning."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,12 +139,13 @@ class LearnedReconstruction(Reconstructor):
     def _affordable(self, target: SecretTarget, dataset: Any, k: int, rng: np.random.Generator) -> int:
         """Return the number of runs of each of `k` datasets: all, or as many as fit the budget."""
         width = max(1, target.run(dataset, 1, rng).values.size)
-        max_runs = MAX_ENTRIES // (k * width)
+        max_runs = MAX_TRAINING_ENTRIES // (k * width)
         if max_runs < self.minimum_pilot:
             raise AttackError(
                 f"outputs of {plural(width, 'number')} are too large for the learned attack, which needs at least "
-                f"{plural(self.minimum_pilot, 'pilot run')} of each of {k} candidates and keeps {MAX_ENTRIES:,} "
-                "numbers. Let the mechanism return fewer numbers, or use a custom Reconstructor."
+                f"{plural(self.minimum_pilot, 'pilot run')} of each of {k} candidates and keeps "
+                f"{MAX_TRAINING_ENTRIES:,} numbers. Let the mechanism return fewer numbers, or use a custom "
+                "Reconstructor."
             )
         return min(self.pilot_runs, max_runs)
 

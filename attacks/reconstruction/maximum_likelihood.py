@@ -16,7 +16,7 @@ from ...mechanisms.local.base import LocalMechanism
 from ..distinguishing.likelihood_ratio import required_law
 from .base import FairBits, Guesser, OneOf, Reconstructor, SecretTarget
 
-MOST_BITS = 10
+MAX_BITS = 10
 """Largest number of bits of which all 2^n columns are compared; local mechanisms take any number."""
 
 
@@ -49,9 +49,9 @@ class MaximumLikelihood(Reconstructor):
     def check(self, target: SecretTarget) -> None:
         _law_of(target)
         local = isinstance(target.mechanism, LocalMechanism)
-        if isinstance(target.secret, FairBits) and target.secret.n > MOST_BITS and not local:
+        if isinstance(target.secret, FairBits) and target.secret.n > MAX_BITS and not local:
             raise AttackError(
-                f"the maximum-likelihood attack compares all columns of bits, of at most {MOST_BITS} bits, but the "
+                f"the maximum-likelihood attack compares all columns of bits, of at most {MAX_BITS} bits, but the "
                 f"secret has {target.secret.n}. Take fewer, or another attack."
             )
 

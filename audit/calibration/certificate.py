@@ -36,11 +36,11 @@ from ..trials.workers import options
 from .cell import CertificateCell, check_cell, judged
 from .coverage import FALSE_ALARM
 from .laws import Law
-from .methods import BOUND, KINDS, REHEARSAL, CoverageSetup, Method, Sample
+from .methods import BOUND, KINDS, N_THRESHOLD_SCORES, CoverageSetup, Method, Sample
 
-BLOCK = 250
+AUDITS_PER_JOB = 250
 """Number of audits that one job simulates, with a separate random stream."""
-ROUNDING = 1e-12
+EPSILON_TOLERANCE = 1e-12
 """Relative excess over the exact epsilon that counts as rounding."""
 
 
@@ -243,9 +243,9 @@ def _places(plan: CertificatePlan) -> Iterator[_Place]:
 def _jobs(plan: CertificatePlan) -> list[_Job]:
     """Return blocks of audits, the most expensive first, so that workers finish at about the same time."""
     jobs = [
-        _Job(place, block, min(BLOCK, plan.settings[place.setting].repeats - start))
+        _Job(place, block, min(AUDITS_PER_JOB, plan.settings[place.setting].repeats - start))
         for place in _places(plan)
-        for block, start in enumerate(range(0, plan.settings[place.setting].repeats, BLOCK))
+        for block, start in enumerate(range(0, plan.settings[place.setting].repeats, AUDITS_PER_JOB))
     ]
     return sorted(jobs, key=lambda job: -sum(plan.settings[job.place.setting].sizes[job.place.size]))
 
@@ -270,9 +270,9 @@ def _simulate(job: _Job, plan: CertificatePlan, methods: Sequence[Method], seed:
     law, (n_out, n_in) = setting.law, setting.sizes[job.place.size]
     questions = list(product(setting.deltas, plan.confidences))
     root = [seed, zlib.crc32(f"{law.name}|{n_out}|{n_in}".encode())]
-    rehearsal = next(law.draws(np.random.default_rng([*root, 0]), REHEARSAL, REHEARSAL))
-    limits = [float(law.curve.epsilon(delta)) * (1.0 + ROUNDING) for delta, _ in questions]
-    until = [setting.audits(slow=method.slow) - job.block * BLOCK for method in methods]
+    rehearsal = next(law.draws(np.random.default_rng([*root, 0]), N_THRESHOLD_SCORES, N_THRESHOLD_SCORES))
+    limits = [float(law.curve.epsilon(delta)) * (1.0 + EPSILON_TOLERANCE) for delta, _ in questions]
+    until = [setting.audits(slow=method.slow) - job.block * AUDITS_PER_JOB for method in methods]
     measures = [
         [method.measure(CoverageSetup(law, delta, confidence, n_out, n_in, rehearsal)) if left > 0 else None
          for method, left in zip(methods, until, strict=True)]
@@ -282,7 +282,7 @@ def _simulate(job: _Job, plan: CertificatePlan, methods: Sequence[Method], seed:
     above = np.full(numbers.shape, -1, dtype=np.int8)
     samples = _samples(law, n_out, n_in, np.random.SeedSequence([*root, 1, job.block]))
     for repeat, sample in zip(range(job.repeats), samples, strict=False):
-        reports = job.block * BLOCK + repeat < plan.numbers
+        reports = job.block * AUDITS_PER_JOB + repeat < plan.numbers
         for i, j in np.ndindex(len(questions), len(methods)):
             measure = measures[i][j]
             if measure is None or repeat >= until[j]:

@@ -23,7 +23,7 @@ from ...mechanisms.core.validation import unit_interval
 from ..evidence.scores import PairCounts, PairScores, Scores, Tally
 
 Sampler = Callable[[np.random.Generator, int], Floats]
-BATCH = 256
+SAMPLES_PER_BATCH = 256
 """Number of samples of a finite law in one batch."""
 
 
@@ -75,7 +75,10 @@ class FiniteLaw:
 
     def draws(self, rng: np.random.Generator, n_out: int, n_in: int) -> Iterator[Scores]:
         while True:
-            counts = rng.multinomial(n_out, self.p_out, size=BATCH), rng.multinomial(n_in, self.p_in, size=BATCH)
+            counts = (
+                rng.multinomial(n_out, self.p_out, size=SAMPLES_PER_BATCH),
+                rng.multinomial(n_in, self.p_in, size=SAMPLES_PER_BATCH),
+            )
             hits = [np.flip(np.cumsum(np.flip(side, axis=1), axis=1), axis=1) for side in counts]
             for hits_out, hits_in in zip(*hits, strict=True):
                 yield PairCounts(Tally(self.scores, hits_out, hits_in, n_out, n_in))

@@ -32,10 +32,10 @@ from ..evidence.scores import BitScores, PairCounts, PairScores, Scores, Tally
 from ..evidence.statement import Statement
 from .laws import Law
 
-KNOWN = ", known event"
-SLOW = ("accountant-family", "betting", "joint-exact")
+KNOWN_EVENT_SUFFIX = ", known event"
+SLOW_BOUNDS = ("accountant-family", "betting", "joint-exact")
 """Bounds that take tens of milliseconds."""
-REHEARSAL = 100_000
+N_THRESHOLD_SCORES = 100_000
 """Scores a side for a threshold that counts as known in advance: drawn once, for all audits of a cell."""
 _SPARE = 6.0  # of the square root of the scores: left over, so that no side runs out
 KINDS = BOUND, UNCORRECTED, PUBLISHED, PEER = "bound", "uncorrected", "published", "peer"
@@ -160,12 +160,12 @@ class BoundMethod:
     @property
     def slow(self) -> bool:
         """True for sequential bounds, and for bounds that search for their value: both take tens of milliseconds."""
-        return self.bound.name in SLOW
+        return self.bound.name in SLOW_BOUNDS
 
     @property
     def name(self) -> str:
         """Name in the catalogue, with a suffix for a known event."""
-        return self.bound.name + (KNOWN if self.known else "")
+        return self.bound.name + (KNOWN_EVENT_SUFFIX if self.known else "")
 
     def measure(self, question: CoverageSetup) -> Measure | None:
         """Return the measure; None if the bound assumes a family that the claim of the law does not have."""

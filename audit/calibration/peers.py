@@ -18,7 +18,7 @@ from ...mechanisms.accounting import GaussianDP
 from ...mechanisms.core.errors import ParameterError
 from .methods import PEER, CoverageSetup, Number, Sample
 
-LARGEST = 20_000
+MAX_SCORES = 20_000
 """Scores a side beyond which peers do not run: they take seconds there."""
 Estimator = Callable[[Any, float, float], float]
 
@@ -41,7 +41,7 @@ class PeerMethod:
         """Return the measure; None if the estimator assumes another law, or is too slow."""
         significance = 1.0 - question.confidence
         mismatched = self.gaussian and not isinstance(question.law.curve, GaussianDP)
-        if mismatched or max(question.n_out, question.n_in) > LARGEST:
+        if mismatched or max(question.n_out, question.n_in) > MAX_SCORES:
             return None
 
         def number(sample: Sample) -> float:

@@ -36,9 +36,9 @@ from ..results.estimates.bootstrap import plug_in
 from ..results.estimates.posterior import bayesian
 from .methods import PUBLISHED, CoverageSetup, Method, Number, Sample
 
-GRID = 200
+N_PANORAMIA_THRESHOLDS = 200
 """Number of thresholds of PANORAMIA's search."""
-GUESSES = np.arange(10, 101, 10)
+NUMBERS_OF_GUESSES = np.arange(10, 101, 10)
 """Numbers of guesses of the audit script."""
 Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Numbers of guesses, and of right ones."""
@@ -77,7 +77,7 @@ class TenNumbersOfGuesses(OneRunRule):
     name = "ten numbers of guesses"
 
     def counts(self, bits: BitScores) -> Counts:
-        return GUESSES, np.cumsum(_members(bits)[::-1])[GUESSES - 1]
+        return NUMBERS_OF_GUESSES, np.cumsum(_members(bits)[::-1])[NUMBERS_OF_GUESSES - 1]
 
 
 class GridOfGuesses(OneRunRule):
@@ -101,7 +101,7 @@ class ThresholdsOnTheScores(OneRunRule):
 
     def counts(self, bits: BitScores) -> Counts:
         members, scores = _members(bits), np.sort(bits.scores, axis=None)
-        places = np.searchsorted(scores, np.linspace(scores[0], scores[-1], GRID))
+        places = np.searchsorted(scores, np.linspace(scores[0], scores[-1], N_PANORAMIA_THRESHOLDS))
         return len(members) - places, np.cumsum(members[::-1])[::-1][places]
 
 

@@ -1,7 +1,7 @@
 """A test of the assumption of `BitScores` that the bits are independent fair coins.
 
 Null hypothesis: all bits are independent and fair. Each comparison has a probability under the null that is known
-exactly, and uses its share of `LEVEL` (Bonferroni):
+exactly, and uses its share of `STATED_COINS_LEVEL` (Bonferroni):
 
     number of bits that are 1, in total, in each run, for each canary      two binomial tails
     equally many 1 in every run, or for every canary                       Pr <= (largest binomial probability)^(k - 1)
@@ -11,12 +11,12 @@ The first detects records that were included for another reason than a coin; the
 which each record is in exactly half of the models; the third, reused bits and pairs of complements, whose two runs
 share one coin.
 
-A refusal is not a statement about the claim: fair coins are refused with probability at most `LEVEL`, and a bound on
-accepted bits exceeds the true epsilon with no larger probability than without the test. So the test needs no correction
-of the bound. It cannot detect scores that depend on their bits, nor designs whose bits look fair.
+A refusal is not a statement about the claim: fair coins are refused with probability at most `STATED_COINS_LEVEL`, and
+a bound on accepted bits exceeds the true epsilon with no larger probability than without the test. So the test needs no
+correction of the bound. It cannot detect scores that depend on their bits, nor designs whose bits look fair.
 
 Rows of one model are records, and their membership is seldom the result of coins. Bits that fair coins give with
-probability at most `DOUBTFUL` are refused too, unless the caller states that coins decided (`tossed`).
+probability at most `UNSTATED_COINS_LEVEL` are refused too, unless the caller states that coins decided (`tossed`).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from scipy import special
 from ...mechanisms.core.errors import ParameterError
 from .scores import BitScores
 
-LEVEL = 1e-9
+STATED_COINS_LEVEL = 1e-9
 """Largest probability that independent fair coins are refused, if the caller states that coins decided."""
-DOUBTFUL = 1e-3
+UNSTATED_COINS_LEVEL = 1e-3
 """Largest probability that independent fair coins are refused without this statement."""
 
 Bits = NDArray[np.bool_]
@@ -47,10 +47,10 @@ def check_coins(evidence: BitScores, *, tossed: bool = False) -> None:
     """
     deviation, advice = unfair(evidence.bits), "Toss a coin for each bit of each run, and pass the results."
     if deviation is None:
-        doubt = None if tossed else unfair(evidence.bits, DOUBTFUL)
+        doubt = None if tossed else unfair(evidence.bits, UNSTATED_COINS_LEVEL)
         if doubt is None:
             return
-        deviation = f"{doubt}, which happens to fair coins with probability {DOUBTFUL:g} or less"
+        deviation = f"{doubt}, which happens to fair coins with probability {UNSTATED_COINS_LEVEL:g} or less"
         advice = "If an independent fair coin decided each bit, say so: tossed=True (--tossed)."
     raise ParameterError(
         f"bits must be independent fair coins, each tossed before its run, but {deviation}. {advice} If records were "
@@ -60,7 +60,7 @@ def check_coins(evidence: BitScores, *, tossed: bool = False) -> None:
     )
 
 
-def unfair(bits: Bits, level: float = LEVEL) -> str | None:
+def unfair(bits: Bits, level: float = STATED_COINS_LEVEL) -> str | None:
     """Return a clause that describes how the bits, `(n_runs, n_canaries)`, deviate from fair coins, or None.
 
     >>> unfair(np.ones((1, 100), dtype=bool))

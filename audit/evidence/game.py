@@ -76,7 +76,7 @@ class Game(StrEnum):
     @property
     def words(self) -> Words:
         """Words that describe the game."""
-        return _WORDS[self]
+        return _GAME_WORDS[self]
 
     @property
     def independent_scores(self) -> bool:
@@ -114,7 +114,7 @@ def _numbers(trials: Trials) -> dict[str, str]:
     return numbers | words | {"canaries": plural(trials.n_canaries or 0, "canary", "canaries")}
 
 
-_WORDS = {
+_GAME_WORDS = {
     Game.DISTINGUISHING: Words(
         unit="runs",
         needed="{n} counted runs on each side ({all} with the pilot)",

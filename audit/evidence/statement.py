@@ -18,7 +18,7 @@ from ...mechanisms.core.errors import AccountingError, ParameterError, RelationE
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.relation import Relation
 
-SMALLEST_SIGNIFICANCE = 1e-11
+MIN_SIGNIFICANCE = 1e-11
 """Smallest significance per hypothesis: p-values are computed down to a tenth of this."""
 
 
@@ -100,9 +100,9 @@ class Statement:
                 f"delta must be given: the claim {claim} promises a whole curve. Try delta=1e-5.", argument="delta"
             )
         stated = cls(claim, delta, confidence, n_hypotheses)
-        if stated.significance / n_hypotheses < SMALLEST_SIGNIFICANCE:
+        if stated.significance / n_hypotheses < MIN_SIGNIFICANCE:
             raise ParameterError(
-                f"confidence must be at most 1 - {SMALLEST_SIGNIFICANCE * n_hypotheses:g} over {n_hypotheses} "
+                f"confidence must be at most 1 - {MIN_SIGNIFICANCE * n_hypotheses:g} over {n_hypotheses} "
                 f"hypotheses, but is {confidence!r}: p-values are computed down to 1e-12, and the hypotheses share the "
                 "significance.",
                 argument="confidence",

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-MOSTLY_UNSEEN = 0.9
+MAX_UNSEEN_SHARE = 0.9
 """Largest share of evaluation runs with exceptional outputs that no pilot run gave for the verdict `consistent`."""
 
 
@@ -63,4 +63,4 @@ def judge(
 
 def mostly_unseen(unseen: float) -> bool:
     """Return True if so many outputs were new that no attack could have learned from the pilot."""
-    return unseen > MOSTLY_UNSEEN
+    return unseen > MAX_UNSEEN_SHARE

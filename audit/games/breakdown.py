@@ -19,9 +19,9 @@ from ..results.estimates.gaussian_fit import gaussian_fit
 from ..results.text import Explanations
 from .setup import AuditSetup
 
-GRID = 1e-3
+ACCOUNTANT_PRECISION = 1e-3
 """Relative excess of a known epsilon over the claim that is only the precision of the grid of an accountant."""
-_RESAMPLES = 0xB0D
+_RESAMPLES_KEY = 0xB0D
 """Key of the random stream of the resamples, in addition to the seed of the audit."""
 
 
@@ -47,7 +47,10 @@ def _breakdown(result: AuditResult, question: AuditSetup, scores: Scores) -> Eps
         return None
     view = mechanism.view_guarantee(question.neighbours)
     white_box, seen = (None if known is None else float(known.epsilon(result.delta)) for known in (worst, view))
-    if max(known for known in (white_box, seen, 0.0) if known is not None) > (1.0 + GRID) * result.claim:
+    if (
+        max(known for known in (white_box, seen, 0.0) if known is not None)
+        > (1.0 + ACCOUNTANT_PRECISION) * result.claim
+    ):
         return None
     optimal = isinstance(question.attack, LikelihoodRatio) and seen is not None
     attack = seen if optimal else _estimate(result, worst, scores)
@@ -58,5 +61,5 @@ def _estimate(result: AuditResult, worst: Guarantee, scores: Scores) -> Estimate
     """Return the estimated epsilon of the attack; None if the worst case has no Gaussian curve."""
     if not isinstance(worst, GaussianDP):
         return None
-    rng = np.random.default_rng([_RESAMPLES, result.seed])
+    rng = np.random.default_rng([_RESAMPLES_KEY, result.seed])
     return gaussian_fit(scores, rng=rng, delta=result.delta)

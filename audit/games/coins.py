@@ -34,7 +34,7 @@ from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import called_as, open_unit, whole
 from ..bounds.base import LedgerEntry
 from ..bounds.catalogue import BoundChoice
-from ..evidence.fair_coins import LEVEL
+from ..evidence.fair_coins import STATED_COINS_LEVEL
 from ..evidence.scores import BitScores
 from ..results.audit_result import AuditResult
 from ..trials.array_files import read_text
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
     ScoresById = Mapping[Any, float] | pd.Series
 
-FORMAT = "dpassay coins 1"
+COINS_FORMAT = "dpassay coins 1"
 """First entry of a file of coins."""
 LISTED, LONGEST_ID = 5, 60
 """Largest number of ids in a message, and of characters of each."""
-STREAM = 0x636F696E73
+COINS_KEY = 0x636F696E73
 """Constant that separates the coins from other random streams of the same seed ("coins" in ASCII)."""
 
 
@@ -126,7 +126,7 @@ class Coins:
         if seed is not None:
             whole(0, seed=seed)
         named = _texts(ids)
-        rng = np.random.default_rng(None if seed is None else [STREAM, seed])
+        rng = np.random.default_rng(None if seed is None else [COINS_KEY, seed])
         coins = cls(
             named,
             rng.random(len(named)) < 0.5,
@@ -163,7 +163,7 @@ class Coins:
                 argument="file",
             )
         content = {
-            "format": FORMAT,
+            "format": COINS_FORMAT,
             "digest": self.digest,
             "tossed": self.tossed,
             "salt": self.salt,
@@ -194,7 +194,7 @@ class Coins:
         """
         try:
             content = json.loads(read_text(Path(file)))
-            if content["format"] != FORMAT:
+            if content["format"] != COINS_FORMAT:
                 raise ValueError(f"its format is {content['format']!r}")
             inside = set(content["included"])
             if len(inside) + len(content["excluded"]) != len(content["order"]) or inside & set(content["excluded"]):
@@ -329,7 +329,7 @@ class Coins:
 
         n_in, n_missing_in = int(self.included.sum()), int((missing & self.included).sum())
         law = stats.hypergeom(len(missing), n_in, n_missing)
-        if 2.0 * min(law.cdf(n_missing_in), law.sf(n_missing_in - 1)) <= LEVEL:
+        if 2.0 * min(law.cdf(n_missing_in), law.sf(n_missing_in - 1)) <= STATED_COINS_LEVEL:
             raise ParameterError(
                 f"{argument} must be missing independently of the coins, but {plural(n_missing_in, 'score')} of {n_in} "
                 f"included and {n_missing - n_missing_in} of {len(missing) - n_in} excluded canaries are missing. "

@@ -31,7 +31,7 @@ from ..results.claim_curve import claim_curve
 from ..results.text import Explanations
 from ..trials.independence import Dependence
 
-KEPT = 400
+MAX_KEPT_THRESHOLDS = 400
 """Number of thresholds that a result keeps for its curves."""
 NO_CURVE = ClaimCurve(fpr=(0.0, 1.0), fnr=(0.0, 0.0), epsilon=(0.0, 1.0), delta=(1.0, 1.0))
 """Placeholder for a claimed curve that cannot be sampled: the trivial curve."""
@@ -121,7 +121,7 @@ def conclude(
         detectable_family=smallest_detectable.family,
         verdict=verdict,
         ledger=ledger,
-        tally=evidence.thinned(KEPT, keep=best.threshold),
+        tally=evidence.thinned(MAX_KEPT_THRESHOLDS, keep=best.threshold),
         claim_curve=curve,
         curve_violation=violation if dependence is None else None,
         dependence=None if dependence is None else str(dependence),

@@ -36,7 +36,7 @@ from ..results.witness.no_randomness import (
 )
 from ..trials.examples import Examples
 from ..trials.execution import in_this_process
-from ..trials.independence import SHARE, Dependence, Independence
+from ..trials.independence import FALSE_ALARM_SHARE, Dependence, Independence
 from ..trials.plan import Chunk
 from ..trials.reduction import EvaluationScores
 from ..trials.seeds import Stage
@@ -149,7 +149,8 @@ class Diagnostics:
         if self.independence is None:
             return ()
         looked_at = f"tested on these trials, p {self.independence.p_value():.2g}"
-        share = f"{SHARE:.0%} of the significance, {self.question.guard_significance:.2g}; the bounds use the rest"
+        level = self.question.guard_significance
+        share = f"{FALSE_ALARM_SHARE:.0%} of the significance, {level:.2g}; the bounds use the rest"
         return (LedgerEntry("independence", looked_at, share),)
 
     @cached_property

@@ -31,7 +31,7 @@ from ...mechanisms.core.validation import called_as, whole
 from ..bounds.base import Evidence, LedgerEntry
 from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..bounds.pair.orientation import Exchanged
-from ..evidence.fair_coins import DOUBTFUL, LEVEL, check_coins
+from ..evidence.fair_coins import STATED_COINS_LEVEL, UNSTATED_COINS_LEVEL, check_coins
 from ..evidence.game import Game, Trials
 from ..evidence.scores import BitScores, PairScores, Successes
 from ..evidence.statement import Statement
@@ -42,7 +42,7 @@ from ..trials.plan import plan_trials
 from ..trials.seeds import Stage, stream
 from .conclude import AuditContext, conclude
 
-ELSEWHERE = "scores from elsewhere"
+UNKNOWN_MECHANISM = "scores from elsewhere"
 """Name of the mechanism if only its scores are known."""
 CONDITIONS: dict[type[Evidence], str] = {
     PairScores: "The bound is valid only if each row is an independent run with fresh randomness, and the attack that "
@@ -54,11 +54,11 @@ CONDITIONS: dict[type[Evidence], str] = {
     "and the tolerance was fixed beforehand.",
 }
 """Conditions of the bound on scores of other code, which cannot be verified from the scores."""
-DISTINCT = 50
+MIN_DISTINCT_VALUES = 50
 """Number of distinct values at which equal scores, in the same order, cannot be a coincidence."""
-INVERTED = 1e-4
+INVERTED_LEVEL = 1e-4
 """p-value at which scores are called inverted, and leave no verdict."""
-UNSTATED = "the relation of the claim"
+UNKNOWN_RELATION = "the relation of the claim"
 """Name of the relation if it is unknown."""
 
 
@@ -150,9 +150,9 @@ def audit_scores(
     shared = statement.shared(len(bounds))
     context = AuditContext(
         game=game,
-        mechanism=ELSEWHERE if mechanism is None else display_name(mechanism),
+        mechanism=UNKNOWN_MECHANISM if mechanism is None else display_name(mechanism),
         attack=attack,
-        relation=str(evidence_relation or statement.claim.relation or UNSTATED),
+        relation=str(evidence_relation or statement.claim.relation or UNKNOWN_RELATION),
         trials=_trials(counted, pilot),
         seed=seed,
         fingerprint=fingerprint(description),
@@ -258,7 +258,7 @@ def _check_copies(scores: PairScores, pilot: Any) -> None:
 
 def _copied(first: Any, second: Any) -> bool:
     """Return True if the scores are equal and have too many distinct values for a coincidence."""
-    return np.array_equal(first, second) and len(np.unique(first)) >= DISTINCT
+    return np.array_equal(first, second) and len(np.unique(first)) >= MIN_DISTINCT_VALUES
 
 
 def _by_side(evidence: Evidence) -> tuple[Floats, Floats]:
@@ -289,8 +289,8 @@ def _refuse_inverted(evidence: Evidence) -> None:
 
     No bound reads them in this direction, so that "consistent" would only mean that the sign is wrong. If nothing
     leaks, the bits or sides are independent of the scores, and the test of Mann and Whitney is valid: for bits, for any
-    dependence between scores. It then refuses with probability about `INVERTED`, and more rarely where scores leak in
-    the right direction. A refusal is no violation, so the level of the verdict needs no correction.
+    dependence between scores. It then refuses with probability about `INVERTED_LEVEL`, and more rarely where scores
+    leak in the right direction. A refusal is no violation, so the level of the verdict needs no correction.
     """
     out, in_ = _by_side(evidence)
     if not len(out) or not len(in_):
@@ -298,7 +298,7 @@ def _refuse_inverted(evidence: Evidence) -> None:
     from scipy import stats
 
     test = stats.mannwhitneyu(in_, out, alternative="less", method="auto")
-    if not test.pvalue <= INVERTED:
+    if not test.pvalue <= INVERTED_LEVEL:
         return
     auc = float(test.statistic) / (len(in_) * len(out))
     if isinstance(evidence, PairScores):
@@ -330,7 +330,7 @@ def _looks(counted: Evidence, pilot: PairScores | None, set_aside: bool, tossed:
         size = f"{counted.n_canaries} in each of {counted.n_runs} run(s)"
         unit = "canaries" if counted.relation is Relation.ADD_REMOVE else "records"
         coins = f"{int(counted.bits.sum()):,} of {counted.n_bits:,} are 1, and other exact tests of fair coins"
-        level = LEVEL if tossed else DOUBTFUL
+        level = STATED_COINS_LEVEL if tossed else UNSTATED_COINS_LEVEL
         correction = f"none needed: a refusal states no bound; fair coins are refused with probability <= {level:g}"
         return (LedgerEntry(unit, size, "fixed beforehand"), LedgerEntry("coins", coins, correction))
     if isinstance(counted, Successes):

@@ -28,7 +28,7 @@ from ..results.audit_result import AuditResult
 from ..results.text import percent
 from ..trials.array_files import read_text
 
-SUFFIX = ".looks"
+LOOKS_SUFFIX = ".looks"
 """Ending that the name of a file of looks adds to that of its coins."""
 
 
@@ -76,7 +76,7 @@ class Looks:
     @property
     def record(self) -> Path | None:
         """File of the looks; None in memory."""
-        return None if self.file is None else self.file.with_name(self.file.name + SUFFIX)
+        return None if self.file is None else self.file.with_name(self.file.name + LOOKS_SUFFIX)
 
     def keep_in(self, file: Path) -> None:
         """Record later looks, and those so far, next to the file in which the coins are sealed now."""

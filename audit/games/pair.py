@@ -40,7 +40,7 @@ from ..trials.execution import Work, announce, execute, in_this_process, seconds
 from ..trials.independence import Independence
 from ..trials.plan import Chunk, TrialPlan
 from ..trials.progress import Reporter
-from ..trials.reduction import SECOND, Changed, EvaluationScores, InTurn, KeptScores, PilotOutputs, Reduction
+from ..trials.reduction import SECOND_PREFIX, Changed, EvaluationScores, InTurn, KeptScores, PilotOutputs, Reduction
 from ..trials.repeated_outputs import ReplayGuard
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
@@ -50,11 +50,11 @@ from .conclude import AuditContext, conclude
 from .diagnostics import Diagnostics, deciding_event, event_rule
 from .setup import AuditSetup
 
-GRID = 1024
+N_THRESHOLDS = 1024
 """Number of thresholds on the grid of counts, from quantiles of the pilot scores."""
-RULE_RUNS = 1_000
+N_RULE_RUNS = 1_000
 """Number of runs on each side from which the rule of an event is derived."""
-QUANTILES = (0.1, 0.5, 0.9)
+PILOT_QUANTILES = (0.1, 0.5, 0.9)
 """Quantiles of the pilot scores: thresholds of further events whose independence is tested."""
 _TWO_SCORES = LedgerEntry(
     "low bits", "2 scores: with the low bits of floats, and without", "half of the significance each"
@@ -149,7 +149,7 @@ class PairRun:
 
     def _explain(self, result: AuditResult, scorer: EventScorer) -> AuditResult:
         """Return a violation with its explanation; a step that fails adds a warning and keeps the verdict."""
-        explained, n_runs = Explanations(), min(RULE_RUNS, self.plan.evaluation)
+        explained, n_runs = Explanations(), min(N_RULE_RUNS, self.plan.evaluation)
         rule = partial(event_rule, n_runs=n_runs, seed=self.seed, timeout=self.timeout)
         complete = replace(
             result,
@@ -190,7 +190,7 @@ class PairRun:
         if self.plan.holds_scores:
             return None
         pooled = np.sort(np.concatenate([pilot.out, pilot.in_]))
-        spread = pooled[np.linspace(0, len(pooled) - 1, GRID).astype(np.int64)]
+        spread = pooled[np.linspace(0, len(pooled) - 1, N_THRESHOLDS).astype(np.int64)]
         needed = [t for bound in bounds for t in bound.thresholds]
         return np.unique(np.concatenate([[-np.inf], spread, needed]))
 
@@ -199,7 +199,7 @@ class PairRun:
         if not self.question.guarded:
             return None
         pooled = np.concatenate([pilot.out, pilot.in_])
-        spread = np.quantile(pooled, QUANTILES, method="nearest") if len(pooled) else []
+        spread = np.quantile(pooled, PILOT_QUANTILES, method="nearest") if len(pooled) else []
         return Independence([*(t for bound in bounds for t in bound.thresholds), *spread], first)
 
     def _evaluate(
@@ -208,7 +208,7 @@ class PairRun:
         question, bounds = self.question, track.bounds
         watched = next((bound for bound in bounds if len(bound.thresholds) == 1), None)
         watch = watched.thresholds[0] if watched else None
-        second_scores = None if second is None else KeptScores(self.plan.evaluation, second.grid, SECOND)
+        second_scores = None if second is None else KeptScores(self.plan.evaluation, second.grid, SECOND_PREFIX)
         into = EvaluationScores(self.plan, track.grid, watch, independence, second_scores)
 
         def so_far() -> str:
@@ -329,7 +329,7 @@ class PairRun:
 
     def _more_runs(self) -> tuple[Outputs, Outputs]:
         """Return further runs of each side in this process."""
-        question, n_runs = self.question, min(RULE_RUNS, self.plan.evaluation)
+        question, n_runs = self.question, min(N_RULE_RUNS, self.plan.evaluation)
         chunks = [Chunk(Stage.PROBE, side, 2, 0, n_runs) for side in (0, 1)]
         out, in_ = (run(question.mechanism, question.neighbours, self.seed, chunk, self.timeout)[0] for chunk in chunks)
         return out, in_

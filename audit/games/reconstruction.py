@@ -34,12 +34,12 @@ from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import whole
 from ..evidence.scores import BitScores, Successes
-from ..results.text import INDEPENDENT
+from ..results.text import INDEPENDENCE_ADVICE
 from ..results.witness.no_randomness import replay
 from ..trials.execution import announce, execute, in_this_process, seconds_of
 from ..trials.independence import Independence, independent_by_construction
 from ..trials.options import RunOptions, Store, versions
-from ..trials.plan import SMALLEST_BATCH, Chunk, check_width
+from ..trials.plan import MIN_CHUNK_TRIALS, Chunk, check_width
 from ..trials.progress import Reporter
 from ..trials.reduction import Changed, InTurn
 from ..trials.repeated_outputs import ReplayGuard, Unvarying, only_output
@@ -48,9 +48,9 @@ from ..trials.work import run_each
 from .rounds import BitReduction, BitRounds, CandidateRounds, SuccessReduction, plan_rounds
 from .setup import check_function, workers_of
 
-DEPENDENT = 1e-4
+INDEPENDENCE_LEVEL = 1e-4
 """Significance level of the test of independence; a false alarm raises an error, so the bounds need no correction."""
-REPEATS = 64
+N_REPEATED_RUNS = 64
 """Number of runs on one dataset that test whether outputs vary."""
 
 
@@ -132,7 +132,7 @@ class _Game:
             guesser = self.attack.fit(self.target, stream(self.seed, Stage.FIT))
         bits = isinstance(secret, FairBits)
         vectorised = mechanism.workers is Workers.THREADS and not bits
-        chunks = plan_rounds(self.n_rounds, bytes_per_round, SMALLEST_BATCH if vectorised else 1)
+        chunks = plan_rounds(self.n_rounds, bytes_per_round, MIN_CHUNK_TRIALS if vectorised else 1)
         independence = Independence([0.0]) if tested else None
         into: Any = (BitReduction if bits else SuccessReduction)(self.target, self.n_rounds, independence)
         changed = Changed(name)
@@ -160,8 +160,8 @@ class _Game:
             )
             for warning in changed.warnings():
                 reporter.message(warning)
-            if independence is not None and (dependence := independence.dependence(DEPENDENT)) is not None:
-                raise DependentTrialsError(name, dependence.what, INDEPENDENT)
+            if independence is not None and (dependence := independence.dependence(INDEPENDENCE_LEVEL)) is not None:
+                raise DependentTrialsError(name, dependence.what, INDEPENDENCE_ADVICE)
             evidence: Successes | BitScores = into.evidence()
         return evidence
 
@@ -218,14 +218,14 @@ def _check_varies(mechanism: Mechanism, pair: Neighbours, seed: int, timeout: fl
     """Raise `DependentTrialsError` if runs in this process repeat an output, but a run in a fresh process does not."""
     unvarying = Unvarying()
     for side in (0, 1):
-        chunk = Chunk(Stage.PROBE, side, 1, 0, REPEATS)
+        chunk = Chunk(Stage.PROBE, side, 1, 0, N_REPEATED_RUNS)
         rng = stream(seed, Stage.PROBE, side, 1)
-        ((outputs,), _) = run_each(mechanism, [(pair.side(side), REPEATS)], rng, seed, chunk, timeout)
+        ((outputs,), _) = run_each(mechanism, [(pair.side(side), N_REPEATED_RUNS)], rng, seed, chunk, timeout)
         unvarying.add(chunk, {"only_output": only_output(outputs)})
     if not unvarying.sides:
         return
     replayed = replay(mechanism, pair, unvarying)
     changed = mechanism.first_runs.changed if isinstance(mechanism, FunctionMechanism) and mechanism.first_runs else ()
-    if replayed.dependence(REPEATS, DEPENDENT) is not None or (changed and not replayed.fresh):
+    if replayed.dependence(N_REPEATED_RUNS, INDEPENDENCE_LEVEL) is not None or (changed and not replayed.fresh):
         reason = "runs in one process repeat the same output, and a run in a fresh process gives another one"
-        raise DependentTrialsError(display_name(mechanism), reason, INDEPENDENT)
+        raise DependentTrialsError(display_name(mechanism), reason, INDEPENDENCE_ADVICE)

@@ -28,13 +28,13 @@ from ...mechanisms.core.relation import Relation
 from ..evidence.scores import BitScores, Successes
 from ..trials.array_files import Arrays, Expected
 from ..trials.independence import Independence, expected_order, order, order_of_sums
-from ..trials.plan import CHUNK_BYTES, CHUNK_TRIALS, CHUNKS_A_SIDE, Chunk
+from ..trials.plan import CHUNKS_PER_SIDE, MAX_CHUNK_BYTES, MAX_CHUNK_TRIALS, Chunk
 from ..trials.reduction import joined
-from ..trials.repeated_outputs import DIGEST, UNSIGNED, signature
+from ..trials.repeated_outputs import NO_SIGNATURE, SIGNATURE_TYPE, signature
 from ..trials.seeds import Stage, stream
-from ..trials.work import CHANGED, run_each
+from ..trials.work import NAMES_TYPE, run_each
 
-MOST_CHUNKS = 10**6
+MAX_CHUNKS = 10**6
 """Largest number of chunks of a game."""
 
 
@@ -44,11 +44,11 @@ def plan_rounds(n_rounds: int, bytes_per_round: int, smallest: int = 1) -> list[
     >>> len(plan_rounds(200, 40, 256)), len(plan_rounds(200, 40)), max(c.size for c in plan_rounds(10**6, 2**20))
     (1, 29, 16)
     """
-    wanted = max(-(-n_rounds // CHUNKS_A_SIDE), smallest)
-    size = min(wanted, CHUNK_TRIALS, max(1, CHUNK_BYTES // bytes_per_round))
-    if n_rounds > MOST_CHUNKS * size:
+    wanted = max(-(-n_rounds // CHUNKS_PER_SIDE), smallest)
+    size = min(wanted, MAX_CHUNK_TRIALS, max(1, MAX_CHUNK_BYTES // bytes_per_round))
+    if n_rounds > MAX_CHUNKS * size:
         raise ParameterError(
-            f"n_rounds must be at most {MOST_CHUNKS * size:,} for this secret, but is {n_rounds:,}, which would take "
+            f"n_rounds must be at most {MAX_CHUNKS * size:,} for this secret, but is {n_rounds:,}, which would take "
             "days. Choose fewer rounds.",
             argument="n_rounds",
         )
@@ -93,14 +93,14 @@ class CandidateRounds(Rounds):
         runs, changed = run_each(self.mechanism, calls, rng, self.seed, chunk, self.timeout)
         truths = np.repeat(drawn, counts[drawn])
         right = secret.correct(truths, self._guesses(joined(runs), secret.k))
-        arrays: Arrays = {"n_success": np.array([np.count_nonzero(right)]), "signature": UNSIGNED}
+        arrays: Arrays = {"n_success": np.array([np.count_nonzero(right)]), "signature": NO_SIGNATURE}
         if self.tested:
             arrays |= {"signature": signature(runs[0])} | _order_of_candidates(drawn, runs, right)
         return arrays | changed
 
     def expected(self, chunk: Chunk) -> dict[str, Expected]:
         """Return the types and shapes of the arrays of a chunk."""
-        fields = {"n_success": Expected("i", (1,), most=chunk.size), "signature": DIGEST, "changed": CHANGED}
+        fields = {"n_success": Expected("i", (1,), most=chunk.size), "signature": SIGNATURE_TYPE, "changed": NAMES_TYPE}
         for side in (0, 1) if self.tested else ():
             fields[f"size-{side}"] = Expected("i", (1,), most=chunk.size, optional=True)
             for name, each in expected_order(None, 1).items():
@@ -131,7 +131,7 @@ class BitRounds(Rounds):
         runs, changed = run_each(self.mechanism, calls, rng, self.seed, chunk, self.timeout)
         outputs = joined(runs)
         scores = self._scores(outputs, secret.n)
-        arrays: Arrays = {"bits": bits, "scores": scores, "signature": UNSIGNED}
+        arrays: Arrays = {"bits": bits, "scores": scores, "signature": NO_SIGNATURE}
         if self.tested:
             agreement = (np.sign(scores) * np.where(bits, 1.0, -1.0)).sum(axis=1)
             arrays |= {"signature": signature(outputs)} | order(outputs, agreement, np.zeros(1))
@@ -140,7 +140,12 @@ class BitRounds(Rounds):
     def expected(self, chunk: Chunk) -> dict[str, Expected]:
         """Return the types and shapes of the arrays of a chunk."""
         shape = (chunk.size, self.target.secret.n)  # type: ignore[attr-defined]
-        fields = {"bits": Expected("b", shape), "scores": Expected("f", shape), "signature": DIGEST, "changed": CHANGED}
+        fields = {
+            "bits": Expected("b", shape),
+            "scores": Expected("f", shape),
+            "signature": SIGNATURE_TYPE,
+            "changed": NAMES_TYPE,
+        }
         return fields | (expected_order(chunk.size, 1) if self.tested else {})
 
     def _scores(self, outputs: Outputs, n: int) -> Floats:

@@ -22,7 +22,7 @@ from ...mechanisms.core.printable import display_name
 from ..bounds.base import LedgerEntry, PairBound, PilotMissingError
 from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..evidence.statement import Statement, check_claim
-from ..trials.independence import SHARE, independent_by_construction
+from ..trials.independence import FALSE_ALARM_SHARE, independent_by_construction
 from ..trials.options import versions
 from ..trials.plan import TrialPlan, check_width, plan_trials
 from ..trials.work import probe
@@ -93,19 +93,20 @@ class AuditSetup:
 
     @property
     def significance_share(self) -> float:
-        """Share of the significance for the bounds: 1 - SHARE if independence is tested, SHARE in a second audit.
+        """Share of the significance for the bounds: 1 - s if independence is tested, s in a second audit.
 
-        In the first audit a bound is wrong with probability at most 1 - SHARE of the significance, whatever the calls
-        that raised would have shown, and in the second audit with SHARE: together at most the whole significance.
+        Here s is `FALSE_ALARM_SHARE`. In the first audit a bound is wrong with probability at most 1 - s of the
+        significance, whatever the calls that raised would have shown, and in the second audit with s: together at most
+        the whole significance.
         """
         if self.is_second_audit:
-            return SHARE
-        return 1.0 - SHARE if self.guarded else 1.0
+            return FALSE_ALARM_SHARE
+        return 1.0 - FALSE_ALARM_SHARE if self.guarded else 1.0
 
     @property
     def guard_significance(self) -> float:
         """Significance level of the test of independence: its share of the significance per hypothesis."""
-        return SHARE * self.statement.significance / self.statement.n_hypotheses
+        return FALSE_ALARM_SHARE * self.statement.significance / self.statement.n_hypotheses
 
     @cached_property
     def workers(self) -> Workers:
@@ -138,7 +139,7 @@ class AuditSetup:
         """Return the ledger entries on choices before the trials."""
         learned = "trained on pilot trials only" if self.attack.minimum_pilot else "not trained on trials"
         raised = "2: a call with many runs raised, and all runs were repeated, one per call"
-        audits = LedgerEntry("audits", raised, f"{SHARE:.0%} of the significance for the second")
+        audits = LedgerEntry("audits", raised, f"{FALSE_ALARM_SHARE:.0%} of the significance for the second")
         return (
             *((audits,) if self.is_second_audit else ()),
             LedgerEntry("pair", "1, fixed beforehand", "no correction needed"),
@@ -169,7 +170,7 @@ class AuditSetup:
             "delta": self.statement.delta,
             "confidence": self.statement.confidence,
             "plan": describe(plan),
-            "independence": SHARE if self.guarded else "by construction",
+            "independence": FALSE_ALARM_SHARE if self.guarded else "by construction",
             "seed": seed,
             **versions(),
         }

@@ -29,9 +29,9 @@ from ...mechanisms.learning.base import Learner, TrainingData, check_learner, ex
 from ..trials.array_files import Arrays, Expected, check_arrays
 from ..trials.execution import execute
 from ..trials.options import RunOptions, Store, versions
-from ..trials.plan import CHUNK_BYTES, CHUNKS_A_SIDE, Chunk
+from ..trials.plan import CHUNKS_PER_SIDE, MAX_CHUNK_BYTES, Chunk
 from ..trials.progress import Reporter
-from ..trials.repeated_outputs import DIGEST, UNSIGNED, ReplayGuard
+from ..trials.repeated_outputs import NO_SIGNATURE, SIGNATURE_TYPE, ReplayGuard
 from ..trials.seeds import Stage, stream
 
 Mask = NDArray[np.bool_]
@@ -197,7 +197,7 @@ class Joined:
         """Add one finished chunk; raise `ValueError` unless it has a row for each model, as the first one has."""
         first = next(iter(self._parts.values()), arrays)
         expected = {name: Expected(each.dtype.kind, (chunk.size, *each.shape[1:])) for name, each in first.items()}
-        check_arrays(arrays, expected | {"signature": DIGEST})
+        check_arrays(arrays, expected | {"signature": SIGNATURE_TYPE})
         self._parts[chunk.index] = arrays
 
     def arrays(self) -> Arrays:
@@ -213,7 +213,7 @@ def plan_training(n_models: int, bytes_per_model: int, *, together: int = 1) -> 
     >>> [chunk.size for chunk in plan_training(6, 1, together=2)], len(plan_training(1000, 1))
     ([2, 2, 2], 32)
     """
-    wanted = min(-(-n_models // CHUNKS_A_SIDE), max(1, CHUNK_BYTES // max(1, bytes_per_model)))
+    wanted = min(-(-n_models // CHUNKS_PER_SIDE), max(1, MAX_CHUNK_BYTES // max(1, bytes_per_model)))
     size = together * -(-wanted // together)
     starts = enumerate(range(0, n_models, size))
     return [Chunk(Stage.TRAINING, 0, index, start, min(size, n_models - start)) for index, start in starts]
@@ -254,7 +254,7 @@ class _Unsigned:
     work: Callable[[Chunk], Arrays]
 
     def __call__(self, chunk: Chunk) -> Arrays:
-        return self.work(chunk) | {"signature": UNSIGNED}
+        return self.work(chunk) | {"signature": NO_SIGNATURE}
 
 
 def _examples(name: str, dataset: Any, learner: Learner) -> TrainingData:

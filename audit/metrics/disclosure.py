@@ -36,7 +36,7 @@ from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import delta_range, non_negative, open_unit, unit_interval, whole
 from .gain import Gain, gain
 
-FEWEST = 10
+MIN_GROUP_SIZE = 10
 """Smallest number of people of a group in each half; smaller groups are left out."""
 
 
@@ -226,7 +226,7 @@ def _balanced(label: NDArray[np.str_], half: Ints, rng: np.random.Generator) -> 
     for name in np.unique(label):
         sides = [rng.permutation(np.flatnonzero((label == name) & (half == k))) for k in (0, 1)]
         size = min(map(len, sides))
-        if size < FEWEST:
+        if size < MIN_GROUP_SIZE:
             left_out.append(str(name))
         else:
             chosen[str(name)] = np.concatenate([side[:size] for side in sides])

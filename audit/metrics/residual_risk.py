@@ -14,7 +14,7 @@ from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import open_unit, whole
 from .disclosure import same_rows
 
-LABEL = "no coverage: guesses about the same records are counted as independent, and the interval is a normal one"
+NO_COVERAGE = "no coverage: guesses about the same records are counted as independent, and the interval is a normal one"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class ResidualRisk:
     attack: tuple[float, float]
     control: tuple[float, float]
     level: float
-    label: str = LABEL
+    label: str = NO_COVERAGE
 
 
 def residual_risk(

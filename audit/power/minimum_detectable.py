@@ -15,13 +15,13 @@ from ...mechanisms.core.root_finding import bisect
 
 Look: TypeAlias = Callable[[float], tuple[bool, float]]
 """Test at a parameter: whether it rejects, and its approximate margin (< 0 if it does not); nan if unknown."""
-_STEERED = 8
+_MAX_SECANT_STEPS = 8
 """Evaluations after which the search continues by bisection."""
-_LEAST = 1e-12
+_MIN_PARAMETER = 1e-12
 """Parameters below are not distinguished: without this limit, bisection of the smallest numbers would never end."""
-_OF_EXCESS = 0.01
+_EXCESS_PRECISION = 0.01
 """Precision relative to the excess over the claim: it costs at most 2 % of the trials."""
-_FLATTEST = 0.3
+_MIN_SLOPE = 0.3
 """Least slope, as a share of the expected one: limits the step after two margins that are nearly equal."""
 
 
@@ -68,7 +68,7 @@ class _Search:
         ends = sorted(self.margins, key=lambda point: -abs(point[1]))[-2:]
         at, margin = ends[-1]
         if len(ends) == 2 and abs(ends[0][0] - at) > 5e-3 * at:
-            slope = max((ends[0][1] - margin) / (ends[0][0] - at), _FLATTEST * slope)
+            slope = max((ends[0][1] - margin) / (ends[0][0] - at), _MIN_SLOPE * slope)
         return at - margin / slope if slope > 0.0 else math.nan
 
 
@@ -77,7 +77,7 @@ def _approach_root(
 ) -> None:
     """Test both ends of the bracket with which the plain search would end if the estimated root were exact."""
     at, stride = 1.05 * claimed, 1.0
-    for _ in range(_STEERED):
+    for _ in range(_MAX_SECANT_STEPS):
         ends = bracket_at(at)
         if ends is None or (ends[0] <= search.below and ends[1] >= search.above):
             return
@@ -102,6 +102,6 @@ def _bisected(
         low, high, step = high, min(high * step, largest), step * step
 
     def close(low: float, high: float) -> bool:
-        return high - low <= max(precision * max(high, _LEAST), _OF_EXCESS * (high - claimed))
+        return high - low <= max(precision * max(high, _MIN_PARAMETER), _EXCESS_PRECISION * (high - claimed))
 
     return bisect(rejects, low, high, close=close)

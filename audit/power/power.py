@@ -41,15 +41,15 @@ from .minimum_detectable import minimum_detectable
 
 PRECISION = 1e-3
 """Relative precision of the family parameter."""
-COARSE = 1e-2
+COARSE_PRECISION = 1e-2
 """Relative precision where members are slow to compute."""
 _RATES, _MIDDLE = 60, 200
-_GAMES = 20
-_NOT_RARE = 50
+_N_GAMES = 20
+_MIN_HITS = 50
 """Approximate hits of the claim's least likely event from which on the margin of the bound guides the search."""
-_MOST_PLANNED = 20_000
+_MAX_PLANNED_TRIALS = 20_000
 """Trials a side up to which the joint test is evaluated on many possible outcomes."""
-_MOST_PERFECT = 1_000_000
+_MAX_PERFECT_TRIALS = 1_000_000
 """Trials a side up to which the joint test is evaluated on the one outcome of an attack that never errs."""
 
 
@@ -174,7 +174,7 @@ def detectable_in_bits(bounds: Sequence[Bound[Any]], statement: Statement, *, n_
 def _detectable_in_bits(bounds: tuple[Bound[Any], ...], statement: Statement, n_bits: int) -> Detectable:
     family = family_at(statement)
     fixed = [bound.fix(statement, None, (n_bits,)) for bound in bounds if not bound.condition]
-    drawn = np.random.default_rng(0).random((_GAMES, n_bits))
+    drawn = np.random.default_rng(0).random((_N_GAMES, n_bits))
     bits = np.arange(n_bits) % 2 == 0
 
     def exceeds(scores: Floats) -> bool:
@@ -189,13 +189,13 @@ def _detectable_in_bits(bounds: tuple[Bound[Any], ...], statement: Statement, n_
         missed = 0
         for game in -np.where(bits, rank, drawn):
             missed += not exceeds(game)
-            if missed > _GAMES // 10:
+            if missed > _N_GAMES // 10:
                 return False
         return True
 
     if not exceeds(bits.astype(np.float64)):
         return Detectable(math.inf, _family_name(family))
-    return _least_detected(detected, family, statement.delta, COARSE)
+    return _least_detected(detected, family, statement.delta, COARSE_PRECISION)
 
 
 def detectable_in_successes(
@@ -277,7 +277,7 @@ class _PairPower:
 
     def least(self, family: CurveFamily, n_out: int, n_in: int) -> float | None:
         """Return the least member, above the claimed one, that refutes the claim; None if there is none."""
-        precision = COARSE if family.precision > PRECISION / 2 else PRECISION
+        precision = COARSE_PRECISION if family.precision > PRECISION / 2 else PRECISION
         look = partial(self.look, family, n_out, n_in)
         slope = self.statement.epsilon / family.claimed if self._margin_guides(family, min(n_out, n_in)) else math.nan
         return minimum_detectable(look, family.claimed, family.largest, precision, slope)
@@ -288,7 +288,7 @@ class _PairPower:
         Other curves may be refuted at another delta long before, and with rare events the refutation is not monotone.
         """
         at_delta = self.statement.delta == 0.0 or isinstance(self.statement.claim, ApproximateDP)
-        return family.claimed > 0.0 and at_delta and 0.5 * n * math.exp(-self.statement.epsilon) >= _NOT_RARE
+        return family.claimed > 0.0 and at_delta and 0.5 * n * math.exp(-self.statement.epsilon) >= _MIN_HITS
 
     def look(self, family: CurveFamily, n_out: int, n_in: int, parameter: float) -> tuple[bool, float]:
         """Return whether counts that this member gives with the given probability refute the claim, and the margin."""
@@ -306,7 +306,7 @@ class _PairPower:
         """Return whether these hits refute the claim, and the margin of the largest bound; nan where that is slow."""
         margins = []
         delta, confidence = self.statement.delta, self.statement.confidence
-        most = _MOST_PERFECT if self.probability == 1.0 else _MOST_PLANNED
+        most = _MAX_PERFECT_TRIALS if self.probability == 1.0 else _MAX_PLANNED_TRIALS
         for bound in (_quick(bound, max(n_out, n_in) > most) for bound in self.bounds):
             thresholds = () if bound.needs_pilot else bound.fix(self.statement, None, (n_out, n_in)).thresholds
             fixed = np.array(sorted(set(thresholds) - {-math.inf}), dtype=np.float64)

@@ -23,17 +23,17 @@ from ..evidence.scores import BitScores, Successes
 from ..evidence.statement import Statement
 from .power import refutable
 
-MOST_TRIALS = 10**9
+MAX_TRIALS = 10**9
 """Largest number of runs on each side, or of rounds, that is tried."""
-MOST_BITS = 2**20
+MAX_BITS = 2**20
 """Largest number of bits that is tried; all of them are in memory."""
-LEAST_CONFIDENCE = 0.8
+MIN_CONFIDENCE = 0.8
 """Smallest confidence that is tried."""
-USUAL = (0.999, 0.99, 0.95, 0.9)
+USUAL_CONFIDENCES = (0.999, 0.99, 0.95, 0.9)
 """Confidences that are tried together with more trials."""
-LEAST_DELTA = 1e-15
-LEAST_PRIOR = 1e-12
-_FINE = 1000
+MIN_DELTA = 1e-15
+MIN_PRIOR = 1e-12
+_MAX_EXACT_TRIALS = 1000
 """Number of trials up to which the least one is changes exactly; beyond, one that is at most 1 in 200 larger."""
 
 
@@ -89,7 +89,7 @@ def remedies(
     confidence = _to_confidence(lambda to: able(replace(statement, confidence=to)), statement)
     changes.append(Remedy(confidence=confidence))
     if isinstance(claim, ApproximateDP) and delta > 0.0:
-        less = _largest(lambda to: able(at_delta(to)), delta, LEAST_DELTA)
+        less = _largest(lambda to: able(at_delta(to)), delta, MIN_DELTA)
         changes.append(Remedy(delta=less))
         if enough is None and less is None:
             decades = (at_delta(_rounded(_place(delta) - 90 * k)) for k in range(1, 10))
@@ -99,9 +99,9 @@ def remedies(
         def with_prior(prior: float) -> bool:
             return able(kind=replace(evidence, prior_success=prior, uniform_on=None))
 
-        changes.append(Remedy(prior_success=_largest(with_prior, evidence.prior_success, LEAST_PRIOR)))
+        changes.append(Remedy(prior_success=_largest(with_prior, evidence.prior_success, MIN_PRIOR)))
     if enough is None and confidence is None:
-        lower = (replace(statement, confidence=to) for to in USUAL if to < statement.confidence)
+        lower = (replace(statement, confidence=to) for to in USUAL_CONFIDENCES if to < statement.confidence)
         changes.append(next((Remedy(n, s.confidence) for s in lower if (n := trials(s))), Remedy()))
     return tuple(remedy for remedy in changes if remedy != Remedy())
 
@@ -109,7 +109,7 @@ def remedies(
 def _least_number(able: Callable[[int], bool], evidence: Evidence) -> int | None:
     """Return the least sufficient number of trials above that of the evidence; None if it exceeds the limit."""
     bits = isinstance(evidence, BitScores)
-    low, most = min(evidence.sizes), MOST_BITS if bits else MOST_TRIALS
+    low, most = min(evidence.sizes), MAX_BITS if bits else MAX_TRIALS
     high = 2 * low
     while not able(high):
         low, high = high, 2 * high
@@ -117,14 +117,14 @@ def _least_number(able: Callable[[int], bool], evidence: Evidence) -> int | None
             return None
 
     def close(low: float, high: float) -> bool:
-        return high - low <= (1 if high <= _FINE else high // 200)
+        return high - low <= (1 if high <= _MAX_EXACT_TRIALS else high // 200)
 
     return int(bisect(lambda n: able(int(n)), low, high, close=close, middle=integer)[1])
 
 
 def _to_confidence(able: Callable[[float], bool], statement: Statement) -> float | None:
     """Return the largest sufficient confidence below that of the statement; None if there is none."""
-    place = _first(lambda k: able(1.0 - _rounded(k)), _place(statement.significance), _place(1.0 - LEAST_CONFIDENCE))
+    place = _first(lambda k: able(1.0 - _rounded(k)), _place(statement.significance), _place(1.0 - MIN_CONFIDENCE))
     return None if place is None else 1.0 - _rounded(place)
 
 

@@ -15,7 +15,7 @@ from ..bounds.reconstruction import Reconstruction, allowed_success
 from ..evidence.scores import Successes
 from ..evidence.statement import Statement
 
-MOST_ROUNDS = 10**9
+MAX_ROUNDS = 10**9
 """Largest number of rounds that is tried."""
 
 
@@ -76,10 +76,10 @@ def rounds_needed(
         least = _least_that_refutes(fixed, n, prior_success)
         return bool(binom.sf(least - 1, n, rate) >= probability)
 
-    low, high = bracket(suffices, 0, 1, largest=MOST_ROUNDS)
-    if high > MOST_ROUNDS:
+    low, high = bracket(suffices, 0, 1, largest=MAX_ROUNDS)
+    if high > MAX_ROUNDS:
         raise ParameterError(
-            f"truth {truth} is too close to {claim} to be distinguished in {MOST_ROUNDS:,} rounds.", argument="truth"
+            f"truth {truth} is too close to {claim} to be distinguished in {MAX_ROUNDS:,} rounds.", argument="truth"
         )
     return int(bisect(suffices, low, high, middle=integer)[1])
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.adapters.functions.forms import by_name
-from ...mechanisms.adapters.recording.noisy import SLACK, at_last
+from ...mechanisms.adapters.recording.noisy import RELATIVE_TOLERANCE, at_last
 
 __tracebackhide__ = True  # pytest shows the lines of the program only
 
 Leaves = list[Any]
-DEEPEST = 8
+MAX_DEPTH = 8
 """Largest depth of nested containers."""
 
 
@@ -25,7 +25,7 @@ def leaves_of(output: Any, depth: int = 0) -> Leaves:
         return [output]
     if isinstance(output, (numbers.Real, np.bool_)):
         return [float(at_last(output))]
-    if depth == DEEPEST:
+    if depth == MAX_DEPTH:
         return [type(output).__name__]
     if isinstance(output, Mapping):
         keys = sorted(output, key=by_name)
@@ -54,7 +54,7 @@ def changes(one: Leaves, other: Leaves) -> NDArray[np.float64]:
     before, now = (np.array([part if type(part) is float else np.nan for part in leaves]) for leaves in (one, other))
     with np.errstate(all="ignore"):
         moved = now - before
-        close = np.abs(moved) <= SLACK * np.maximum(1.0, np.abs(before))
+        close = np.abs(moved) <= RELATIVE_TOLERANCE * np.maximum(1.0, np.abs(before))
     finite = np.isfinite(before) & np.isfinite(now)
     change = np.where(finite & ~close, moved, np.where(finite | (before == now), 0.0, np.inf))
     for i in np.flatnonzero(np.isnan(before) | np.isnan(now)):

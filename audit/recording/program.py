@@ -19,13 +19,15 @@ from .recorded import Element, Recorded, Recordings
 
 __tracebackhide__ = True  # pytest shows the lines of the program only
 
-RUNS = 3
+N_RECORDINGS = 3
 """Number of recordings, from different seeds: a finding must be in each of them."""
-TRACED = 64
+MAX_TRACED_NOISE = 64
 """Largest number of noise values whose influence on the output is measured one by one."""
 
 
-def record(function: Callable[..., Any], neighbours: Neighbours, *, seed: int = 0, runs: int = RUNS) -> Recordings:
+def record(
+    function: Callable[..., Any], neighbours: Neighbours, *, seed: int = 0, runs: int = N_RECORDINGS
+) -> Recordings:
     """Run `function` on both datasets with the same noisy values, `runs` times.
 
     Args:
@@ -104,9 +106,9 @@ class _Program:
         """Return the change of the output with each shifted noise value, and with the others."""
         moved, step = recording.moved_elements(), recording.step()
         others = [element for element in recording.elements() if element not in moved]
-        if not moved or len(moved) > TRACED:
+        if not moved or len(moved) > MAX_TRACED_NOISE:
             return {}
-        one_by_one = [*moved, *others] if len(moved) + len(others) <= TRACED else moved
+        one_by_one = [*moved, *others] if len(moved) + len(others) <= MAX_TRACED_NOISE else moved
         groups: dict[Element, list[Element]] = {element: [element] for element in one_by_one}
         if one_by_one is moved:
             groups[None] = others

@@ -12,8 +12,8 @@ from ...mechanisms.accounting import ConcentratedDP, PureDP, compose, to_concent
 from ...mechanisms.adapters.functions.guard import shown
 from ...mechanisms.adapters.recording import Call, Tape
 from ...mechanisms.adapters.recording.charges import moved
-from ...mechanisms.adapters.recording.noisy import SLACK
-from ...mechanisms.adapters.recording.tape import PICKS, SOURCES
+from ...mechanisms.adapters.recording.noisy import RELATIVE_TOLERANCE
+from ...mechanisms.adapters.recording.tape import CHOICE_PRIMITIVES, SOURCES
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import AccountingError, PrivacyViolation, plural
 from ...mechanisms.core.guarantee import Guarantee
@@ -21,10 +21,12 @@ from .leaves import Leaves, changes, same
 
 Element = tuple[int, int] | None
 """A noise value: the index of its call and its index within the call; None for all others together."""
-ROUNDING = 1e-6
+CLAIM_TOLERANCE = 1e-6
 """Relative excess over a claim that counts as rounding: claims are written with a few digits, and privacy maps round up
 (OpenDP returns 1.000000009 for Laplace noise of scale 1). It multiplies odds by at most exp(1e-6 epsilon)."""
-COINS = frozenset({"random", "uniform", "random_sample", "rand", "binomial", "choice", "integers", "randint", "bytes"})
+DECISION_PRIMITIVES = frozenset(
+    {"random", "uniform", "random_sample", "rand", "binomial", "choice", "integers", "randint", "bytes"}
+)
 """Primitives for random decisions rather than noise: their influence on an output is not measured by shifts."""
 
 
@@ -89,7 +91,7 @@ class Recorded:
         """Return whether a call returned noise that is added to a value, or may be."""
         draw = self.tapes[0].draws.get(at)
         return draw is not None and (
-            self.tapes[0].calls[at].additive or (draw.added and self.tapes[0].calls[at].name not in COINS)
+            self.tapes[0].calls[at].additive or (draw.added and self.tapes[0].calls[at].name not in DECISION_PRIMITIVES)
         )
 
     def open_calls(self, until: int | None = None) -> list[int]:
@@ -97,7 +99,7 @@ class Recorded:
         open_calls = []
         for at, (one, other) in enumerate(self._common(until)):
             hidden = one.fed is not None and bool(moved(one.fed, other.fed).any()) if _numeric(one.fed) else False
-            picks = one.name in PICKS and one.fed is None
+            picks = one.name in CHOICE_PRIMITIVES and one.fed is None
             draw = self.tapes[1].draws.get(at)
             settled = draw is not None and draw.settled.any()
             if not (hidden or picks or settled or one.source not in (*SOURCES, "secrets")):
@@ -216,7 +218,7 @@ class Recorded:
                 if not np.isfinite(most):
                     text = f"the input of {primitive} is {shown(one.fed)} on side 0 and {shown(other.fed)} on side 1."
                     yield Finding("distance", text, at)
-                elif most > one.sensitivity * (1.0 + SLACK):
+                elif most > one.sensitivity * (1.0 + RELATIVE_TOLERANCE):
                     text = (
                         f"the input of {primitive} changes by {most:.6g}, but its sensitivity is {one.sensitivity:g}."
                     )
@@ -277,7 +279,7 @@ class Recordings:
             return tuple(fault for fault in faults[0] if fault.kind in kinds)
         spent, at = self.spent(), _delta(claim, delta)
         claimed = float(claim.epsilon(at))
-        if spent is None or (epsilon := float(spent.epsilon(at))) <= claimed * (1.0 + ROUNDING):
+        if spent is None or (epsilon := float(spent.epsilon(at))) <= claimed * (1.0 + CLAIM_TOLERANCE):
             return ()
         epsilon_text, claimed_text = _distinct(epsilon, claimed)
         text = f"the primitives compose to epsilon {epsilon_text} at delta {at:g}, but {claimed_text} is claimed."

@@ -22,7 +22,7 @@ from ...mechanisms.core.errors import ParameterError
 from .estimates.base import Estimate
 from .saved import require
 
-STEPS = ("accounting", "threat model", "attack", "estimator")
+PARTS = ("accounting", "threat model", "attack", "estimator")
 """Names of the parts, from the claim down to the bound."""
 
 
@@ -31,7 +31,7 @@ class EpsilonPart:
     """One part of a claimed epsilon.
 
     Args:
-        steps: names of the steps that lose it, consecutive ones of `STEPS`; several where they cannot be separated.
+        steps: names of the steps that lose it, consecutive ones of `PARTS`; several where they cannot be separated.
         epsilon: how much. Natural logarithm. Below 0 only by the error of an estimate.
         interval: (low, high) where the part depends on an estimate, without coverage; None where it is exact.
     """
@@ -51,7 +51,7 @@ class EpsilonBreakdown:
     """The parts of a claimed epsilon, and the bound.
 
     Args:
-        parts: from the claim down to the bound; every name of `STEPS` occurs once, in this order.
+        parts: from the claim down to the bound; every name of `PARTS` occurs once, in this order.
         bound: the lower bound on epsilon.
         level: nominal level of the intervals.
 
@@ -75,7 +75,7 @@ class EpsilonBreakdown:
     def check(self, claim: float, bound: float, at: str) -> None:
         """Raise `ResultError` unless the parts and the bound sum to the claim, in the right order."""
         names = tuple(step for part in self.parts for step in part.steps)
-        require(names == STEPS, at, f"the parts of the claim are {names}, but must be {STEPS}")
+        require(names == PARTS, at, f"the parts of the claim are {names}, but must be {PARTS}")
         require(self.bound == bound, at, f"the bound is {bound:.6g}, but its breakdown ends at {self.bound:.6g}")
         total = f"the parts and the bound sum to {self.claim:.6g}, not to the claim of {claim:.6g}"
         require(math.isclose(self.claim, claim, rel_tol=1e-9, abs_tol=1e-9), at, total)
@@ -110,7 +110,7 @@ def break_down(
     parts: list[EpsilonPart] = []
     waiting: list[str] = []
     upper: float | Estimate = claim
-    for step, lower in zip(STEPS, (white_box, view, attack, bound), strict=True):
+    for step, lower in zip(PARTS, (white_box, view, attack, bound), strict=True):
         waiting.append(step)
         if lower is not None:
             parts.append(_part(tuple(waiting), upper, lower))

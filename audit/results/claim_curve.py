@@ -17,13 +17,13 @@ from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.guarantee import Guarantee
 from .audit_result import ClaimCurve
 
-MOST = 160
+MAX_CURVE_POINTS = 160
 """Largest number of points of a trade-off curve."""
-SEEN = 1e-4
+STRAIGHT_TOLERANCE = 1e-4
 """Distance from a straight line, as a share of the axis, below which no point is added."""
-LEAST = 1e-6
+MIN_ERROR_RATE = 1e-6
 """The least error rate that a logarithmic axis shows."""
-REACH = 10.0
+INFINITE_CLAIM_EPSILON = 10.0
 """Epsilon up to which the profile of an infinite claim is drawn."""
 
 
@@ -44,12 +44,12 @@ def _cached(claim: Guarantee, epsilon: float) -> ClaimCurve:
 
 
 def _sampled(claim: Guarantee, epsilon: float) -> ClaimCurve:
-    ends = np.geomspace(LEAST, 0.5, 600)
+    ends = np.geomspace(MIN_ERROR_RATE, 0.5, 600)
     fine = np.unique(np.concatenate([np.linspace(0.0, 1.0, 1001), ends, 1.0 - ends]))
     fnr = np.asarray(claim.tradeoff(fine))
     everywhere = np.searchsorted(fine, np.concatenate([np.linspace(0.0, 1.0, 21), ends[::60]]))
     chosen = bends(fine, fnr, start=everywhere)
-    top = epsilon if math.isfinite(epsilon) else REACH
+    top = epsilon if math.isfinite(epsilon) else INFINITE_CLAIM_EPSILON
     near = top * (1.0 - np.geomspace(1e-6, 0.05, 29))
     grid = np.unique(np.concatenate([np.linspace(0.0, 1.5 * top or 0.5, 100), [top], near]))
     curves = (fine[chosen], fnr[chosen], grid, np.asarray(claim.delta(grid)))
@@ -61,18 +61,18 @@ def bends(x: Floats, y: Floats, *, start: NDArray[np.intp]) -> NDArray[np.intp]:
 
     Args:
         x, y: `(n,)` in [0, 1], x increasing.
-        start: indices that are always included, fewer than `MOST`; the first and the last index are added.
+        start: indices that are always included, fewer than `MAX_CURVE_POINTS`; the first and the last index are added.
     """
     chosen = np.unique(np.concatenate([[0], start, [len(x) - 1]]))
-    while len(chosen) < MOST:
+    while len(chosen) < MAX_CURVE_POINTS:
         error = _interpolation_error(x, y, chosen)
-        after = np.unique(np.searchsorted(chosen, np.flatnonzero(error > SEEN)))
+        after = np.unique(np.searchsorted(chosen, np.flatnonzero(error > STRAIGHT_TOLERANCE)))
         intervals = zip(chosen[after - 1], chosen[after], strict=True)
         worst = [int(low + np.argmax(error[low:high])) for low, high in intervals]
         if not worst:
             break
         worst.sort(key=lambda index: -error[index])
-        chosen = np.union1d(chosen, worst[: MOST - len(chosen)])
+        chosen = np.union1d(chosen, worst[: MAX_CURVE_POINTS - len(chosen)])
     return chosen
 
 
@@ -80,8 +80,10 @@ def _interpolation_error(x: Floats, y: Floats, chosen: NDArray[np.intp]) -> Floa
     """Return the distances from the lines between the chosen points, as shares of a linear or a logarithmic axis."""
     line = np.interp(x, x[chosen], y[chosen])
     linear = np.abs(line - y) / np.hypot(1.0, np.gradient(line, x))
-    decades = -np.log10(LEAST)
-    across, curve, drawn = (np.log10(np.maximum(v, LEAST)) / decades for v in (np.maximum(x, 0.5 * LEAST), y, line))
+    decades = -np.log10(MIN_ERROR_RATE)
+    across, curve, drawn = (
+        np.log10(np.maximum(v, MIN_ERROR_RATE)) / decades for v in (np.maximum(x, 0.5 * MIN_ERROR_RATE), y, line)
+    )
     across[0] -= 1e-3  # a false positive rate of 0 lies beyond a logarithmic axis
     error: Floats = np.maximum(linear, np.abs(drawn - curve) / np.hypot(1.0, np.gradient(drawn, across)))
     error[chosen] = 0.0

@@ -35,13 +35,13 @@ from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.errors import DpassayError, ResultError
 from ..evidence.scores import Tally
 
-DIGEST = "sha256"
-DRAWINGS = "dpassay.drawings"
+DIGEST_KEY = "sha256"
+DRAWINGS_GROUP = "dpassay.drawings"
 """Entry points: name of a result's class -> function that draws it."""
-_SPECIAL = ("inf", "-inf", "nan")
-_ITEMS: dict[Any, Any] = {Floats: float, Ints: int}
+_SPECIAL_NUMBERS = ("inf", "-inf", "nan")
+_ITEM_TYPES: dict[Any, Any] = {Floats: float, Ints: int}
 """Type of an array -> type of its items; looked up as a whole, since its parts differ between versions of numpy."""
-_AGAIN = "Restore an intact copy, or run the same command again."
+_ADVICE = "Restore an intact copy, or run the same command again."
 
 
 class Saved:
@@ -56,7 +56,7 @@ class Saved:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form as a dictionary of plain values, digest included."""
         content = {"format": self.FORMAT, "version": self.VERSION, **encode(self, type(self))}
-        return content | {DIGEST: digest(content)}
+        return content | {DIGEST_KEY: digest(content)}
 
     def to_json(self) -> str:
         """Return the JSON form: versioned, with a digest, without times or paths; equal bytes for equal results."""
@@ -92,7 +92,7 @@ class DrawnResult(Saved, ABC):
             DpassayError: no installed package draws this kind of result.
         """
         kind = type(self).__name__
-        for point in entry_points(group=DRAWINGS, name=kind):
+        for point in entry_points(group=DRAWINGS_GROUP, name=kind):
             return point.load()(self)
         raise DpassayError(
             f"no installed package draws a {kind}: dpassay runs from a copy. Install it: pip install -e ."
@@ -113,10 +113,11 @@ def _fields(content: dict[str, Any], form: str, version: int) -> dict[str, Any]:
         )
     if content.get("version") != version:
         raise ResultError(_other_version(content.get("version"), version))
-    stated = content.pop(DIGEST, None)
+    stated = content.pop(DIGEST_KEY, None)
     if stated != digest(content):
         raise ResultError(
-            f"the results do not match their {DIGEST}: they were changed or damaged after they were written. {_AGAIN}"
+            f"the results do not match their {DIGEST_KEY}: they were changed or damaged after they were written. "
+            f"{_ADVICE}"
         )
     return {key: value for key, value in content.items() if key not in ("format", "version")}
 
@@ -130,7 +131,7 @@ def _object(text: str) -> dict[str, Any]:
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise ResultError(f"the results are not readable as JSON ({error}): they are damaged. {_AGAIN}") from error
+        raise ResultError(f"the results are not readable as JSON ({error}): they are damaged. {_ADVICE}") from error
     if not isinstance(content, dict):
         raise ResultError(f"results must be a JSON object, but are a JSON {type(content).__name__}.")
     return content
@@ -171,9 +172,9 @@ def encode(value: Any, hint: Any) -> Any:
         return [encode(v, h) for v, h in zip(value, _each(inner, len(value)), strict=True)]
     if origin is dict:
         return {str(key): encode(v, inner[1]) for key, v in value.items()}
-    if hint in _ITEMS:
-        return [encode(v, _ITEMS[hint]) for v in value.tolist()]
-    return _plain(value) if hint is Any else _WRITE[hint](value)
+    if hint in _ITEM_TYPES:
+        return [encode(v, _ITEM_TYPES[hint]) for v in value.tolist()]
+    return _plain(value) if hint is Any else _VALUE_WRITERS[hint](value)
 
 
 def _plain(value: Any) -> Any:
@@ -190,7 +191,7 @@ def _number(value: Any) -> float | str:
     return number if math.isfinite(number) else str(number)
 
 
-_WRITE: dict[Any, Callable[[Any], Any]] = {float: _number, int: operator.index, bool: bool, str: str}
+_VALUE_WRITERS: dict[Any, Callable[[Any], Any]] = {float: _number, int: operator.index, bool: bool, str: str}
 
 
 # --- and back ---------------------------------------------------------------------------------------------------------
@@ -218,13 +219,13 @@ def decode(value: Any, hint: Any, at: str) -> Any:
     if origin is dict:
         entries = value if isinstance(value, dict) else _refuse(value, "an object", at)
         return {key: decode(v, inner[1], f"{at}.{key}") for key, v in entries.items()}
-    if hint in _ITEMS:
-        item = _ITEMS[hint]
+    if hint in _ITEM_TYPES:
+        item = _ITEM_TYPES[hint]
         numbers = decode(value, tuple[item, ...], at)  # type: ignore[valid-type]
         return np.array(numbers, dtype=np.float64 if item is float else np.int64)
     if hint is Any:
         return _from_plain(value)
-    fits, allowed = _READ[hint]
+    fits, allowed = _VALUE_CHECKS[hint]
     return hint(value) if fits(value) else _refuse(value, allowed, at)
 
 
@@ -233,9 +234,9 @@ def _dataclass(value: Any, hint: Any, at: str) -> Any:
     hints = _hints(hint)
     needed = {f.name for f in dataclasses.fields(hint) if not _has_default(f)}
     for name in sorted(content.keys() - hints.keys()):
-        raise ResultError(f"{_join(at, name)} is not known: these results are damaged. {_AGAIN}")
+        raise ResultError(f"{_join(at, name)} is not known: these results are damaged. {_ADVICE}")
     for name in sorted(needed - content.keys()):
-        raise ResultError(f"{_join(at, name)} is missing: these results are damaged. {_AGAIN}")
+        raise ResultError(f"{_join(at, name)} is missing: these results are damaged. {_ADVICE}")
     fields = {name: decode(inner, hints[name], _join(at, name)) for name, inner in content.items()}
     try:
         return hint(**fields)
@@ -250,9 +251,9 @@ def _items(value: Any, inner: tuple[Any, ...], at: str) -> tuple[list[Any], list
     return (items, hints) if len(items) == len(hints) else _refuse(value, f"a list of {len(hints)}", at)
 
 
-_READ: dict[Any, tuple[Callable[[Any], bool], str]] = {
+_VALUE_CHECKS: dict[Any, tuple[Callable[[Any], bool], str]] = {
     float: (
-        lambda value: type(value) is float or value in _SPECIAL,
+        lambda value: type(value) is float or value in _SPECIAL_NUMBERS,
         "a number with a decimal point, or 'inf', '-inf', 'nan'",
     ),
     int: (lambda value: type(value) is int and abs(value) < 2**63, "a whole number of at most 63 bits"),
@@ -268,7 +269,7 @@ def _from_plain(value: Any) -> Any:
         return {key: _from_plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_from_plain(item) for item in value]
-    return float(value) if isinstance(value, str) and value in _SPECIAL else value
+    return float(value) if isinstance(value, str) and value in _SPECIAL_NUMBERS else value
 
 
 # --- types ------------------------------------------------------------------------------------------------------------
@@ -306,7 +307,7 @@ def _join(at: str, name: str) -> str:
 
 
 def _refuse(value: Any, allowed: str, at: str) -> Any:
-    raise ResultError(f"{at or 'the result'} must be {allowed}, but is {_short(value)}. {_AGAIN}")
+    raise ResultError(f"{at or 'the result'} must be {allowed}, but is {_short(value)}. {_ADVICE}")
 
 
 def _short(value: Any) -> str:

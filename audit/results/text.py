@@ -26,12 +26,12 @@ _MEANING = {
 }
 
 
-INDEPENDENT = (
+INDEPENDENCE_ADVICE = (
     "Let each run draw all of its randomness from the rng (or the seed) that it receives, and keep no state from one "
     "run to the next"
 )
 """Advice that makes trials independent."""
-SHOWN = 10
+MAX_KINDS_SHOWN = 10
 """Largest number of kinds of exceptional outputs in a table."""
 
 
@@ -121,7 +121,7 @@ def detectable(result: AuditResult) -> str:
     )
 
 
-BEST_GUESS = "estimate, no guarantee"
+ESTIMATE_LABEL = "estimate, no guarantee"
 """Label of an estimate wherever it is shown."""
 
 
@@ -156,13 +156,13 @@ def summary(result: AuditResult) -> str:
         rows += explained.step("the success rate", lambda: [("recovered", recovered(recovery))], [])
     rows += explained.step("the witness", lambda: witnessed(result), [])
     if result.dependence is not None:
-        rows += [("dependence", result.dependence), ("next step", INDEPENDENT)]
+        rows += [("dependence", result.dependence), ("next step", INDEPENDENCE_ADVICE)]
     if result.curve_violation is not None:
         rows.append(("curve", f"{result.curve_violation}   [{result.curve_violation.method}]"))
     rows += explained.step("the deciding event", lambda: _deciding(result), [])
     if result.exact_epsilon is not None:
         rows.append(("exact", f"epsilon  = {result.exact_epsilon:.6g} on this pair"))
-    rows += [(BEST_GUESS, f"epsilon  ~ {e.value:.6g}   [{e.method}; {e.label}]") for e in result.estimates]
+    rows += [(ESTIMATE_LABEL, f"epsilon  ~ {e.value:.6g}   [{e.method}; {e.label}]") for e in result.estimates]
     if result.dependence is None:
         rows += [
             ("p-value", against(result)),
@@ -178,9 +178,9 @@ def summary(result: AuditResult) -> str:
     rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]
     rows += [("note", text) for text in result.notes]
     events = _exceptional(result)
-    rows += [("exceptional", text) for text in events[:SHOWN]]
-    if len(events) > SHOWN:
-        rows.append(("exceptional", f"... and {len(events) - SHOWN:,} more kinds"))
+    rows += [("exceptional", text) for text in events[:MAX_KINDS_SHOWN]]
+    if len(events) > MAX_KINDS_SHOWN:
+        rows.append(("exceptional", f"... and {len(events) - MAX_KINDS_SHOWN:,} more kinds"))
     rows += [("assumes", text) for text in bound.assumptions]
     rows += [("ledger", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
     width = max(len(name) for name, _ in rows)

@@ -16,12 +16,12 @@ from .estimates.bootstrap import plug_in
 from .estimates.katz import katz_log
 from .estimates.posterior import bayesian
 
-_RESAMPLES = 0xE57
+_RESAMPLES_KEY = 0xE57
 """Key of the random stream of the resamples, in addition to the seed of the audit."""
 
 
 def _plug_in(scores: PairCounts, result: AuditResult) -> Estimate:
-    rng = np.random.default_rng([_RESAMPLES, result.seed])
+    rng = np.random.default_rng([_RESAMPLES_KEY, result.seed])
     return plug_in(scores, rng=rng, threshold=result.bound.threshold, delta=result.delta, level=result.confidence)
 
 

@@ -20,15 +20,15 @@ from ...mechanisms.core.relation import Relation
 from .domains.base import SearchDomain
 from .result import Look
 
-PATTERNS = 2 / 3
+MAX_PATTERN_SHARE = 2 / 3
 """Largest share of the looks for patterns."""
-RANDOM = 0.3
+RANDOM_SHARE = 0.3
 """Share of the steps that draw a new pair instead of changing the best one."""
-FINALISTS, AGAIN = 3, 4
+FINALISTS, RERUN_FACTOR = 3, 4
 """Number of best pairs that are screened again, and the factor on their trials: corrects for lucky first looks."""
-WITH_FINAL = 2 * FINALISTS * AGAIN
+WITH_FINAL = 2 * FINALISTS * RERUN_FACTOR
 """Smallest number of looks with a second screening of the best pairs."""
-TIRED = 50
+MAX_FRUITLESS_STEPS = 50
 """Number of consecutive sketches that are repeated or skipped after which the domain counts as exhausted."""
 
 
@@ -91,7 +91,7 @@ class Walk:
     _first_skip: Skip | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._final = FINALISTS * AGAIN * self.n_attacks if self.n_looks >= WITH_FINAL * self.n_attacks else 0
+        self._final = FINALISTS * RERUN_FACTOR * self.n_attacks if self.n_looks >= WITH_FINAL * self.n_attacks else 0
         self._n_pairs = max(1, (self.n_looks - self._final) // self.n_attacks)
 
     def run(self) -> None:
@@ -107,7 +107,7 @@ class Walk:
             if fruitless == 0:
                 self.pairs.append(pair)
                 self._sketches.append(sketch)
-            if fruitless > TIRED or len(self.pairs) == self._n_pairs or self._is_clear():
+            if fruitless > MAX_FRUITLESS_STEPS or len(self.pairs) == self._n_pairs or self._is_clear():
                 break
         if not self.pairs:
             reason = (
@@ -122,7 +122,7 @@ class Walk:
             )
         if self._final and not self._is_clear():
             for place in self._best(FINALISTS):
-                self._screen(self.pairs[place], place, AGAIN)
+                self._screen(self.pairs[place], place, RERUN_FACTOR)
 
     def _screen(self, pair: Neighbours, place: int | None = None, times: int = 1) -> bool:
         """Audit a pair briefly; return False if it is skipped."""
@@ -150,7 +150,7 @@ class Walk:
         for sketch in self._proposed():
             known = identity(sketch)
             repeats = repeats + 1 if known in identities else 0
-            if repeats > TIRED:
+            if repeats > MAX_FRUITLESS_STEPS:
                 return
             if not repeats:
                 identities.add(known)
@@ -159,11 +159,11 @@ class Walk:
     def _proposed(self) -> Iterator[Any]:
         """Yield patterns, then without end random pairs and steps from the best."""
         for sketch in islice(self.domain.patterns(self.relation), 20 * self._n_pairs):
-            if len(self.pairs) >= PATTERNS * self._n_pairs:
+            if len(self.pairs) >= MAX_PATTERN_SHARE * self._n_pairs:
                 break
             yield sketch
         while True:
-            if not self._sketches or self.rng.random() < RANDOM:
+            if not self._sketches or self.rng.random() < RANDOM_SHARE:
                 yield self.domain.random(self.relation, self.rng)
             else:
                 yield self.domain.near(self._sketches[self._best(1)[0]], self.relation, self.rng)

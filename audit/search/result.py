@@ -18,11 +18,11 @@ from ..results.saved import Saved, require
 
 CHOSEN = "chosen by the search, before these trials"
 CONFIRMED = "the best one confirmed on fresh trials, from separate random streams"
-SHOWN = 5
+MAX_LOOKS_SHOWN = 5
 """Number of looks, the best ones, in the ledger of a search in a domain; the result has all of them."""
-LONGEST = 10_000
+MAX_DATASET_LENGTH = 10_000
 """Largest number of characters of a dataset in a result."""
-CUT = 200
+MAX_LEDGER_LENGTH = 200
 """Largest number of characters of a dataset in the ledger."""
 
 
@@ -125,12 +125,15 @@ def as_json(dataset: Dataset) -> str:
         return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)
 
     text = json.dumps(dataset, default=plain)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return text if len(text) <= MAX_DATASET_LENGTH else f"{text[:MAX_DATASET_LENGTH]}..."
 
 
 def in_words(pair: Neighbours) -> str:
     """Return a readable text of a pair: both datasets, truncated if they are long."""
-    texts = (text if len(text) <= CUT else f"{text[:CUT]}..." for text in (as_json(pair.d0), as_json(pair.d1)))
+    texts = (
+        text if len(text) <= MAX_LEDGER_LENGTH else f"{text[:MAX_LEDGER_LENGTH]}..."
+        for text in (as_json(pair.d0), as_json(pair.d1))
+    )
     return "d0 = {}, d1 = {}".format(*texts)
 
 
@@ -159,8 +162,8 @@ def entries_of_domain(
     if skipped:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(skipped.items()))
         size += f"; skipped: {reasons}"
-    order = sorted(range(len(looks)), key=lambda place: _rank(looks[place]), reverse=True)[:SHOWN]
-    order = [winner, *(place for place in order if place != winner)][:SHOWN]
+    order = sorted(range(len(looks)), key=lambda place: _rank(looks[place]), reverse=True)[:MAX_LOOKS_SHOWN]
+    order = [winner, *(place for place in order if place != winner)][:MAX_LOOKS_SHOWN]
     listed = (_entry(looks[place], place, winner, looks[place].pair) for place in order)
     chosen = LedgerEntry("pair", f"{looks[winner].candidate + 1} of {n_pairs}: {in_words(pair)}", CHOSEN)
     return (LedgerEntry("search", size, CONFIRMED), *listed, chosen)

@@ -52,9 +52,9 @@ from .result import (
     with_looks,
 )
 
-LOOKS = 60
+DEFAULT_LOOKS = 60
 """Number of looks of a search in a domain without a budget."""
-CLEAR = 1e-6
+DECISIVE_P_VALUE = 1e-6
 """P-value of a look that ends the search in a domain."""
 REFUSED, RAISED, FAILED = "refused by the mechanism", "raised on both sides", "could not be run"
 """Reasons why pairs of a domain are skipped."""
@@ -71,7 +71,7 @@ def search(
     bound: BoundChoice = "auto",
     explore: int = 2_000,
     budget: int | float | None = None,
-    enough: float = CLEAR,
+    enough: float = DECISIVE_P_VALUE,
     trials: int | float = 100_000,
     delta: float | None = None,
     confidence: float = 0.95,
@@ -158,7 +158,7 @@ def search(
     if candidates is not None:
         raise ParameterError("pass either candidates or a domain, but not both.", argument=("candidates", "domain"))
     unit_interval(enough=enough)
-    per_side = LOOKS * explore if budget is None else counted(explore, budget=budget)
+    per_side = DEFAULT_LOOKS * explore if budget is None else counted(explore, budget=budget)
     return looks.within(domain_from(domain), relation, per_side // explore, enough, confirm_options)
 
 

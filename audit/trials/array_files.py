@@ -3,7 +3,7 @@
 Guarantees
     * Nothing is unpickled, and no code runs.
     * Only regular files are opened: no pipe, which would wait for a writer, and no device.
-    * An array holds as many bytes as its header states; headers are at most `LONGEST_HEADER` characters long.
+    * An array holds as many bytes as its header states; headers are at most `MAX_HEADER_LENGTH` characters long.
     * Memory: all arrays together fit into the available memory, whatever the archive states about their sizes.
     * Every defect raises a `ValueError` that names it, or an `OSError` of the operating system.
 """
@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from ...mechanisms.core.memory import available_memory, in_units
 
 Arrays = dict[str, NDArray[Any]]
-NUMBERS = "biuf"
+NUMBER_KINDS = "biuf"
 """Kinds of dtype that are real numbers: bool, int, unsigned int, float."""
-LONGEST_HEADER = 1_000
+MAX_HEADER_LENGTH = 1_000
 """Largest number of characters in the header of an array; numpy writes about 120 for a plain one."""
-MOST_MEMBERS = 10_000
+MAX_MEMBERS = 10_000
 """Largest number of arrays in an archive."""
 _SMALLEST_SHARE = 1 / 1_040
 """Smallest ratio of the deflated size to the plain size, a limit of the format."""
@@ -109,7 +109,7 @@ def read_text(path: Path) -> str:
         return file.read().decode("utf-8")
 
 
-def read_npz(source: Path | bytes, *, kinds: str = NUMBERS) -> Arrays:
+def read_npz(source: Path | bytes, *, kinds: str = NUMBER_KINDS) -> Arrays:
     """Return the arrays of an NPZ archive by name, in native byte order.
 
     Args:
@@ -135,8 +135,8 @@ def read_npz(source: Path | bytes, *, kinds: str = NUMBERS) -> Arrays:
 
 def _check_directory(members: list[zipfile.ZipInfo]) -> None:
     """Raise `ValueError` for members that cannot be arrays, or cannot be as large as they claim to be."""
-    if len(members) > MOST_MEMBERS:
-        raise ValueError(f"it holds {len(members):,} arrays, but at most {MOST_MEMBERS:,} are read")
+    if len(members) > MAX_MEMBERS:
+        raise ValueError(f"it holds {len(members):,} arrays, but at most {MAX_MEMBERS:,} are read")
     names = [member.filename for member in members]
     for member in members:
         name = member.filename
@@ -198,11 +198,11 @@ def _header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dty
     read, width = readers[start[6], start[7]]
     length = stream.read(width)
     size = int.from_bytes(length, "little")
-    if size > LONGEST_HEADER:
-        raise ValueError(f"{name!r} has a header of {size:,} bytes, but at most {LONGEST_HEADER:,} are read")
+    if size > MAX_HEADER_LENGTH:
+        raise ValueError(f"{name!r} has a header of {size:,} bytes, but at most {MAX_HEADER_LENGTH:,} are read")
     text = stream.read(size)
     try:
-        shape, fortran, dtype = read(io.BytesIO(length + text), max_header_size=LONGEST_HEADER)
+        shape, fortran, dtype = read(io.BytesIO(length + text), max_header_size=MAX_HEADER_LENGTH)
     except Exception as error:
         raise ValueError(f"{name!r} has a header that cannot be read ({type(error).__name__})") from error
     if any(type(side) is not int or side < 0 for side in shape) or len(shape) > 32:

@@ -20,11 +20,11 @@ from ...mechanisms.core.errors import plural
 from .array_files import Arrays, Expected
 from .plan import Chunk
 
-KEPT = 3
+N_KEPT_OUTPUTS = 3
 """Number of outputs of each side that are kept per event, and as many of its complement."""
-MOST = 4
+MAX_EVENTS = 4
 """Largest number of thresholds whose events are followed."""
-LONGEST = 8
+MAX_COMPONENTS = 8
 """Largest number of components of an output that are shown."""
 
 
@@ -36,7 +36,7 @@ def examples(outputs: Outputs, scores: Floats, thresholds: Sequence[float], form
     arrays: Arrays = {}
     for number, threshold in enumerate(thresholds):
         for above in (True, False):
-            rows = np.flatnonzero((scores >= threshold) == above)[:KEPT]
+            rows = np.flatnonzero((scores >= threshold) == above)[:N_KEPT_OUTPUTS]
             texts = [_safe_text(outputs, int(row), form) for row in rows]
             arrays[_name(number, above)] = np.array(texts, dtype=np.str_)
     return arrays
@@ -44,7 +44,7 @@ def examples(outputs: Outputs, scores: Floats, thresholds: Sequence[float], form
 
 def expected_examples(size: int, n_thresholds: int) -> dict[str, Expected]:
     """Return the types and shapes of `examples` of a chunk of so many runs."""
-    texts = Expected("U", (range(min(KEPT, size) + 1),))
+    texts = Expected("U", (range(min(N_KEPT_OUTPUTS, size) + 1),))
     return {_name(number, above): texts for number in range(n_thresholds) for above in (True, False)}
 
 
@@ -68,8 +68,8 @@ def text(outputs: Outputs, row: int, form: Form | None = None) -> str:
     if np.ndim(values) == 0:
         return _number(values)
     parts, label = (np.ravel(values).tolist(), "") if form is None or form.plain else form.parts(values)
-    more = f", ... {plural(len(parts), 'number')}" if len(parts) > LONGEST else ""
-    return f"{f'{cut(label)}: ' if label else ''}[{', '.join(map(_number, parts[:LONGEST]))}{more}]"
+    more = f", ... {plural(len(parts), 'number')}" if len(parts) > MAX_COMPONENTS else ""
+    return f"{f'{cut(label)}: ' if label else ''}[{', '.join(map(_number, parts[:MAX_COMPONENTS]))}{more}]"
 
 
 def _number(value: Any) -> str:
@@ -94,7 +94,7 @@ class Examples:
     def follow(self, thresholds: Sequence[float]) -> tuple[float, ...]:
         """Follow the events of these thresholds from now on, if they are few; return the followed thresholds."""
         distinct = tuple(dict.fromkeys(thresholds))
-        self.thresholds = distinct if len(distinct) <= MOST else ()
+        self.thresholds = distinct if len(distinct) <= MAX_EVENTS else ()
         return self.thresholds
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
@@ -106,7 +106,7 @@ class Examples:
                     continue
                 parts = self._parts.setdefault((_name(number, above), chunk.side), {})
                 parts[chunk.index] = texts.tolist()
-                if len(parts) > KEPT:
+                if len(parts) > N_KEPT_OUTPUTS:
                     del parts[max(parts)]
 
     def of(self, threshold: float, *, above: bool) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
@@ -119,4 +119,4 @@ class Examples:
 
 
 def _first(parts: dict[int, list[str]]) -> tuple[str, ...]:
-    return tuple(text for index in sorted(parts) for text in parts[index])[:KEPT]
+    return tuple(text for index in sorted(parts) for text in parts[index])[:N_KEPT_OUTPUTS]

@@ -35,17 +35,17 @@ Work = Callable[[Chunk], Arrays]
 Results = Generator[tuple[Chunk, Arrays], None, None]
 NOTE_SECONDS, NOTE_SHARE = 0.5, 0.05
 """Shortest time between two notes, and the largest share of the time that they may take."""
-HANDFULS = 16
+N_TASKS = 16
 """Number of tasks into which the chunks of a vectorised mechanism are grouped if several workers share them."""
-HANDFULS_A_THREAD = 4
+GROUPS_PER_THREAD = 4
 """Number of these tasks for each thread of the workers of a cluster, if that is more."""
-TASKS_A_THREAD = 4
+TASKS_PER_THREAD = 4
 """Number of tasks that are submitted for each thread of the workers of a cluster, so that none waits for the next."""
 TIMED_SECONDS, TIMED = 0.2, 10**9
 """Time of a call after which no larger one is timed, and the index of the streams of timed runs, of no chunk."""
 COUNT_SECONDS, POLL_SECONDS = 2.0, 0.005
 """Time after which the workers of a cluster are counted again, and between two looks for finished tasks."""
-LARGEST_HANDFUL = 1024
+MAX_TASK_CHUNKS = 1024
 """Largest number of chunks in one of these tasks: its results are held until the task is done."""
 
 
@@ -201,8 +201,8 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
     extra = options(workers.value, timeout)
     # one thread of BLAS before the first chunk is submitted, which joblib does at once
     with single_thread(), named_errors(display_name(getattr(work, "mechanism", work)), timeout, client):
-        handfuls = HANDFULS if client is None else max(HANDFULS, HANDFULS_A_THREAD * n_threads(client))
-        size = min(max(1, n_chunks // handfuls), LARGEST_HANDFUL) if workers is Workers.THREADS else 1
+        handfuls = N_TASKS if client is None else max(N_TASKS, GROUPS_PER_THREAD * n_threads(client))
+        size = min(max(1, n_chunks // handfuls), MAX_TASK_CHUNKS) if workers is Workers.THREADS else 1
         tasks = iter(lambda: list(islice(chunks, size)), [])
         if client is not None:
             yield from _on_dask(client, tasks, work)
@@ -231,7 +231,7 @@ def _on_dask(client: Any, tasks: Iterator[list[Chunk]], work: Work) -> Results:
     try:
         while True:
             if time.monotonic() >= next_count:
-                most, next_count = TASKS_A_THREAD * max(n_threads(client), 1), time.monotonic() + COUNT_SECONDS
+                most, next_count = TASKS_PER_THREAD * max(n_threads(client), 1), time.monotonic() + COUNT_SECONDS
             for task in islice(tasks, max(most - len(in_flight), 0)):
                 future = client.submit(_run_all, parcel, task, _this_process(), pure=False)
                 in_flight.add(future)

@@ -32,16 +32,16 @@ from typing import IO
 from ...mechanisms.core.errors import StoreError
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
-CONFINES = hasattr(os, "O_DIRECTORY") and os.open in os.supports_dir_fd
+CAN_CONFINE_WRITES = hasattr(os, "O_DIRECTORY") and os.open in os.supports_dir_fd
 """Whether this system can confine writes to a folder."""
 UNSUPPORTED = (
     "saved trials, run directories and `dpassay check` of a function need Linux or macOS, but this is {system}: use "
     "the Windows Subsystem for Linux, or call audit() and audit_scores() in Python without store=."
 )
 """Sentence about a system that can neither confine writes nor fork; `system` is `platform.system()`."""
-_ROOT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC if CONFINES else 0
-_DIRECTORY = _ROOT | os.O_NOFOLLOW if CONFINES else 0
-_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC if CONFINES else 0  # opening a pipe must not wait
+_ROOT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC if CAN_CONFINE_WRITES else 0
+_DIRECTORY = _ROOT | os.O_NOFOLLOW if CAN_CONFINE_WRITES else 0
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC if CAN_CONFINE_WRITES else 0  # opening a pipe must not wait
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Folder:
 
 def _check_system() -> None:
     """Raise `StoreError` on a system that cannot confine writes."""
-    if not CONFINES:
+    if not CAN_CONFINE_WRITES:
         raise StoreError(UNSUPPORTED.format(system=platform.system() or "another system"))
 
 

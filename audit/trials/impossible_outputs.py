@@ -15,9 +15,9 @@ from ...mechanisms.core.base import LogDensity, Neighbours, Outputs
 from .array_files import Arrays
 from .plan import Chunk
 
-SHOWN = 3
+N_KEPT_OUTPUTS = 3
 """Number of outputs that are kept per chunk, and per side."""
-ROWS = 1_000
+N_TESTED_RUNS = 1_000
 """Number of runs at the beginning of a chunk that are tested; of the others, only those with an infinite score."""
 
 
@@ -34,13 +34,13 @@ def impossible(
         by_law: True if the scores are likelihood ratios of this law, so that outputs with finite scores are possible.
 
     Returns:
-        `impossible`, `(1,)`: their number; `impossible_outputs`: the first of them, up to `SHOWN`; `impossible_here`,
-        `(1,)`: the number of tested outputs that are impossible under the law of the same side.
+        `impossible`, `(1,)`: their number; `impossible_outputs`: the first of them, up to `N_KEPT_OUTPUTS`;
+        `impossible_here`, `(1,)`: the number of tested outputs that are impossible under the law of the same side.
     """
     tested = np.isinf(scores)
     if by_law and not tested.any():
         return {}
-    tested[:ROWS] = True
+    tested[:N_TESTED_RUNS] = True
     if outputs.events is not None:
         tested &= outputs.events == ""
     rows = Outputs(outputs.values[tested])
@@ -54,7 +54,7 @@ def impossible(
         return {}
     return {
         "impossible": np.array([np.count_nonzero(only_this_side)]),
-        "impossible_outputs": rows.values[only_this_side][:SHOWN],
+        "impossible_outputs": rows.values[only_this_side][:N_KEPT_OUTPUTS],
         "impossible_here": np.array([n_contradictions]),
     }
 
@@ -81,4 +81,4 @@ class Impossible:
     def outputs(self, side: int) -> list[Any]:
         """Return the first outputs that only this side gives."""
         parts = [self._outputs[side][index] for index in sorted(self._outputs[side])]
-        return [row for part in parts for row in part][:SHOWN]
+        return [row for part in parts for row in part][:N_KEPT_OUTPUTS]

@@ -47,22 +47,22 @@ from .plan import Chunk
 
 Counts = NDArray[np.int64]
 
-SHARE = 0.02
+FALSE_ALARM_SHARE = 0.02
 """Share of the significance of an audit that is reserved for a false alarm of this test."""
-GAPS = (1, 4, 32, 256)
+QUADRUPLE_GAPS = (1, 4, 32, 256)
 """Pairs of neighbours between the two pairs of a quadruple."""
-ROWS = 8192
+N_NEIGHBOUR_RUNS = 8192
 """Number of runs at the beginning of a chunk whose neighbours are compared."""
-HEAD = 128
+N_COMPARED_RUNS = 128
 """Number of runs at the beginning of a chunk that are compared with those of other chunks."""
-MOST_CHUNKS = 64
+N_COMPARED_CHUNKS = 64
 """Number of chunks of a side, from the first on, that are compared with every other one."""
-_SCATTER = np.geomspace(1.0, 1e7, 15)
+_CONCENTRATIONS = np.geomspace(1.0, 1e7, 15)
 """Concentrations k of the chunk rates: from arbitrary rates to rates that differ by 1 in 3,000."""
 
 SCORES, OUTPUTS = 0, 1
 """Rows of the array of the first runs of a chunk."""
-_LARGEST = 690.0
+_MAX_LOG_E_VALUE = 690.0
 """Logarithm of an e-value beyond which the p-value underflows."""
 
 
@@ -98,20 +98,20 @@ def order(outputs: Outputs, scores: Floats, events: Floats) -> Arrays:
 
     Returns:
         `together`, `(5, 2)`: for each gap, and for the outputs, the numbers of separated quadruples that pair
-        neighbours, and of all separated ones; `head`, `(2, HEAD)` or less: the first scores, and the digests of the
-        first outputs; `event_hits`, `(k,)`.
+        neighbours, and of all separated ones; `head`, `(2, N_COMPARED_RUNS)` or less: the first scores, and the digests
+        of the first outputs; `event_hits`, `(k,)`.
     """
     digests = _digests(outputs)
-    near = [*(_neighbours(scores[:ROWS], gap) for gap in GAPS), _neighbours(digests, 1)]
+    near = [*(_neighbours(scores[:N_NEIGHBOUR_RUNS], gap) for gap in QUADRUPLE_GAPS), _neighbours(digests, 1)]
     hits = np.array([np.count_nonzero(scores >= event) for event in events], dtype=np.int64)
-    return {"together": np.array(near), "head": np.stack([scores[:HEAD], digests]), "event_hits": hits}
+    return {"together": np.array(near), "head": np.stack([scores[:N_COMPARED_RUNS], digests]), "event_hits": hits}
 
 
 def expected_order(size: int | None, n_events: int) -> dict[str, Expected]:
     """Return the types and shapes of `order` for a chunk of so many runs; None for any number."""
-    head = range(HEAD + 1) if size is None else min(size, HEAD)
+    head = range(N_COMPARED_RUNS + 1) if size is None else min(size, N_COMPARED_RUNS)
     return {
-        "together": Expected("i", (len(GAPS) + 1, 2), most=2**53),
+        "together": Expected("i", (len(QUADRUPLE_GAPS) + 1, 2), most=2**53),
         "head": Expected("f", (2, head)),
         "event_hits": Expected("i", (n_events,), most=size if size is not None else 2**53),
     }
@@ -166,7 +166,7 @@ class Independence:
 
     def p_value(self) -> float:
         """Return the p-value of the null that the trials are independent: 1 / E, at most 1."""
-        return min(1.0, math.exp(-min(self._log_e, _LARGEST)))
+        return min(1.0, math.exp(-min(self._log_e, _MAX_LOG_E_VALUE)))
 
     def dependence(self, significance: float) -> Dependence | None:
         """Return the strongest evidence of dependence if the test rejects at this significance; else None."""
@@ -176,7 +176,7 @@ class Independence:
         (kind, side), _ = max(
             (item for stage in stages for item in stage._log_e_values.items()), key=lambda item: item[1]
         )
-        return Dependence(kind, side, p_value, _WHAT[kind])
+        return Dependence(kind, side, p_value, _DEPENDENCE_TEXTS[kind])
 
     def repeats(self) -> bool:
         """Return True if the first outputs of the chunks occur twice or more on average, on either side."""
@@ -214,18 +214,18 @@ class Independence:
         return [self._added[side][index] for index in sorted(self._added[side])]
 
     def _together(self, side: int) -> Floats:
-        counts = [np.zeros((len(GAPS) + 1, 2)), *(arrays["together"] for _, arrays in self._arrays(side))]
+        counts = [np.zeros((len(QUADRUPLE_GAPS) + 1, 2)), *(arrays["together"] for _, arrays in self._arrays(side))]
         return _log_e(np.sum(counts, axis=0), 1.0 / 3.0)
 
     def _near(self, side: int) -> list[float]:
-        return list(self._together(side)[: len(GAPS)])
+        return list(self._together(side)[: len(QUADRUPLE_GAPS)])
 
     def _outputs(self, side: int) -> list[float]:
         return [float(self._together(side)[-1]), *self._places(side, OUTPUTS)]
 
     def _heads(self, side: int, kind: int) -> Floats:
-        """Return `(chunks, HEAD)` scores or digests of outputs, NaN beyond the end of a chunk."""
-        heads = np.full((min(len(self._added[side]), MOST_CHUNKS), HEAD), np.nan)
+        """Return `(chunks, N_COMPARED_RUNS)` scores or digests of outputs, NaN beyond the end of a chunk."""
+        heads = np.full((min(len(self._added[side]), N_COMPARED_CHUNKS), N_COMPARED_RUNS), np.nan)
         for row, (_, arrays) in zip(heads, self._arrays(side), strict=False):
             row[: arrays["head"].shape[1]] = arrays["head"][kind]
         return heads
@@ -237,7 +237,7 @@ class Independence:
         pairs = _log_e(_same_places(heads[first], heads[second]), 1.0 / 3.0)
         half = len(heads) // 2
         disjoint = _same_places(heads[0 : 2 * half : 2], heads[1 : 2 * half : 2]).sum(axis=0)
-        return [_log_mean(pairs, MOST_CHUNKS * (MOST_CHUNKS - 1) // 2), float(_log_e(disjoint, 1.0 / 3.0))]
+        return [_log_mean(pairs, N_COMPARED_CHUNKS * (N_COMPARED_CHUNKS - 1) // 2), float(_log_e(disjoint, 1.0 / 3.0))]
 
     def _across(self) -> float:
         """Return the log e-value of every chunk of side 0 against every chunk of side 1, and of equal numbers."""
@@ -246,7 +246,7 @@ class Independence:
         pairs = _log_e(_same_places(out[first], in_[second], across=True), 0.5)
         n_common = min(len(out), len(in_))
         matching = _same_places(out[:n_common], in_[:n_common], across=True).sum(axis=0)
-        return _log_mean([_log_mean(pairs, MOST_CHUNKS**2), float(_log_e(matching, 0.5))])
+        return _log_mean([_log_mean(pairs, N_COMPARED_CHUNKS**2), float(_log_e(matching, 0.5))])
 
     def _chunks(self, side: int) -> list[float]:
         """Return the log e-value of the variation of hits between chunks, for each event."""
@@ -258,7 +258,7 @@ class Independence:
         return [_log_scatter(hits[:, k], sizes) for k in range(len(self.events))]
 
 
-_WHAT = {
+_DEPENDENCE_TEXTS = {
     "neighbours": "consecutive runs are more, or less, similar than distant runs",
     "places": "chunks of runs repeat each other's order, as if a generator restarted",
     "sides": "the runs of the two sides are correlated, as if both used the same noise",
@@ -286,8 +286,8 @@ def _neighbours(scores: Floats, gap: int) -> tuple[int, int]:
 
 def _digests(outputs: Outputs) -> Floats:
     """Return a number for each of the first outputs, equal for equal outputs, in a pseudorandom order."""
-    rows = np.ascontiguousarray(outputs.values[:HEAD])
-    events = [""] * len(rows) if outputs.events is None else outputs.events[:HEAD].tolist()
+    rows = np.ascontiguousarray(outputs.values[:N_COMPARED_RUNS])
+    events = [""] * len(rows) if outputs.events is None else outputs.events[:N_COMPARED_RUNS].tolist()
     content = (row.tobytes() + event.encode(errors="surrogatepass") for row, event in zip(rows, events, strict=True))
     digests = [int.from_bytes(hashlib.blake2b(each, digest_size=6).digest(), "big") for each in content]
     return np.array(digests, dtype=np.float64)
@@ -297,7 +297,7 @@ def _same_places(first: Floats, second: Floats, *, across: bool = False) -> Coun
     """Count the quadruples of each pair of rows: separated ones that pair equal positions, and all separated ones.
 
     Args:
-        first, second: `(pairs, HEAD)` scores of two chunks.
+        first, second: `(pairs, N_COMPARED_RUNS)` scores of two chunks.
         across: True if the chunks belong to different sides, so that only b and d are exchangeable.
     """
     a, c, b, d = first[:, 0::2], first[:, 1::2], second[:, 0::2], second[:, 1::2]
@@ -319,7 +319,7 @@ def _log_scatter(hits: Floats, sizes: Floats) -> float:
     """Return the log e-value of hits that vary between chunks, against a common rate."""
     before_hits, before = np.cumsum(hits) - hits, np.cumsum(sizes) - sizes
     rate = (before_hits + 0.5) / (before + 1.0)
-    a, b = _SCATTER[:, None] * rate, _SCATTER[:, None] * (1.0 - rate)
+    a, b = _CONCENTRATIONS[:, None] * rate, _CONCENTRATIONS[:, None] * (1.0 - rate)
     scattered = special.betaln(hits + a, sizes - hits + b) - special.betaln(a, b)
     total, n = float(hits.sum()), float(sizes.sum())
     largest = special.xlogy(total, total / n) + special.xlogy(n - total, 1.0 - total / n)

@@ -14,33 +14,33 @@ from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import whole
 from .seeds import Stage
 
-MAXIMUM_TRIALS = 10**11
+MAX_TRIALS = 10**11
 """Largest number of trials per side: about an hour of the fastest mechanisms."""
-MINIMUM_TRIALS = 10
+MIN_TRIALS = 10
 """Smallest number of trials per side; a perfect attack on 10 runs per side shows less than epsilon = 1."""
-HOLD_SCORES = 2_000_000
+MAX_KEPT_SCORES = 2_000_000
 """Number of evaluation trials per side up to which every score is kept; beyond, scores are counted on a grid."""
-CHUNK_BYTES = 16 * 2**20
+MAX_CHUNK_BYTES = 16 * 2**20
 """Largest size of the outputs of one chunk, in bytes."""
-CHUNK_TRIALS = 2**17
+MAX_CHUNK_TRIALS = 2**17
 """Largest number of trials in a chunk; larger chunks are not faster."""
-CHUNKS_A_SIDE = 32
+CHUNKS_PER_SIDE = 32
 """Target number of chunks per side, for progress, for several workers, and for little loss if a run is killed."""
-SMALLEST_BATCH = 256
+MIN_CHUNK_TRIALS = 256
 """Smallest number of trials in a chunk of a vectorised mechanism: smaller chunks have too much overhead."""
 FIRST_LOOK = 32
 """Number of evaluation trials per side before the first look of an audit that may stop at any time."""
 LOOK_GROWTH = 4
 """The next look follows after another 1/4 of the trials so far: the largest share of unnecessary trials."""
-CHUNKS_A_ROUND = 8
-"""Number of chunks per side between two looks, unless they are smaller than `SMALLEST_BATCH`."""
-ANYTIME_PILOT = 500
+CHUNKS_PER_LOOK = 8
+"""Number of chunks per side between two looks, unless they are smaller than `MIN_CHUNK_TRIALS`."""
+MAX_ANYTIME_PILOT = 500
 """Largest pilot of an audit that may stop at any time, since the pilot runs before the first look."""
-WIDEST_LEARNED = 256 * 2**10
+MAX_LEARNED_BYTES = 256 * 2**10
 """Largest output, in bytes, that an attack can learn from: 32,768 numbers, each a feature."""
-WIDEST = 256 * 2**20
+MAX_OUTPUT_BYTES = 256 * 2**20
 """Largest output, in bytes, for attacks that do not learn."""
-PILOT_BYTES = 256 * 2**20
+MAX_PILOT_BYTES = 256 * 2**20
 """Largest size of the pilot outputs of one side, in bytes."""
 
 
@@ -120,7 +120,7 @@ class TrialPlan:
     @property
     def holds_scores(self) -> bool:
         """True if every evaluation score is kept, False if they are counted on a grid."""
-        return self.evaluation <= HOLD_SCORES
+        return self.evaluation <= MAX_KEPT_SCORES
 
     def chunks(self, stage: Stage) -> Iterator[Chunk]:
         """Yield the chunks of a stage."""
@@ -140,7 +140,7 @@ class TrialPlan:
         while start < self.evaluation:
             size = max(self.first_look, start // LOOK_GROWTH) if start else self.first_look
             end = min(start + size, self.evaluation)
-            chunk_size = min(max(-(-size // CHUNKS_A_ROUND), self.smallest), self.chunk_size)
+            chunk_size = min(max(-(-size // CHUNKS_PER_LOOK), self.smallest), self.chunk_size)
             chunks = Chunks(Stage.EVALUATION, index, start, end, chunk_size)
             yield chunks
             index, start = chunks[-1].index + 1, end
@@ -207,7 +207,7 @@ class Slice:
 
 def check_width(bytes_per_run: int, learns: bool) -> None:
     """Raise `ParameterError` for outputs that are too wide for memory, or for an attack that learns."""
-    widest = WIDEST_LEARNED if learns else WIDEST
+    widest = MAX_LEARNED_BYTES if learns else MAX_OUTPUT_BYTES
     if bytes_per_run > widest:
         user = "an attack that learns takes" if learns else "an audit takes"
         raise ParameterError(
@@ -234,34 +234,34 @@ def plan_trials(
         anytime: True if there are several looks at the evaluation, which may stop early; the pilot is then small.
     """
     whole(1, trials=trials)
-    if trials < MINIMUM_TRIALS:
+    if trials < MIN_TRIALS:
         raise ParameterError(
-            f"trials must be at least {MINIMUM_TRIALS} per side, but is {trials}: fewer cannot refute any claim. "
+            f"trials must be at least {MIN_TRIALS} per side, but is {trials}: fewer cannot refute any claim. "
             "A pure claim of epsilon = 1 needs some 100, a tight bound 10,000 or more.",
             argument="trials",
         )
-    if trials > MAXIMUM_TRIALS:
+    if trials > MAX_TRIALS:
         raise ParameterError(
-            f"trials must be at most {MAXIMUM_TRIALS:,} per side, but is {trials:,}, which would take days. "
+            f"trials must be at most {MAX_TRIALS:,} per side, but is {trials:,}, which would take days. "
             "Choose fewer trials.",
             argument="trials",
         )
     if learns:
         pilot = min(max(trials // 4, 50), 100_000, trials // 2)
-    elif chooses or trials > HOLD_SCORES:
+    elif chooses or trials > MAX_KEPT_SCORES:
         pilot = min(max(trials // 10, 50), max(20_000, trials // 20), 100_000, trials // 2)
     else:
         pilot = 0
     if anytime:
-        pilot = min(pilot, ANYTIME_PILOT)
-        if trials - pilot > HOLD_SCORES:
+        pilot = min(pilot, MAX_ANYTIME_PILOT)
+        if trials - pilot > MAX_KEPT_SCORES:
             raise ParameterError(
-                f"trials must be at most {HOLD_SCORES:,} per side if the audit may stop at any time, because it "
+                f"trials must be at most {MAX_KEPT_SCORES:,} per side if the audit may stop at any time, because it "
                 f"keeps every score in order, but is {trials:,}. Choose fewer trials, or leave out stop.",
                 argument="trials",
             )
-    pilot = min(pilot, max(PILOT_BYTES // max(bytes_per_run, 1), min(pilot, 50)))
-    largest = min(CHUNK_TRIALS, max(1, CHUNK_BYTES // max(bytes_per_run, 1)))
-    smallest = SMALLEST_BATCH if vectorised else 1
-    wanted = max(-(-trials // CHUNKS_A_SIDE), smallest)
+    pilot = min(pilot, max(MAX_PILOT_BYTES // max(bytes_per_run, 1), min(pilot, 50)))
+    largest = min(MAX_CHUNK_TRIALS, max(1, MAX_CHUNK_BYTES // max(bytes_per_run, 1)))
+    smallest = MIN_CHUNK_TRIALS if vectorised else 1
+    wanted = max(-(-trials // CHUNKS_PER_SIDE), smallest)
     return TrialPlan(pilot, trials - pilot, min(largest, wanted), smallest, FIRST_LOOK if anytime else 0)

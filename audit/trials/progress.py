@@ -44,9 +44,9 @@ class Silent:
         """Do nothing."""
 
 
-NUMBERS = 62
+MAX_NUMBERS_WIDTH = 62
 """Largest width of the numbers of a bar: runs done, all runs, rate, time left and the note."""
-SHORTEST_NAME = 12
+MIN_NAME_WIDTH = 12
 
 
 class Bar(Silent):
@@ -89,7 +89,7 @@ class Bar(Silent):
 
     def _described(self, stage: str) -> str:
         """Return the name, cut to the available width, and the stage."""
-        width = max(SHORTEST_NAME, self._progress.console.width - NUMBERS - len(stage))
+        width = max(MIN_NAME_WIDTH, self._progress.console.width - MAX_NUMBERS_WIDTH - len(stage))
         name = self._name if len(self._name) <= width else self._name[: width - 1] + "…"
         return f"{name} {stage}".lstrip()
 

@@ -19,7 +19,7 @@ from .plan import Chunk, TrialPlan
 from .repeated_outputs import Unvarying
 from .seeds import Stage
 
-RANDOM = "global random state of "
+GLOBAL_STATE_PREFIX = "global random state of "
 """Prefix of the changes that are draws from a global generator."""
 
 
@@ -74,7 +74,7 @@ def joined(runs: Sequence[Outputs]) -> Outputs:
     return Outputs(values, np.concatenate(events))
 
 
-SECOND = "second_"
+SECOND_PREFIX = "second_"
 """Prefix of the names of the arrays of a second scorer of the same outputs."""
 
 
@@ -197,8 +197,10 @@ class Changed:
 
     def warnings(self) -> tuple[str, ...]:
         """Return a warning on changes that were restored, and one on the use of global random states."""
-        drawn = sorted(name.removeprefix(RANDOM) for name in self._names if name.startswith(RANDOM))
-        others = sorted(name for name in self._names if not name.startswith(RANDOM))
+        drawn = sorted(
+            name.removeprefix(GLOBAL_STATE_PREFIX) for name in self._names if name.startswith(GLOBAL_STATE_PREFIX)
+        )
+        others = sorted(name for name in self._names if not name.startswith(GLOBAL_STATE_PREFIX))
         texts = []
         if others:
             texts.append(

@@ -13,17 +13,17 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.adapters.functions.same_seed import CERTAIN, surprise
+from ...mechanisms.adapters.functions.same_seed import MIN_SURPRISE, surprise
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import ReleaseError
 from .array_files import Arrays, Expected
 from .plan import Chunk
 
-ROWS = 64
+N_SIGNED_RUNS = 64
 """Number of runs at the beginning of a chunk that enter its signature."""
-DIGEST = Expected("u", (range(0, 17, 16),))
+SIGNATURE_TYPE = Expected("u", (range(0, 17, 16),))
 """Type and shape of a signature, or of the digest of the only output."""
-UNSIGNED = np.empty(0, dtype=np.uint8)
+NO_SIGNATURE = np.empty(0, dtype=np.uint8)
 """The signature of a chunk that may equal another one."""
 
 
@@ -36,7 +36,7 @@ def only_output(outputs: Outputs) -> NDArray[np.uint8]:
     values, events = outputs.values, outputs.events
     equal = bool((values == values[:1]).all()) and (events is None or bool((events == events[:1]).all()))
     if not equal or not len(outputs):
-        return UNSIGNED
+        return NO_SIGNATURE
     event = "" if events is None else str(events[0])
     numbers = values[0] + 0.0 if values.dtype.kind in "biuf" else values[0]  # of one type, and without -0.0
     return _digest(np.asarray(numbers).tobytes() + event.encode(errors="surrogatepass"))
@@ -79,8 +79,8 @@ def signature(outputs: Outputs) -> NDArray[np.uint8]:
         >>> len(signature(Outputs(rng.normal(size=100)))), len(signature(Outputs(rng.integers(2, size=30))))
         (16, 0)
     """
-    rows = Outputs(outputs.values[:ROWS])
-    return UNSIGNED if surprise(rows) < CERTAIN else _digest(np.ascontiguousarray(rows.values).tobytes())
+    rows = Outputs(outputs.values[:N_SIGNED_RUNS])
+    return NO_SIGNATURE if surprise(rows) < MIN_SURPRISE else _digest(np.ascontiguousarray(rows.values).tobytes())
 
 
 class ReplayGuard:

@@ -34,11 +34,11 @@ from typing import IO, Any
 import numpy as np
 
 from ...mechanisms.core.errors import DpassayError, FingerprintError, StoreError
-from .array_files import NUMBERS, Arrays, Expected, check_arrays, read_npz
+from .array_files import NUMBER_KINDS, Arrays, Expected, check_arrays, read_npz
 from .folder import Folder, is_temporary
 from .plan import Slice
 
-_OF_CONTENT = (KeyError, IndexError, ValueError, TypeError, AttributeError, AssertionError)
+_CONTENT_ERRORS = (KeyError, IndexError, ValueError, TypeError, AttributeError, AssertionError)
 """Errors due to arrays that are not the arrays of a chunk."""
 _FORMAT = "dpassay.trials"
 _VERSION = 2
@@ -101,7 +101,7 @@ class TrialStore:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if self._journal is not None:
             self._journal.close()
-        if self._has_read and isinstance(error, _OF_CONTENT) and not isinstance(error, DpassayError):
+        if self._has_read and isinstance(error, _CONTENT_ERRORS) and not isinstance(error, DpassayError):
             raise StoreError(_unusable(self.directory, f"{type(error).__name__}: {error}")) from error
 
     @property
@@ -297,7 +297,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 def _arrays(content: bytes) -> Arrays | None:
     """Return the arrays of a chunk; None for content that `TrialStore.save` never writes, such as pickled objects."""
     try:
-        return read_npz(content, kinds=f"{NUMBERS}cU")
+        return read_npz(content, kinds=f"{NUMBER_KINDS}cU")
     except (ValueError, OSError):
         return None
 

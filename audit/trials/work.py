@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import mark
 from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatioScorer
-from ...mechanisms.adapters.functions.function import MANY, FunctionMechanism
+from ...mechanisms.adapters.functions.function import N_BATCH_RUNS, FunctionMechanism
 from ...mechanisms.adapters.functions.guard import Guard, cut, in_words
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.core.errors import DpassayError, ReleaseError, plural
 from ...mechanisms.core.printable import display_name
-from .array_files import NUMBERS, Arrays, Expected
+from .array_files import NUMBER_KINDS, Arrays, Expected
 from .examples import examples, expected_examples
-from .impossible_outputs import SHOWN, impossible
+from .impossible_outputs import N_KEPT_OUTPUTS, impossible
 from .independence import expected_order, independent_by_construction, order, order_of_sums
 from .plan import Chunk
-from .reduction import SECOND
-from .repeated_outputs import DIGEST, only_output, signature
+from .reduction import SECOND_PREFIX
+from .repeated_outputs import SIGNATURE_TYPE, only_output, signature
 from .seeds import Stage, stream
 
 
@@ -124,7 +124,7 @@ def seconds_of_calls(mechanism: Mechanism, one_run: float, n_runs: int, n_chunks
     earlier = mechanism.seconds_per_run if isinstance(mechanism, FunctionMechanism) else 0.0
     if isinstance(mechanism, FunctionMechanism) and mechanism.style != "many-runs":
         return n_runs * min(one_run, earlier or one_run)
-    further_run = max(0.0, MANY * earlier - one_run) / (MANY - 1)
+    further_run = max(0.0, N_BATCH_RUNS * earlier - one_run) / (N_BATCH_RUNS - 1)
     return n_chunks * one_run + n_runs * further_run
 
 
@@ -134,12 +134,12 @@ def _global_seed(seed: int, chunk: Chunk) -> int:
     return int(np.random.SeedSequence(entropy=seed, spawn_key=key).generate_state(1, np.uint64)[0])
 
 
-CHANGED = Expected("U", (None,), optional=True)
+NAMES_TYPE = Expected("U", (None,), optional=True)
 """Type and shape of a list of names."""
 _EXPECTED_IMPOSSIBLE = {
     "impossible": Expected("i", (1,), most=2**53, optional=True),
     "impossible_here": Expected("i", (1,), most=2**53, optional=True),
-    "impossible_outputs": Expected(f"{NUMBERS}cU", (range(SHOWN + 1),), more=True, optional=True),
+    "impossible_outputs": Expected(f"{NUMBER_KINDS}cU", (range(N_KEPT_OUTPUTS + 1),), more=True, optional=True),
     "impossible_error": Expected("U", (1,), optional=True),
 }
 
@@ -166,10 +166,10 @@ class PilotWork:
 
     def expected(self, chunk: Chunk) -> dict[str, Expected]:
         """Return the types and shapes of the arrays of a chunk."""
-        values = Expected(f"{NUMBERS}cU", (chunk.size,), more=True)
+        values = Expected(f"{NUMBER_KINDS}cU", (chunk.size,), more=True)
         events = Expected("U", (chunk.size,), optional=True)
         ordering = expected_order(chunk.size, 0) if self.tested else {}
-        return {"values": values, "events": events, "signature": DIGEST, "changed": CHANGED} | ordering
+        return {"values": values, "events": events, "signature": SIGNATURE_TYPE, "changed": NAMES_TYPE} | ordering
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +200,7 @@ class EvaluationWork:
         reduced = _reduced(scores, self.grid)
         if self.second is not None:
             other, grid = self.second
-            reduced |= _reduced(np.asarray(other.score(outputs), dtype=np.float64), grid, SECOND)
+            reduced |= _reduced(np.asarray(other.score(outputs), dtype=np.float64), grid, SECOND_PREFIX)
         if self.events is not None:
             reduced |= order(outputs, scores, self.events)
         details = {"signature": signature(outputs), "only_output": only_output(outputs)}
@@ -211,15 +211,20 @@ class EvaluationWork:
 
     def expected(self, chunk: Chunk) -> dict[str, Expected]:
         """Return the types and shapes of the arrays of a chunk."""
-        fields = {"signature": DIGEST, "only_output": DIGEST, "changed": CHANGED, **_EXPECTED_IMPOSSIBLE}
+        fields = {
+            "signature": SIGNATURE_TYPE,
+            "only_output": SIGNATURE_TYPE,
+            "changed": NAMES_TYPE,
+            **_EXPECTED_IMPOSSIBLE,
+        }
         fields |= _expected_reduced(chunk.size, self.grid)
         if self.second is not None:
-            fields |= _expected_reduced(chunk.size, self.second[1], SECOND)
+            fields |= _expected_reduced(chunk.size, self.second[1], SECOND_PREFIX)
         if self.events is not None:
             fields |= expected_order(chunk.size, len(self.events))
         fields |= expected_examples(chunk.size, len(self.followed))
         counts = Expected("i", (None,), most=chunk.size, optional=True)
-        return fields | {"event_labels": CHANGED, "event_counts": counts}
+        return fields | {"event_labels": NAMES_TYPE, "event_counts": counts}
 
     def _impossible(self, outputs: Outputs, scores: Floats, side: int) -> Arrays:
         """Return outputs that the law of the other side never gives; a law that raises loses the witness only."""

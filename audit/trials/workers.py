@@ -38,9 +38,9 @@ from .options import versions
 WATCH_SECONDS = 0.5
 """Seconds between two checks that the parent is alive."""
 
-SHARED = Path("/dev/shm")
+SHARED_MEMORY_FOLDER = Path("/dev/shm")
 """Folder of semaphores on Linux, and of the shared memory of joblib."""
-_OWNER = "dpassay-workers-{}"
+_OWNER_NAME = "dpassay-workers-{}"
 _PATTERNS = ("sem.loky-{}-*", "joblib_memmapping_folder_{}_*")
 
 
@@ -148,7 +148,7 @@ def _note_owner(process: int) -> None:
     """Remove the shared memory of dead owners, and register this process as an owner."""
     with suppress(ImportError, OSError):
         remove_left_behind()
-        owner_file = SHARED / _OWNER.format(process)
+        owner_file = SHARED_MEMORY_FOLDER / _OWNER_NAME.format(process)
         if _locked(owner_file, os.O_CREAT) is not None:  # stays open and locked while this process lives
             atexit.register(_forget_owner, owner_file, process)
 
@@ -161,12 +161,12 @@ def _forget_owner(file: Path, process: int) -> None:
 
 def remove_left_behind() -> None:
     """Remove semaphores and folders of workers whose owner, a process of this user and this library, is dead."""
-    for file in SHARED.glob(_OWNER.format("[0-9]*")):
+    for file in SHARED_MEMORY_FOLDER.glob(_OWNER_NAME.format("[0-9]*")):
         descriptor = _locked(file)
         if descriptor is None:
             continue
         process = file.name.rpartition("-")[2]
-        for path in [path for pattern in _PATTERNS for path in SHARED.glob(pattern.format(process))]:
+        for path in [path for pattern in _PATTERNS for path in SHARED_MEMORY_FOLDER.glob(pattern.format(process))]:
             with suppress(OSError):
                 if path.lstat().st_uid != os.geteuid():
                     continue

@@ -19,7 +19,7 @@ first result, m and m' the minimum detectable epsilons of the two, and r the all
 
     m' - e > (1 + r) (m - e) + m / 100
 
-where the last term is the coarsest precision to which m is computed (`COARSE`). The excess m - e shrinks like
+where the last term is the coarsest precision to which m is computed (`COARSE_PRECISION`). The excess m - e shrinks like
 1 / sqrt(trials), so that r = 0.25 allows 36 % fewer trials, and more where m - e is about m / 100. A raised claim e'
 counts as lost power: m' > e'. It is also lost if a claim is no longer tested: its audit is missing, has another delta
 or relation, or ends without a verdict where the first result had one (dependent trials, or more than 90 % of the
@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ...audit.evidence.verdict import Verdict
-from ...audit.power.power import COARSE
+from ...audit.power.power import COARSE_PRECISION
 from ...audit.results.text import percent
 from ...mechanisms.core.errors import ParameterError, plural
 from ..report.results.formatting import distinguishable, number
@@ -225,7 +225,7 @@ def _lost(before: CheckedClaim, after: CheckedClaim, power_loss: float) -> str:
     if after.verdict in _DEAF and before.verdict not in _DEAF:
         return f"The audit is now {after.verdict.value}, and can refute nothing."
     excess, now = before.detectable - before.claim, after.detectable - before.claim
-    if not now > (1.0 + power_loss) * excess + COARSE * before.detectable:
+    if not now > (1.0 + power_loss) * excess + COARSE_PRECISION * before.detectable:
         return ""
     raised = after.claim > before.claim
     claims = f" The claim was raised from {number(before.claim, 4)} to {number(after.claim, 4)}." if raised else ""

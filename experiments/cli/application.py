@@ -108,9 +108,9 @@ def print_error(message: str) -> None:
 
 def _all_names(error: Exception) -> list[str]:
     """Return the command that lists all names, for an unknown name among many."""
-    from ...mechanisms.core.errors import LISTED, UnknownNameError
+    from ...mechanisms.core.errors import MAX_LISTED_NAMES, UnknownNameError
     from .listing import KINDS
 
-    if not isinstance(error, UnknownNameError) or len(error.known) <= LISTED:
+    if not isinstance(error, UnknownNameError) or len(error.known) <= MAX_LISTED_NAMES:
         return []
     return [f"`dpassay list {kind}` lists them." for kind in (f"{error.kind}s", error.kind) if kind in KINDS][:1]

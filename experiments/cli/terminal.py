@@ -14,7 +14,7 @@ from rich.text import Text
 from ...audit.evidence.verdict import Verdict
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
-from ...audit.results.text import BEST_GUESS, meaning, percent, reason
+from ...audit.results.text import ESTIMATE_LABEL, meaning, percent, reason
 from ...mechanisms.core.printable import line, terminal
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def results_table(result: SweepResult) -> Table:
     p_value = "p-value" if len(result.points) == 1 else "p (Holm)"
     both = any(point.result.family_bound for point in result.points)
     bounds = (f"epsilon >=\n{IN_FAMILY}", f"epsilon >=\n{NOTHING_ASSUMED}") if both else ("epsilon >=",)
-    estimates = (BEST_GUESS.replace(", ", ",\n"),) if any(point.result.estimates for point in result.points) else ()
+    estimates = (ESTIMATE_LABEL.replace(", ", ",\n"),) if any(point.result.estimates for point in result.points) else ()
     secrets = any(point.result.recovery for point in result.points)
     recovered = ("recovered", "at most") if secrets else ()
     for name in (*recovered, *bounds, *estimates, "claimed", "exact", "delta", p_value, "verdict"):

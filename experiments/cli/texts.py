@@ -8,9 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...attacks.membership.token_signals import SHARE, ScoredTexts
+from ...attacks.membership.token_signals import MIN_K_SHARE, ScoredTexts
 from ...audit.games.coins import Coins
-from ...audit.metrics.membership.language_models import PROBABILITY, QUERIES, LanguageModelResult, evaluate_texts
+from ...audit.metrics.membership.language_models import (
+    EXTRACTION_PROBABILITY,
+    NUMBERS_OF_QUERIES,
+    LanguageModelResult,
+    evaluate_texts,
+)
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.printable import csv_cell
 from ..data.text_files import load_texts
@@ -41,9 +46,9 @@ class TextStudy:
     signal: str | None = None
     relation: str | None = None
     confidence: float = 0.95
-    share: float = SHARE
+    share: float = MIN_K_SHARE
     queries: tuple[int, ...] | None = None
-    p: float = PROBABILITY
+    p: float = EXTRACTION_PROBABILITY
     looks: int = 1
     zeros: str = "auto"
 
@@ -61,7 +66,7 @@ class TextStudy:
             self.texts,
             confidence=self.confidence,
             share=self.share,
-            queries=self.queries or QUERIES,
+            queries=self.queries or NUMBERS_OF_QUERIES,
             p=self.p,
             **audited,
         )

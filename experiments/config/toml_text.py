@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...mechanisms.core.printable import UNSEEN
+from ...mechanisms.core.printable import INVISIBLE
 
 
 def to_toml(table: Mapping[str, Any]) -> str:
@@ -70,7 +70,7 @@ def _string(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """Return `text` escaped for double quotes: JSON escapes are TOML escapes; invisible characters are escaped."""
-    return UNSEEN.sub(_escape, json.dumps(text, ensure_ascii=False)[1:-1])
+    return INVISIBLE.sub(_escape, json.dumps(text, ensure_ascii=False)[1:-1])
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...audit.evidence.scores import BitScores, PairScores, Successes
-from ...audit.trials.array_files import NUMBERS, open_regular, read_npz
+from ...audit.trials.array_files import NUMBER_KINDS, open_regular, read_npz
 from ...mechanisms.core.errors import ParameterError
 from .table_files import LONGEST_REASON, read_by_ending, read_csv, read_parquet, short
 
@@ -146,7 +146,7 @@ def _csv(file: Path, text: bool) -> pd.DataFrame:
 
 
 def _npz(file: Path, text: bool) -> pd.DataFrame:
-    arrays = read_npz(file, kinds=f"{NUMBERS}U" if text else NUMBERS)
+    arrays = read_npz(file, kinds=f"{NUMBER_KINDS}U" if text else NUMBER_KINDS)
     sizes = {name: values.shape for name, values in arrays.items()}
     if any(len(shape) != 1 for shape in sizes.values()) or len(set(sizes.values())) > 1:
         raise ValueError(f"it must hold arrays of one length, shape (n,), but holds {sizes}")
@@ -160,7 +160,7 @@ def _entries(table: pd.DataFrame, column: str, file: Path) -> NDArray[Any]:
     """Return the entries of a column: real numbers or bools in native byte order, or objects for all other values."""
     values = table[column].to_numpy()
     kind = values.dtype.kind
-    if kind not in f"{NUMBERS}O":
+    if kind not in f"{NUMBER_KINDS}O":
         raise ParameterError(f"{column} must be a column of real numbers in {file}, but is of type {values.dtype}.")
     wide = {"f": np.float64, "i": np.int64, "u": np.uint64}
     return values.astype(wide[kind]) if kind in wide else values
@@ -172,7 +172,7 @@ def _numbers(table: pd.DataFrame, column: str, file: Path) -> Any:
         read: NDArray[Any] = np.asarray(pd.to_numeric(entries, errors="coerce"))
     except (TypeError, ValueError, OverflowError):  # lists and the like
         read = np.full(len(entries), np.nan)
-    values = read.astype(np.float64) if read.dtype.kind in NUMBERS else np.full(len(entries), np.nan)
+    values = read.astype(np.float64) if read.dtype.kind in NUMBER_KINDS else np.full(len(entries), np.nan)
     _check(~np.isnan(values), entries, f"{column} must be a number in every row of {file}", ROW_WITHOUT_SCORE)
     return values
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from ...attacks.membership.outputs import KINDS, OTHER_CALLS, shadows_of
+from ...attacks.membership.outputs import OTHER_CALLS, OUTPUT_KINDS, shadows_of
 from ...attacks.membership.shadows import Shadows
-from ...audit.trials.array_files import NUMBERS, read_npz
+from ...audit.trials.array_files import NUMBER_KINDS, read_npz
 from ...mechanisms.core.errors import ParameterError
 from .table_files import read_by_ending, read_csv
 
@@ -131,12 +131,12 @@ def _of_two_sides(arrays: dict[str, Any]) -> dict[str, Any]:
     return joined | {"membership": np.arange(n_in + n_out) < n_in}
 
 
-_OUTPUTS = ("labels", *KINDS)
+_OUTPUTS = ("labels", *OUTPUT_KINDS)
 _NAMES = ("membership", *_OUTPUTS, *(f"population_{name}" for name in _OUTPUTS))
 
 
 def _npz(path: Path) -> dict[str, Any]:
-    return dict(read_npz(path, kinds=f"{NUMBERS}U"))
+    return dict(read_npz(path, kinds=f"{NUMBER_KINDS}U"))
 
 
 def _csv(path: Path) -> dict[str, Any]:

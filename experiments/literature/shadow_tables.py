@@ -8,7 +8,7 @@ from typing import Any
 from ...attacks.catalogue import catalogue as pair_attacks
 from ...attacks.literature.synthetic_tables.base import ReleasesTables
 from ...attacks.literature.synthetic_tables.groundhog import GroundhogMembership
-from ...attacks.literature.synthetic_tables.shadows import SIGNALS, ShadowTables
+from ...attacks.literature.synthetic_tables.shadows import TABLE_SIGNALS, ShadowTables
 from ...attacks.membership.base import MembershipAttack
 from ...attacks.membership.catalogue import catalogue as membership_attacks
 from ...attacks.membership.likelihood_ratios import LiRA
@@ -73,7 +73,7 @@ class TablesOfSynthesisers(ShadowReleases):
             groups = None if section.by_attribute is None else _groups(mechanism, section.by_attribute, records)
         used_signals = [str(signal) for signal in (getattr(attack, "signal", None) for attack in attacks) if signal]
         statistics = "all" if any(isinstance(attack, GroundhogMembership) for attack in attacks) else None
-        signals = {signal: SIGNALS[signal] for signal in used_signals or ["closest-record"]}
+        signals = {signal: TABLE_SIGNALS[signal] for signal in used_signals or ["closest-record"]}
         tables = ShadowTables(mechanism, signals, public, statistics)
         return {"learner": tables, "records": records, "attacks": attacks, "population": public, "groups": groups}
 
@@ -81,7 +81,7 @@ class TablesOfSynthesisers(ShadowReleases):
         """Raise `ParameterError` for an attack on tables, for models that predict labels."""
         options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
         for name in (options.get("name"), options.get("signal")):
-            if isinstance(name, str) and (name in SIGNALS or name in GROUNDHOG):
+            if isinstance(name, str) and (name in TABLE_SIGNALS or name in GROUNDHOG):
                 raise ParameterError(
                     f"attacks contains {name!r}, which needs synthetic tables, but the mechanism trains models. Use an "
                     "attack on models, such as 'loss' or 'lira', or a synthesiser as the mechanism.",
@@ -92,7 +92,7 @@ class TablesOfSynthesisers(ShadowReleases):
 def _attacks(section: MembershipSection) -> tuple[MembershipAttack, ...]:
     """Return the named attacks; by default summary statistics, and the likelihood ratio of each signal."""
     if section.attacks is None:
-        return (GroundhogMembership(), *(LiRA(signal=signal) for signal in SIGNALS))
+        return (GroundhogMembership(), *(LiRA(signal=signal) for signal in TABLE_SIGNALS))
     return tuple(map(_attack, section.attacks))
 
 
@@ -101,29 +101,30 @@ def _attack(entry: Any) -> MembershipAttack:
     name: Any = entry.get("name") if isinstance(entry, Mapping) else entry
     if not isinstance(name, str):
         build.build_listed("attacks", entry, membership_attacks)  # raises
-    if name in SIGNALS and isinstance(entry, str):
+    if name in TABLE_SIGNALS and isinstance(entry, str):
         return LossThreshold(signal=name)
     if name == GroundhogMembership.name:
         groundhog: MembershipAttack = build.build_listed("attacks", entry, GROUNDHOG)
         return groundhog
-    if name in SIGNALS or name in pair_attacks:
+    if name in TABLE_SIGNALS or name in pair_attacks:
         raise ParameterError(
             f"attacks contains {name!r}, which is for a pair of tables. In [membership] a signal of tables is a plain "
-            f'name, one of {", ".join(SIGNALS)}, or an option of an attack: {{name = "lira", signal = "density"}}.',
+            f"name, one of {', '.join(TABLE_SIGNALS)}, or an option of an attack: "
+            f'{{name = "lira", signal = "density"}}.',
             argument="attacks",
         )
     if name not in membership_attacks:
         readers = [reader for reader in membership_attacks if hasattr(membership_attacks.get(reader), "signal")]
-        message = unknown_name_message("attack on tables", name, [*GROUNDHOG, *SIGNALS, *readers])
+        message = unknown_name_message("attack on tables", name, [*GROUNDHOG, *TABLE_SIGNALS, *readers])
         raise ParameterError(message, argument="attacks", value=name)
     attack: MembershipAttack = build.build_listed("attacks", entry, membership_attacks)
-    if isinstance(entry, Mapping) and entry.get("signal", "density") not in list(SIGNALS):
-        message = unknown_name_message(f"signal of tables in {name!r}:", entry["signal"], SIGNALS)
+    if isinstance(entry, Mapping) and entry.get("signal", "density") not in list(TABLE_SIGNALS):
+        message = unknown_name_message(f"signal of tables in {name!r}:", entry["signal"], TABLE_SIGNALS)
         raise ParameterError(message, argument="attacks", value=entry["signal"])
-    if getattr(attack, "signal", None) not in SIGNALS:
+    if getattr(attack, "signal", None) not in TABLE_SIGNALS:
         raise ParameterError(
             f"attack {attack.name!r} uses the predictions of a model, but a synthetic table predicts nothing. Use a "
-            f"signal of tables, {', '.join(SIGNALS)}, or an attack on one: "
+            f"signal of tables, {', '.join(TABLE_SIGNALS)}, or an attack on one: "
             '{name = "lira", signal = "density"}.',
             argument="attacks",
         )

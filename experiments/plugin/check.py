@@ -61,7 +61,7 @@ class DPAudit:
     def _checked(self, mechanism: Any, options: Mapping[str, Any], outcome: Outcome) -> AuditResult:
         """Return the result of the audit, or raise if it fails the test."""
         __tracebackhide__ = True
-        from ...audit.results.text import INDEPENDENT
+        from ...audit.results.text import INDEPENDENCE_ADVICE
         from ...mechanisms.core.errors import DependentTrialsError, PrivacyViolation
 
         result = self._run(mechanism, options)
@@ -72,7 +72,7 @@ class DPAudit:
         if check["verdict"] == "violation" and check["change"] != "known violation":
             raise PrivacyViolation(result.evidence(), result)
         if check["verdict"] == "dependent":
-            raise DependentTrialsError(result.mechanism, result.dependence or "", INDEPENDENT)
+            raise DependentTrialsError(result.mechanism, result.dependence or "", INDEPENDENCE_ADVICE)
         if check["change"] == "lost power":
             pytest.fail(f"lost power: {check['reason']} (--dp-baseline)", pytrace=False)
         if check["verdict"] == "underpowered" and self._plan.strict:

@@ -14,7 +14,7 @@ from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.recovery import Recovery
 from ...audit.results.refuting_event import RefutingEvent
-from ...audit.results.text import BEST_GUESS, percent, without_low_bits
+from ...audit.results.text import ESTIMATE_LABEL, percent, without_low_bits
 from ...mechanisms.core.printable import line
 from ..config.sweep import EXPECTED_NUMBERS, VERDICT, folder_name, published
 from .results.formatting import (
@@ -207,7 +207,7 @@ def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> ReportTable:
     columns |= _published_columns(sweep, seconds)
     for method in dict.fromkeys(estimate.method for r in results for estimate in r.estimates):
         guesses = [{estimate.method: estimate.value for estimate in r.estimates}.get(method) for r in results]
-        columns[f"{BEST_GUESS} ({method})"] = [number(guess, 4) for guess in guesses]
+        columns[f"{ESTIMATE_LABEL} ({method})"] = [number(guess, 4) for guess in guesses]
     columns |= {
         "ceiling": [number(r.ceiling) for r in results],
         "detectable": [number(r.detectable, 4) for r in results],

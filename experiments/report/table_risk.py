@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...audit.metrics.table_risk.result import CANNOT_TELL, RiskResult, cells, shown
+from ...audit.metrics.table_risk.result import REPORT_LIMITS, RiskResult, cells, shown
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
 from .content import ReportTable
@@ -32,7 +32,7 @@ def write_risk(result: RiskResult, directory: Path, *, title: str, command: str)
         "sentences": result.sentences,
         "rates": _rates(result),
         "notes": result.notes,
-        "limits": CANNOT_TELL,
+        "limits": REPORT_LIMITS,
     }
     text = page(
         "table_risk.html.j2",

@@ -22,7 +22,7 @@ from .functions.forms import Raised
 
 BATCH_SECONDS = 600.0
 """Default time limit of one batch in seconds."""
-LAST_WORDS = 500
+MAX_STDERR_LENGTH = 500
 """Number of final characters of stderr that are shown for a failed program."""
 
 
@@ -108,8 +108,8 @@ class Command:
             stdin.seek(0)
             code = self._run(stdin, out, err, environment)
             out.seek(0)
-            err.seek(max(0, err.seek(0, os.SEEK_END) - 4 * LAST_WORDS))
-            stderr_tail = err.read().decode("utf-8", "replace").strip()[-LAST_WORDS:] or "nothing"
+            err.seek(max(0, err.seek(0, os.SEEK_END) - 4 * MAX_STDERR_LENGTH))
+            stderr_tail = err.read().decode("utf-8", "replace").strip()[-MAX_STDERR_LENGTH:] or "nothing"
             try:
                 return code, out.read().decode(errors="strict" if code == 0 else "replace"), stderr_tail
             except UnicodeDecodeError as error:

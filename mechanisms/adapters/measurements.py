@@ -69,7 +69,7 @@ def opendp_measurement(
     )
 
 
-APART = {
+MAX_METRIC_DISTANCE = {
     "SymmetricDistance": {Relation.ADD_REMOVE: 1, Relation.REPLACE_ONE: 2, Relation.ZERO_OUT: 2},
     "InsertDeleteDistance": {Relation.ADD_REMOVE: 1, Relation.REPLACE_ONE: 2, Relation.ZERO_OUT: 2},
     "ChangeOneDistance": {Relation.REPLACE_ONE: 1, Relation.ZERO_OUT: 1},
@@ -80,7 +80,9 @@ APART = {
 
 def _check_relation(metric: str, relation: Relation, distance: float) -> None:
     """Raise `NeighboursError` if the pair cannot differ by the relation in a metric that counts records."""
-    largest_distances = next((distances for name, distances in APART.items() if metric.startswith(name)), None)
+    largest_distances = next(
+        (distances for name, distances in MAX_METRIC_DISTANCE.items() if metric.startswith(name)), None
+    )
     if largest_distances is None:
         return
     fitting = " or ".join(

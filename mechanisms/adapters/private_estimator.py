@@ -21,7 +21,7 @@ from ..core.relation import Relation
 from .functions.function import FunctionMechanism
 
 VIEWS = ("parameters", "probabilities", "labels")
-LARGEST_SEED = 2**32
+SEED_LIMIT = 2**32
 """Upper limit, exclusive, of the seeds of numpy's RandomState, which estimators take."""
 
 
@@ -210,7 +210,7 @@ class PrivateEstimator(Mechanism):
 
 def _seeded(fit: Any, states: Sequence[str], dataset: Dataset, rng: np.random.Generator) -> Any:
     """Return the result of one run with new random states."""
-    seeds = rng.integers(LARGEST_SEED, size=len(states), dtype=np.uint32).tolist()
+    seeds = rng.integers(SEED_LIMIT, size=len(states), dtype=np.uint32).tolist()
     return fit(dataset, dict(zip(states, seeds, strict=True)))
 
 

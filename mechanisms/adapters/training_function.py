@@ -22,7 +22,7 @@ from ..core.tensors import on_host, own_random_states
 from ..learning.base import Floats, TrainingData
 
 Outputs = Callable[..., Any]
-QUERIES = 4_096
+RECORDS_PER_QUERY = 4_096
 """Number of records that a PyTorch module is given at once."""
 
 
@@ -258,7 +258,7 @@ def module_logits(module: Any, X: Floats) -> NDArray[np.float64]:
     module.eval()
     like = next(iter(module.parameters()), torch.zeros(()))
     with torch.no_grad():
-        batches = torch.tensor(np.asarray(X, dtype=np.float32)).split(QUERIES)
+        batches = torch.tensor(np.asarray(X, dtype=np.float32)).split(RECORDS_PER_QUERY)
         outputs = torch.cat([module(batch.to(like)).double().cpu() for batch in batches])
     module.train(training)
     return np.asarray(outputs.numpy())

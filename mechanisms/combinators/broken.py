@@ -25,7 +25,7 @@ from .repeated import Repeated
 from .subsampled import Subsampled
 
 VIOLATIONS = ("overlap", "order", "shared-noise", "forgotten-delta")
-SAME = 1e-9
+NOISE_TOLERANCE = 1e-9
 """Tolerance below which two noise values are equal."""
 
 
@@ -95,7 +95,7 @@ class BrokenParallel(BrokenStatistic):
         if self.bug == "forgotten-delta":
             constant = 2.0 * math.log(self.epsilon) - math.log(2.0 * math.pi)
             return np.asarray(constant - 0.5 * np.square(noise * self.epsilon).sum(axis=1))
-        equal = np.abs(noise[:, 0] - noise[:, 1]) < SAME
+        equal = np.abs(noise[:, 0] - noise[:, 1]) < NOISE_TOLERANCE
         each = laplace_log_density(noise, 1.0 / self.epsilon)
         return np.where(equal, each[:, 0], -np.inf) if self.bug == "shared-noise" else np.asarray(each.sum(axis=1))
 

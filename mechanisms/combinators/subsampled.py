@@ -27,10 +27,10 @@ from ..noise.queries.counts import Count
 from .base import OnBase
 from .parallel import move, moves_by_all
 
-RELATIONS = {"poisson": Relation.ADD_REMOVE, "fixed-size": Relation.REPLACE_ONE}
-MOST_SAMPLES = 10_000
+SAMPLING_RELATIONS = {"poisson": Relation.ADD_REMOVE, "fixed-size": Relation.REPLACE_ONE}
+MAX_SAMPLES = 10_000
 """Largest number of distinct samples that a density is summed over."""
-LARGEST_SIMPLE = 1.256431
+MAX_SIMPLE_EPSILON = 1.256431
 """Largest epsilon for which e^epsilon - 1 <= 2 epsilon."""
 
 COUNT = Laplace(1.0, query=Count())
@@ -71,7 +71,7 @@ class Subsampled(OnBase, RecordsMechanism):
     base: Annotated[Mechanism, instance_of(Mechanism, "Laplace(epsilon=0.1)")] = COUNT
     _: KW_ONLY
     rate: Positive = 0.1
-    sampling: Annotated[str, one_of_names(*RELATIONS)] = "poisson"
+    sampling: Annotated[str, one_of_names(*SAMPLING_RELATIONS)] = "poisson"
     n_records: PositiveInt = 1
     record: Finite = 1.0
     other: Finite = 0.0
@@ -79,7 +79,7 @@ class Subsampled(OnBase, RecordsMechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         unit_interval(rate=self.rate)
-        relation = RELATIONS[self.sampling]
+        relation = SAMPLING_RELATIONS[self.sampling]
         if self.base.relation is not relation:
             raise RelationError(
                 f"{self.sampling} sampling amplifies guarantees under {relation.value!r}, but the base has "
@@ -136,7 +136,7 @@ class Subsampled(OnBase, RecordsMechanism):
         law = known_law(self.base)
         values, counts = _distinct(dataset)
         n_samples = math.prod(int(count) + 1 for count in counts)
-        if n_samples > MOST_SAMPLES:
+        if n_samples > MAX_SAMPLES:
             raise ParameterError(
                 f"the dataset has {n_samples:,} distinct samples, over which a density cannot be summed. Choose "
                 "attack='classifier', or a dataset with fewer distinct records.",
@@ -242,10 +242,10 @@ def simplified_epsilon(epsilon: float, rate: float) -> float:
     """
     positive(epsilon=epsilon, rate=rate)
     unit_interval(rate=rate)
-    if epsilon > LARGEST_SIMPLE:
+    if epsilon > MAX_SIMPLE_EPSILON:
         raise ParameterError(
-            f"epsilon must be at most {LARGEST_SIMPLE} for the form 2 rate epsilon, but is {epsilon!r}: above this, "
-            "e^epsilon - 1 exceeds 2 epsilon. Use log(1 + rate (e^epsilon - 1)).",
+            f"epsilon must be at most {MAX_SIMPLE_EPSILON} for the form 2 rate epsilon, but is {epsilon!r}: above "
+            "this, e^epsilon - 1 exceeds 2 epsilon. Use log(1 + rate (e^epsilon - 1)).",
             argument="epsilon",
         )
     return 2.0 * rate * epsilon

@@ -51,7 +51,7 @@ def adds_or_replaces(**values: Any) -> None:
             raise ParameterError(argument=name, value="zero_out", allowed="be add_remove or replace_one")
 
 
-NO_NUMBERS = ("1", True, None, math.nan)
+NOT_NUMBERS = ("1", True, None, math.nan)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Constraint:
 
 def at_least(minimum: int) -> Constraint:
     """Return the constraint to whole numbers from `minimum` on."""
-    return Constraint(partial(whole, minimum), minimum, (minimum - 1, minimum + 0.5, *NO_NUMBERS))
+    return Constraint(partial(whole, minimum), minimum, (minimum - 1, minimum + 0.5, *NOT_NUMBERS))
 
 
 def one_of_names(*names: str) -> Constraint:
@@ -84,13 +84,13 @@ def instance_of(kind: type[Any], example: str) -> Constraint:
     return Constraint(partial(instance, kind, example), kind, ("no such object", 1, None))
 
 
-Finite: TypeAlias = Annotated[float, Constraint(finite, 0.5, (math.inf, -math.inf, *NO_NUMBERS))]
-Positive: TypeAlias = Annotated[float, Constraint(positive, 0.5, (0.0, -1.0, math.inf, *NO_NUMBERS))]
-NonNegative: TypeAlias = Annotated[float, Constraint(non_negative, 0.5, (-1.0, math.inf, *NO_NUMBERS))]
-OpenUnit: TypeAlias = Annotated[float, Constraint(open_unit, 0.5, (0.0, 1.0, -0.1, *NO_NUMBERS))]
-UnitInterval: TypeAlias = Annotated[float, Constraint(unit_interval, 0.5, (-0.1, 1.1, *NO_NUMBERS))]
-PositiveProbability: TypeAlias = Annotated[Positive, Constraint(unit_interval, 0.5, (1.1, *NO_NUMBERS))]
-Delta: TypeAlias = Annotated[float, Constraint(delta_range, 0.5, (-0.1, 1.0, *NO_NUMBERS))]
+Finite: TypeAlias = Annotated[float, Constraint(finite, 0.5, (math.inf, -math.inf, *NOT_NUMBERS))]
+Positive: TypeAlias = Annotated[float, Constraint(positive, 0.5, (0.0, -1.0, math.inf, *NOT_NUMBERS))]
+NonNegative: TypeAlias = Annotated[float, Constraint(non_negative, 0.5, (-1.0, math.inf, *NOT_NUMBERS))]
+OpenUnit: TypeAlias = Annotated[float, Constraint(open_unit, 0.5, (0.0, 1.0, -0.1, *NOT_NUMBERS))]
+UnitInterval: TypeAlias = Annotated[float, Constraint(unit_interval, 0.5, (-0.1, 1.1, *NOT_NUMBERS))]
+PositiveProbability: TypeAlias = Annotated[Positive, Constraint(unit_interval, 0.5, (1.1, *NOT_NUMBERS))]
+Delta: TypeAlias = Annotated[float, Constraint(delta_range, 0.5, (-0.1, 1.0, *NOT_NUMBERS))]
 PositiveInt: TypeAlias = Annotated[int, at_least(1)]
 NonNegativeInt: TypeAlias = Annotated[int, at_least(0)]
 AddOrReplace: TypeAlias = Annotated[

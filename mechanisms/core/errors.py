@@ -220,9 +220,9 @@ class PrivacyViolation(AssertionError):  # noqa: N818 - a verdict, not a fault o
         self.result = result
 
 
-NEAREST = 5
+MAX_PROPOSED_NAMES = 5
 """Number of names that are proposed for an unknown name."""
-LISTED = 12
+MAX_LISTED_NAMES = 12
 """Largest number of names that are all listed."""
 
 
@@ -235,7 +235,7 @@ def unknown_name_message(kind: str, name: str, known: Iterable[str]) -> str:
     known = sorted(known)
     near = nearest(name, known)
     hint = f" Did you mean {listed(map(repr, near), 'or')}?" if near else ""
-    if len(known) > LISTED:
+    if len(known) > MAX_LISTED_NAMES:
         if not near:
             near = nearest(name, known, cutoff=0.0)
         return f"unknown {kind} {name!r}.{hint or f' The nearest of {len(known)} names: {listed(near)}.'}"
@@ -247,8 +247,10 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> list[str]:
     by_plain_name: dict[str, str] = {}
     for candidate in known:
         by_plain_name.setdefault(_plain(candidate), candidate)
-    matches = get_close_matches(_plain(str(name)), by_plain_name, n=NEAREST, cutoff=cutoff)
-    return [by_plain_name[match] for match in matches[: 1 if matches[:1] == [_plain(str(name))] else NEAREST]]
+    matches = get_close_matches(_plain(str(name)), by_plain_name, n=MAX_PROPOSED_NAMES, cutoff=cutoff)
+    return [
+        by_plain_name[match] for match in matches[: 1 if matches[:1] == [_plain(str(name))] else MAX_PROPOSED_NAMES]
+    ]
 
 
 def _plain(name: str) -> str:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 _UNCHANGED = "\n\t"
-UNSEEN = re.compile(
+INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # controls: escape sequences begin with one
     "\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"  # characters that order text, or are invisible
     "\u2028\u2029\ud800-\udfff\U000e0000-\U000e007f]"  # line breaks, halves of characters, tags
@@ -41,7 +41,7 @@ def terminal(text: str) -> str:
     >>> terminal("a\x1b[2Jb\u202ec\nd")
     'a\\x1b[2Jb\\u202ec\nd'
     """
-    return UNSEEN.sub(lambda match: match[0] if match[0] in _UNCHANGED else _visible(match[0]), text)
+    return INVISIBLE.sub(lambda match: match[0] if match[0] in _UNCHANGED else _visible(match[0]), text)
 
 
 def line(text: str) -> str:
@@ -50,7 +50,7 @@ def line(text: str) -> str:
     >>> line("x\nverdict  CONSISTENT")
     'x\\nverdict  CONSISTENT'
     """
-    return UNSEEN.sub(lambda match: _visible(match[0]), text)
+    return INVISIBLE.sub(lambda match: _visible(match[0]), text)
 
 
 def csv_cell(value: Any) -> Any:
@@ -137,4 +137,4 @@ def _is_number(text: str) -> bool:
     return True
 
 
-__all__ = ["UNSEEN", "csv_cell", "display_name", "fenced", "html", "line", "markdown", "terminal"]
+__all__ = ["INVISIBLE", "csv_cell", "display_name", "fenced", "html", "line", "markdown", "terminal"]

@@ -23,9 +23,9 @@ from .relation import Relation
 
 Keys: TypeAlias = Sequence[Hashable]
 """One key per record; equal keys mean equal records."""
-LONGEST_WORST_CASE = 10_000_000
+MAX_WORST_CASE_RECORDS = 10_000_000
 """Largest number of records of a worst case."""
-LONGEST_KEY = 64
+MAX_KEY_BYTES = 64
 """Largest record, in bytes, that is its own key; the key of a longer record, such as an image, is a digest."""
 
 
@@ -36,12 +36,12 @@ def check_worst_case(n_records: float, **option: float) -> None:
         n_records: number of records of the worst case.
         option: the option that determines this number, as `name=value`.
     """
-    if n_records <= LONGEST_WORST_CASE:
+    if n_records <= MAX_WORST_CASE_RECORDS:
         return
     ((name, value),) = option.items()
     raise ParameterError(
-        f"the worst case has {n_records:,.0f} records with {name} = {value!r}, and at most {LONGEST_WORST_CASE:,} are "
-        f"made. Choose another {name}, or give a pair of neighbours.",
+        f"the worst case has {n_records:,.0f} records with {name} = {value!r}, and at most {MAX_WORST_CASE_RECORDS:,} "
+        f"are made. Choose another {name}, or give a pair of neighbours.",
         argument=name,
         value=value,
     )
@@ -323,7 +323,7 @@ def _row_bytes(array: Any) -> Keys:
     if rows.dtype.kind in "fc":
         rows = rows + 0.0
     width = rows.dtype.itemsize * rows.shape[1]
-    if width > LONGEST_KEY:
+    if width > MAX_KEY_BYTES:
         return [blake2b(row, digest_size=16).digest() for row in rows]
     keys: Keys = rows.view(np.dtype((np.void, width))).ravel().tolist()
     return keys

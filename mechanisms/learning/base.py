@@ -183,7 +183,7 @@ def examples_for(learner: Any, dataset: Any) -> TrainingData:
     return learner.examples(dataset) if isinstance(learner, SupportsTables) else TrainingData.of(dataset)
 
 
-UNSEEN = 1e-6
+MAX_ROUNDING = 1e-6
 """Largest component of a direction that is treated as a rounding error."""
 
 

@@ -24,7 +24,7 @@ from ..core.errors import NeighboursError, ParameterError, plural
 from ..core.relation import Relation
 from ..core.validation import unit_interval, whole
 
-LARGEST_TABLE = 100_000
+MAX_MESSAGES = 100_000
 """Largest number of messages that `messages` lists."""
 
 
@@ -73,9 +73,9 @@ class LocalMechanism(Mechanism):
 
     def _check_table(self, argument: str, advice: str) -> None:
         """Raise `ParameterError`, with this advice, if the mechanism has too many messages for a table."""
-        if self.n_messages > LARGEST_TABLE:
+        if self.n_messages > MAX_MESSAGES:
             raise ParameterError(
-                f"{type(self).__name__} has more than {LARGEST_TABLE:,} possible messages: too many for a table. "
+                f"{type(self).__name__} has more than {MAX_MESSAGES:,} possible messages: too many for a table. "
                 f"{advice}",
                 argument=argument,
             )

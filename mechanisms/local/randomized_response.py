@@ -149,7 +149,7 @@ class RandomizedResponse(SymmetricRandomizer):
         return np.not_equal(lies, values.astype(np.bool_)).view(np.int8)
 
 
-_LEAST = 1e-300
+_MIN_FALSE_ANSWER = 1e-300
 """Least probability of a false answer: below it none is drawn, since uniform draws are 0 or at least 2^-53."""
 
 
@@ -202,7 +202,7 @@ class KAryRandomizedResponse(SymmetricRandomizer, FrequencyOracle):
     def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         """Move each value by each of 1..k-1 with probability q, else by k, which is no move; one draw per answer."""
         draws = rng.random(shape)
-        draws /= max(self.p_other, _LEAST)
+        draws /= max(self.p_other, _MIN_FALSE_ANSWER)
         move = np.minimum(draws, self.k - 1).astype(np.int64) + 1
         move += values
         return np.remainder(move, self.k, out=move)

@@ -25,7 +25,7 @@ from ..core.guarantee import Guarantee
 from .queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
 from .queries.base import AnyQuery
 
-LARGEST = 2.0**53
+MAX_EXACT_INTEGER = 2.0**53
 """Whole numbers up to here are exact in a float."""
 VACUOUS_DELTA = 1.0 - 2.0**-53
 """Largest delta below 1, of a vacuous guarantee."""
@@ -153,7 +153,7 @@ def sum_of_answers(log_densities: Floats) -> Floats:
 
 def check_whole(answers: Floats, *, instead: str) -> Floats:
     """Return `answers` if they are whole numbers; the `ParameterError` otherwise names `instead`, a mechanism."""
-    if np.any(answers != np.rint(answers)) or np.any(np.abs(answers) > LARGEST):
+    if np.any(answers != np.rint(answers)) or np.any(np.abs(answers) > MAX_EXACT_INTEGER):
         raise ParameterError(
             f"the answers must be whole numbers up to 2^53, but are {answers}. Use {instead} for real numbers."
         )

@@ -26,8 +26,8 @@ from ..core.relation import Relation
 from .base import AdditiveNoise
 from .discrete_gaussian import DiscreteGaussian
 from .float_samplers import (
-    ENUMERABLE,
-    LADDERS,
+    MAX_ENUMERATED_BITS,
+    SAMPLER_LADDERS,
     SAMPLERS,
     FloatLadder,
     Indices,
@@ -118,7 +118,7 @@ class FloatLaplace(BrokenPureDP, AdditiveNoise):
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of all outputs of the worst case, up to 16 bits; None with more."""
-        if self.bits > ENUMERABLE:
+        if self.bits > MAX_ENUMERATED_BITS:
             return None
         noise = self.noise(np.arange(self.n_draws))
         return curve_of_outputs(noise, noise + self.sensitivity, relation=self.relation)
@@ -167,7 +167,7 @@ class FloatLaplace(BrokenPureDP, AdditiveNoise):
         return laplace_log_density(noise, self.scale)
 
 
-ENUMERABLE_PAIRS = 8
+MAX_ENUMERATED_PAIR_BITS = 8
 """Largest number of bits of each of the two uniform numbers for which all outputs are listed."""
 
 
@@ -244,7 +244,7 @@ class FloatGaussian(Broken, AdditiveNoise):
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of all outputs of the worst case, up to 8 bits; None with more."""
-        if self.bits > ENUMERABLE_PAIRS:
+        if self.bits > MAX_ENUMERATED_PAIR_BITS:
             return None
         noise = self._pairs.every()
         return curve_of_outputs(
@@ -256,7 +256,11 @@ class FloatGaussian(Broken, AdditiveNoise):
         values = outputs.values.reshape(-1, 2)
         answers = np.broadcast_to(self.answers(dataset).reshape(-1, 2), (len(outputs), self.n_queries // 2, 2))
         answers = answers.reshape(-1, 2)
-        each = self._listed(values, answers) if self.bits <= ENUMERABLE_PAIRS else self._pairs.log_mass(values, answers)
+        each = (
+            self._listed(values, answers)
+            if self.bits <= MAX_ENUMERATED_PAIR_BITS
+            else self._pairs.log_mass(values, answers)
+        )
         return np.asarray(each.reshape(len(outputs), -1).sum(axis=1))
 
     def _listed(self, values: Floats, answers: Floats) -> Floats:
@@ -284,7 +288,7 @@ def _complex(pairs: Floats) -> NDArray[np.complex128]:
     return np.ascontiguousarray(pairs + 0.0).view(np.complex128)[:, 0]
 
 
-WIDE = 1 << 61
+SEARCHED_FLOATS = 1 << 61
 """Number of floats on either side of a guess that are searched."""
 
 
@@ -323,7 +327,7 @@ class RoundedSum(BrokenPureDP, AdditiveNoise):
     _: KW_ONLY
     sensitivity: float = 1.0
     n_queries: int = 1
-    dtype: Annotated[str, one_of_names(*LADDERS)] = "float64"
+    dtype: Annotated[str, one_of_names(*SAMPLER_LADDERS)] = "float64"
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
 
@@ -337,7 +341,7 @@ class RoundedSum(BrokenPureDP, AdditiveNoise):
     @property
     def floats(self) -> FloatLadder:
         """Floats of `dtype`, in order."""
-        return LADDERS[self.dtype]
+        return SAMPLER_LADDERS[self.dtype]
 
     def exact_guarantee(self) -> ExactDP | None:
         """Return the exact curve of all outputs of the worst case in float16; None for other formats."""
@@ -377,7 +381,7 @@ class RoundedSum(BrokenPureDP, AdditiveNoise):
     def _first_of(self, reached: Callable[[Indices], NDArray[np.bool_]], near: Floats) -> Indices:
         """Return the position of the first float of noise at which `reached` holds, within 2^61 floats of `near`."""
         guess, top = self.floats.place(near.astype(self.dtype)), self.floats.n_below_infinity
-        reach = min(WIDE, top)
+        reach = min(SEARCHED_FLOATS, top)
         start = np.clip(guess - reach, -top, top - 2 * reach)
         return start + first_index(lambda k: reached(start + k), 2 * reach, guess - start)
 

@@ -19,10 +19,10 @@ from ..core.relation import Relation
 from .base import AdditiveNoise, check_whole
 from .queries.base import AnyQuery
 
-LARGEST_SIGMA = 2.0**17
-LARGEST_SENSITIVITY = 10_000_000
+MAX_SIGMA = 2.0**17
+MAX_LISTED_SENSITIVITY = 10_000_000
 """Largest sensitivity for which all outputs of the law are listed."""
-REACH = 12.0
+LISTED_DEVIATIONS = 12.0
 """Outputs are listed up to this many sigma from the answers; those beyond have a probability below 1e-31."""
 
 
@@ -69,15 +69,15 @@ class DiscreteGaussian(AdditiveNoise):
         if isinstance(sensitivity, float) and sensitivity.is_integer():
             object.__setattr__(self, "sensitivity", int(sensitivity))
         super().__post_init__()
-        if self.sigma > LARGEST_SIGMA:
+        if self.sigma > MAX_SIGMA:
             raise ParameterError(
-                f"noise_multiplier * sensitivity must be at most {LARGEST_SIGMA:g}, but is {self.sigma:g}. Count in "
+                f"noise_multiplier * sensitivity must be at most {MAX_SIGMA:g}, but is {self.sigma:g}. Count in "
                 "larger units, or use Gaussian.",
                 argument="noise_multiplier",
             )
-        if self.sensitivity > LARGEST_SENSITIVITY:
+        if self.sensitivity > MAX_LISTED_SENSITIVITY:
             raise ParameterError(
-                f"sensitivity must be at most {LARGEST_SENSITIVITY:,}, but is {self.sensitivity:,}: the exact curve "
+                f"sensitivity must be at most {MAX_LISTED_SENSITIVITY:,}, but is {self.sensitivity:,}: the exact curve "
                 "lists all outputs between the two answers. Count in larger units, or use Gaussian.",
                 argument="sensitivity",
             )
@@ -95,7 +95,7 @@ class DiscreteGaussian(AdditiveNoise):
 
     def exact_guarantee(self) -> ExactDP:
         """Return the exact curve on the worst case; outputs beyond the listed ones count as revealing the side."""
-        reach = math.ceil(REACH * self.sigma)
+        reach = math.ceil(LISTED_DEVIATIONS * self.sigma)
         law = self._noise_log_density(np.arange(-reach, self.sensitivity + reach + 1.0))
         beyond = -0.5 * (reach / self.sigma) ** 2
         log0, log1 = np.append(law, [beyond, -np.inf]), np.append(law[::-1], [-np.inf, beyond])

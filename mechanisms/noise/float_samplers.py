@@ -28,7 +28,7 @@ from ..core.relation import Relation
 
 Indices = NDArray[np.int64]
 Sampler = Callable[[Indices], Floats]
-REACH = 32
+BRACKET_HALF_WIDTH = 32
 """Half the width of the first search bracket: more than the rounding error of a guess, which is a few indices."""
 
 
@@ -51,7 +51,7 @@ def first_index(reached: Callable[[Indices], NDArray[np.bool_]], n: int, guess: 
 
     `before` is -1 or an index at which `reached` does not hold; `at` is n or an index at which it holds.
     """
-    before, at = np.clip(guess - REACH, -1, n - 1), np.clip(guess + REACH, 0, n)
+    before, at = np.clip(guess - BRACKET_HALF_WIDTH, -1, n - 1), np.clip(guess + BRACKET_HALF_WIDTH, 0, n)
     before[(before >= 0) & reached(np.maximum(before, 0))] = -1
     at[(at < n) & ~reached(np.minimum(at, n - 1))] = n
     while (at - before > 1).any():
@@ -65,9 +65,9 @@ def first_index(reached: Callable[[Indices], NDArray[np.bool_]], n: int, guess: 
 
 # --- pairs of Gaussian numbers ----------------------------------------------------------------------------------------
 
-UNITS = 4.0
+ROUNDING_POINTS = 4.0
 """Number of grid points by which rounding within a sampler can move either index, at noise of ordinary size."""
-WIDEST = 64
+MAX_GRID_POINTS = 64
 """Largest number of grid points on either side that are tried; outputs that would need more count as possible."""
 TRIED_AT_ONCE = 1 << 18
 
@@ -132,7 +132,7 @@ class PairSampler(ABC):
         z = (values - answers) / self.sigma
         first, second, reach = self.near(z, 0.5 * gaps.max(axis=1) / self.sigma)
         log_masses = np.log(gaps).sum(axis=1) - 0.5 * (z**2).sum(axis=1) - math.log(2.0 * math.pi * self.sigma**2)
-        for low, high in ((0, 8), (8, 16), (16, 32), (32, WIDEST)):
+        for low, high in ((0, 8), (8, 16), (16, 32), (32, MAX_GRID_POINTS)):
             rows = np.flatnonzero((reach > low) & (reach <= high))
             step = max(1, TRIED_AT_ONCE // (2 * high + 1) ** 2)
             for part in (rows[i : i + step] for i in range(0, len(rows), step)):
@@ -165,7 +165,7 @@ class BoxMuller(PairSampler):
         v = np.arctan2(z[:, 1], z[:, 0]) / (2.0 * math.pi) % 1.0
         with np.errstate(divide="ignore"):
             shift = np.maximum(u * radius, 1.0 / (2.0 * math.pi * radius)) * 2.0 * rounded
-        return u * self.n - 1.0, v * self.n, UNITS * (1.0 + u * radius**2) + shift * self.n
+        return u * self.n - 1.0, v * self.n, ROUNDING_POINTS * (1.0 + u * radius**2) + shift * self.n
 
     @property
     def log_n_pairs(self) -> float:
@@ -188,7 +188,7 @@ class Polar(PairSampler):
             shrink = np.exp(-0.25 * radius**2) / radius
             indices = (np.nan_to_num(z * shrink[:, None]) + 1.0) * (0.5 * self.n)
         shift = shrink * (2.0 + 0.5 * radius**2) * rounded
-        return indices[:, 0], indices[:, 1], UNITS + radius**2 + 0.5 * shift * self.n
+        return indices[:, 0], indices[:, 1], ROUNDING_POINTS + radius**2 + 0.5 * shift * self.n
 
     @property
     def log_n_pairs(self) -> float:
@@ -226,7 +226,7 @@ class FloatLadder:
         return np.where(values < 0, -sizes, sizes)
 
 
-LADDERS = MappingProxyType(
+SAMPLER_LADDERS = MappingProxyType(
     {
         "float16": FloatLadder(16, 0x7C00),
         "float32": FloatLadder(32, 0x7F80_0000),
@@ -237,7 +237,7 @@ LADDERS = MappingProxyType(
 
 # --- samplers with few outputs ----------------------------------------------------------------------------------------
 
-ENUMERABLE = 16
+MAX_ENUMERATED_BITS = 16
 """Largest number of random bits for which all outputs are listed."""
 
 

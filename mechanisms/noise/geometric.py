@@ -16,12 +16,12 @@ from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..core.validation import whole
-from .base import LARGEST, PureNoise, check_whole, sum_of_answers
+from .base import MAX_EXACT_INTEGER, PureNoise, check_whole, sum_of_answers
 from .queries.base import AnyQuery
 
-LARGEST_SCALE = 2.0**30
+MAX_SCALE = 2.0**30
 """Largest noise scale, sensitivity / epsilon: above it, rounded exponentials of 53 bits leave out integers."""
-LONGEST_CURVE = 1_000_000
+MAX_LISTED_SENSITIVITY = 1_000_000
 """Largest sensitivity for which the law between the two answers is listed."""
 
 
@@ -80,18 +80,18 @@ class Geometric(PureNoise):
         super().__post_init__()
         for name in ("lower", "upper"):
             if getattr(self, name) is not None:
-                whole(-int(LARGEST), **{name: getattr(self, name)})
+                whole(-int(MAX_EXACT_INTEGER), **{name: getattr(self, name)})
         if self.lower is not None and self.upper is not None and self.upper - self.lower < self.sensitivity:
             raise ParameterError(
                 f"upper - lower must be at least sensitivity = {self.sensitivity}, but lower is {self.lower} and upper "
                 f"{self.upper}: no two neighbours would lie within the bounds.",
                 argument="upper",
             )
-        if self.rate < 1.0 / LARGEST_SCALE:
+        if self.rate < 1.0 / MAX_SCALE:
             raise ParameterError(
                 f"sensitivity / epsilon, the scale of the noise, must be at most 2^30, but is "
                 f"{self.sensitivity / self.epsilon:g} with epsilon {self.epsilon!r} and sensitivity "
-                f"{self.sensitivity}. Choose epsilon >= {self.sensitivity / LARGEST_SCALE:.3g}, count in larger units, "
+                f"{self.sensitivity}. Choose epsilon >= {self.sensitivity / MAX_SCALE:.3g}, count in larger units, "
                 "or use Laplace.",
                 argument=("epsilon", "sensitivity"),
             )
@@ -111,7 +111,7 @@ class Geometric(PureNoise):
 
         The curve is that of the law with merged tails: outputs <= 0, 1, ..., sensitivity - 1, >= sensitivity.
         """
-        if self.sensitivity > LONGEST_CURVE:
+        if self.sensitivity > MAX_LISTED_SENSITIVITY:
             return super().guarantee()
         powers = -self.rate * np.arange(self.sensitivity + 1) - math.log1p(self.ratio)
         law = powers + math.log(-math.expm1(-self.rate))

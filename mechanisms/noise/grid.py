@@ -14,14 +14,14 @@ from ..core.constraints import Positive
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from .base import LARGEST, PureNoise
+from .base import MAX_EXACT_INTEGER, PureNoise
 from .geometric import Geometric
 from .queries.answers import refuse_worst_case
 from .queries.base import AnyQuery
 
-FINEST = 2.0**30
+MAX_SCALE_STEPS = 2.0**30
 """Largest scale of the noise in steps of the grid."""
-LISTED = 4096
+MAX_EXACT_STEPS = 4096
 """Largest number of grid steps between answers for which the exact curve is computed."""
 
 
@@ -70,7 +70,7 @@ class GridLaplace(PureNoise):
                 f"Set granularity={nearest!r}.",
                 argument="granularity",
             )
-        finest = self.sensitivity / self.epsilon / FINEST
+        finest = self.sensitivity / self.epsilon / MAX_SCALE_STEPS
         if self.granularity < finest:
             raise ParameterError(
                 f"granularity must be at least scale of the noise / 2^30 = {finest:g}, but is {self.granularity:g}. "
@@ -87,13 +87,13 @@ class GridLaplace(PureNoise):
 
     def guarantee(self) -> Guarantee:
         """Return the exact curve of `Geometric` at ceil(sensitivity / granularity); on fine grids, `PureDP`."""
-        if self.on_grid.sensitivity > LISTED:
+        if self.on_grid.sensitivity > MAX_EXACT_STEPS:
             return super().guarantee()
         return self.on_grid.guarantee()
 
     def _centre(self, answers: Floats) -> Floats:
         """Return the answer, rounded down to the grid."""
-        if np.any(np.abs(answers) > LARGEST * self.granularity):
+        if np.any(np.abs(answers) > MAX_EXACT_INTEGER * self.granularity):
             raise ParameterError(
                 f"the answer must lie within 2^53 grid points of 0, but is {answers}. Choose a larger granularity."
             )

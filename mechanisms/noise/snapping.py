@@ -18,11 +18,11 @@ from .base import PureNoise, sum_of_answers
 from .laplace import laplace_log_density, log_laplace_mass
 from .queries.base import AnyQuery
 
-ROUNDING = 2.0**-49
+ROUNDING_SHARE = 2.0**-49
 """Increase of the sensitivity of an answer by floating-point arithmetic, as a share of `bound` (Mironov 2012)."""
-BITS = 52
+FRACTION_BITS = 52
 """Number of bits of the fraction of a float."""
-MOST_CELLS = 10_000_000
+MAX_CELLS = 10_000_000
 """Largest number of rounding cells between two answers for which the exact curve is computed."""
 
 
@@ -73,7 +73,7 @@ class Snapping(PureNoise):
     def __post_init__(self) -> None:
         super().__post_init__()
         low = self.sensitivity * (1.0 + 1.0 / self.epsilon)
-        if not low * (1.0 + ROUNDING * self.n_queries) < self.bound < 2.0**46 * self.sensitivity / self.epsilon:
+        if not low * (1.0 + ROUNDING_SHARE * self.n_queries) < self.bound < 2.0**46 * self.sensitivity / self.epsilon:
             raise ParameterError(
                 f"bound must lie above scale + sensitivity = {low:g} and below 2^46 scale, but is {self.bound:g}. "
                 f"Set bound={10 * low:g}, or what the answers need if that is more.",
@@ -83,7 +83,7 @@ class Snapping(PureNoise):
     @property
     def scale(self) -> float:
         """Scale of the Laplace noise, in the units of the answers."""
-        return (self.sensitivity + self.n_queries * ROUNDING * self.bound) / self.epsilon
+        return (self.sensitivity + self.n_queries * ROUNDING_SHARE * self.bound) / self.epsilon
 
     @property
     def granularity(self) -> float:
@@ -101,7 +101,7 @@ class Snapping(PureNoise):
 
         The law has the cells between the two answers, and one output for all cells on either side.
         """
-        if self.sensitivity > MOST_CELLS * self.granularity:
+        if self.sensitivity > MAX_CELLS * self.granularity:
             return None
         steps = np.arange(math.ceil(self.sensitivity / self.granularity) + 1)
         edges = np.multiply(self.granularity, steps, dtype=np.float64)
@@ -156,6 +156,6 @@ def full_precision_uniform(shape: tuple[int, ...], rng: np.random.Generator) -> 
     `Generator.random` gives only multiples of 2^-53: below 1/2 it leaves out most floats, and so does -ln(U). Here the
     exponent is the position of the first 1 among fair bits, and the fraction after it has all its 52 bits.
     """
-    fraction = rng.integers(0, 1 << BITS, size=shape) * 2.0**-BITS
+    fraction = rng.integers(0, 1 << FRACTION_BITS, size=shape) * 2.0**-FRACTION_BITS
     uniforms: Floats = np.ldexp(1.0 + fraction, -rng.geometric(0.5, size=shape))
     return uniforms

@@ -20,11 +20,11 @@ from ..core.root_finding import bisect
 from ..noise.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
 from ..noise.queries.base import AnyQuery, Query
 
-_WIDEST_GAP = 1e7
+_MAX_GAP = 1e7
 
 TIGHTNESS = 0.8
 """Ratio of the log ratio of the event of a worst case to the claim: see `event_log_odds`."""
-_RAREST = 0.01
+_MIN_EVENT_PROBABILITY = 0.01
 """Least probability on `d0` of the event of a worst case with Laplace noise, however large epsilon is."""
 
 
@@ -82,7 +82,7 @@ class Selection(PureMechanism):
         with np.errstate(over="ignore"):
             gaps = self.rate * -np.diff(0.5 * utilities[order])
         scores = np.zeros(self.n_candidates)
-        scores[order[1:]] = -np.cumsum(2.0 * np.minimum(gaps, 0.5 * _WIDEST_GAP))
+        scores[order[1:]] = -np.cumsum(2.0 * np.minimum(gaps, 0.5 * _MAX_GAP))
         return scores
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
@@ -148,5 +148,5 @@ def rare_lead(log_probability: Callable[[float], float], epsilon: float, *, larg
     By bisection between -`largest` and `largest`; the log probability must grow with the lead. `epsilon` is the claim
     for the event.
     """
-    wanted = max(float(log_expit(event_log_odds(epsilon))), math.log(_RAREST))
+    wanted = max(float(log_expit(event_log_odds(epsilon))), math.log(_MIN_EVENT_PROBABILITY))
     return bisect(lambda lead: log_probability(lead) >= wanted, -largest, largest, steps=steps)[1]

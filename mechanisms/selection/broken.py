@@ -23,10 +23,10 @@ from ..noise.laplace import laplace_log_cdf
 from ..noise.queries.answers import check_distance, check_pair, check_query, evaluate, refuse_worst_case
 from ..noise.queries.base import AnyQuery
 from .exponential import Exponential
-from .laws import TAIL
+from .laws import TAIL_SCALES
 from .noisy_max import NOISES, ReportNoisyMax
 
-_CELLS = 5_000
+_N_CELLS = 5_000
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class _MaxValue(BrokenPureDP, Mechanism):
         delta.
         """
         shift = self.sensitivity / self.scale
-        above = np.append(0.0, np.geomspace(1e-4, TAIL, 2 * _CELLS))
-        ends = np.concatenate([np.linspace(0.0, shift, _CELLS)[:-1], shift + above])
+        above = np.append(0.0, np.geomspace(1e-4, TAIL_SCALES, 2 * _N_CELLS))
+        ends = np.concatenate([np.linspace(0.0, shift, _N_CELLS)[:-1], shift + above])
         laws: list[Floats] = []
         for centre in (0.0, shift):
             log_below = self.n_candidates * self._log_cdf(ends - centre)

@@ -22,11 +22,11 @@ from scipy.special import logsumexp
 from ..core.arrays import Floats, Ints
 from ..noise.laplace import laplace_log_cdf
 
-TAIL = 45.0
+TAIL_SCALES = 45.0
 """Range of quadrature beyond the scores: e^-45 is far below the accuracy of a float."""
 _NODES = 16
-_EXACT = 128
-_BLOCK = 2_000_000
+_MAX_SUMMED_TERMS = 128
+_MAX_BLOCK_ENTRIES = 2_000_000
 """Largest number of floats in one step of the quadrature."""
 _POWERS = np.arange(1.0, 55.0)
 """Exponents of q <= 1/2: the omitted powers are below the rounding of a float."""
@@ -51,14 +51,14 @@ def log_largest_exponential(scores: Floats) -> Floats:
     """
     distinct, where, counts = np.unique(scores, return_inverse=True, return_counts=True)
     log_weights, n = distinct - distinct[-1], len(scores)
-    if n <= _EXACT:
+    if n <= _MAX_SUMMED_TERMS:
         nodes, weights = _gauss((n + 1) // 2)
     else:
         nodes, weights = nodes_between(
             np.concatenate([[0.0], 2.0 ** -np.arange(math.ceil(math.log2(n / 4.0)), -1, -1)]), 32
         )
     log_integral = np.full(len(distinct), -np.inf)
-    block = max(1, _BLOCK // len(distinct))
+    block = max(1, _MAX_BLOCK_ENTRIES // len(distinct))
     for start in range(0, len(nodes), block):
         some = slice(start, start + block)
         log_terms = np.log1p(-np.exp(log_weights) * nodes[some, np.newaxis])
@@ -96,7 +96,9 @@ def _log_powers(z: Floats, log_mass: Floats, knots: Floats, starts: Ints) -> Flo
     ends = np.append(starts[1:], len(z))
     first = 0
     while first < len(knots):
-        last = max(first + 1, int(np.searchsorted(ends, starts[first] + _BLOCK // len(_POWERS), side="right")))
+        last = max(
+            first + 1, int(np.searchsorted(ends, starts[first] + _MAX_BLOCK_ENTRIES // len(_POWERS), side="right"))
+        )
         nodes = slice(starts[first], ends[last - 1])
         from_score = z[nodes] - np.repeat(knots[first:last], (ends - starts)[first:last])
         terms = log_mass[nodes, np.newaxis] - (from_score + math.log(2.0))[:, np.newaxis] * _POWERS
@@ -152,7 +154,7 @@ def _sum_of_powers(z: Floats, knots: Floats, counts: Ints, factors: Floats) -> t
     for k, gap in enumerate(np.diff(knots)):
         powers[k + 1] = counts[k + 1] + np.exp(-gap * _POWERS) * powers[k]
     log_q, total = np.empty(len(z)), np.zeros(len(z))
-    block = max(1, _BLOCK // len(_POWERS))
+    block = max(1, _MAX_BLOCK_ENTRIES // len(_POWERS))
     for start in range(0, len(z), block):
         some = slice(start, start + block)
         place = np.searchsorted(knots, z[some], side="right")
@@ -182,13 +184,13 @@ def log_top_set_laplace(scores: Floats, sets: Ints) -> Floats:
     members, place = np.unique(sets, return_inverse=True)
     place = place.reshape(sets.shape)
     log_probabilities = np.full(len(sets), -np.inf)
-    n_nodes = max(1, _BLOCK // (10 * max(len(members), sets.shape[1])))
+    n_nodes = max(1, _MAX_BLOCK_ENTRIES // (10 * max(len(members), sets.shape[1])))
     for first in range(0, len(z), n_nodes):
         nodes = slice(first, first + n_nodes)
         offset = z[nodes, np.newaxis] - scores[members]
         log_below, log_above = laplace_log_cdf(offset), laplace_log_cdf(-offset)
         log_odds, log_hazard = log_above - log_below, -np.abs(offset) - math.log(2.0) - log_above
-        block = max(1, _BLOCK // (len(offset) * sets.shape[1]))
+        block = max(1, _MAX_BLOCK_ENTRIES // (len(offset) * sets.shape[1]))
         for start in range(0, len(sets), block):
             some = slice(start, start + block)
             log_term = log_odds[:, place[some]].sum(axis=2) + logsumexp(log_hazard[:, place[some]], axis=2)
@@ -198,13 +200,13 @@ def log_top_set_laplace(scores: Floats, sets: Ints) -> Floats:
 
 
 def pieces(scores: Floats, longest: float = np.inf) -> Floats:
-    """Return the increasing ends of pieces for a Gauss rule that cover all scores and `TAIL` on both sides.
+    """Return the increasing ends of pieces for a Gauss rule that cover all scores and `TAIL_SCALES` on both sides.
 
     Products of n distribution functions vary on a length of 1/n next to a score, and more slowly further away: pieces
     start short and double in length, from both ends of each gap, up to `longest`.
     """
     knots = np.unique(scores)
-    knots = np.concatenate([[knots[0] - TAIL], knots, [knots[-1] + TAIL]])
+    knots = np.concatenate([[knots[0] - TAIL_SCALES], knots, [knots[-1] + TAIL_SCALES]])
     shortest = min(1.0, 4.0 / len(scores), longest)
     ends = [knots]
     for low, high in pairwise(knots):

@@ -11,7 +11,7 @@ import time
 import pytest
 from tests.experiments.made_configs import EXAMPLES, GRADIENTS, STUDY
 
-from dpassay.audit.trials.execution import TASKS_A_THREAD
+from dpassay.audit.trials.execution import TASKS_PER_THREAD
 from dpassay.experiments.runs import run
 from dpassay.mechanisms.core.errors import ClusterError, ParameterError
 
@@ -183,7 +183,7 @@ def test_a_killed_worker_costs_its_chunks_only(own, cluster):
     there = run_own(own, "one.toml", "there", cluster=cluster.address)
     killer.join(1)
     assert cluster.workers[0].wait(5) == -signal.SIGKILL
-    in_flight = TASKS_A_THREAD * len(cluster.workers)
+    in_flight = TASKS_PER_THREAD * len(cluster.workers)
     assert 2 * TRIALS <= cluster.calls() <= 2 * TRIALS + in_flight * TRIALS // CHUNKS
     assert numbers(there) == numbers(run_own(own, "one.toml", "here"))
 

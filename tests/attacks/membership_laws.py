@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from dpassay.attacks.membership.shadows import Shadows, draw_inclusion
-from dpassay.attacks.membership.signals import LABEL_ONLY, WHITE_BOX
+from dpassay.attacks.membership.signals import LABEL_ONLY_SIGNALS, WHITE_BOX_SIGNALS
 
 Z_ALARM = 4.9
 """Standard errors of a two-sided test with a false-alarm rate of 1e-6."""
@@ -59,6 +59,8 @@ def _softmax(inclusion, rng, leak, n_classes):
     y = rng.integers(n_classes, size=n)
     logits = rng.normal(size=(n, n_classes)) + rng.normal(size=(n_models, n, n_classes))
     logits[:, np.arange(n), y] += 1.0 + leak * inclusion
-    others = {name: rng.normal(size=inclusion.shape) + leak * inclusion for name in (*WHITE_BOX, *LABEL_ONLY)}
+    others = {
+        name: rng.normal(size=inclusion.shape) + leak * inclusion for name in (*WHITE_BOX_SIGNALS, *LABEL_ONLY_SIGNALS)
+    }
     log_p = logits - special.logsumexp(logits, axis=-1, keepdims=True)
     return Shadows(inclusion, y, others, log_probabilities=log_p, X=rng.normal(size=(n, 3)))

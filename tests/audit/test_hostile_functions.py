@@ -219,16 +219,16 @@ def test_a_timeout_is_a_positive_number(timeout):
 
 
 def test_too_many_trials_are_refused_and_many_chunks_take_no_memory():
-    from dpassay.audit.trials.plan import MAXIMUM_TRIALS, plan_trials
+    from dpassay.audit.trials.plan import MAX_TRIALS, plan_trials
     from dpassay.audit.trials.seeds import Stage
 
     options = {"bytes_per_run": 8, "learns": False, "chooses": True, "vectorised": True}
     with pytest.raises(ParameterError, match="trials must be at most 100,000,000,000 per side"):
         plan_trials(10**18, **options)
-    chunks = next(plan_trials(MAXIMUM_TRIALS, **options).rounds())
+    chunks = next(plan_trials(MAX_TRIALS, **options).rounds())
     assert len(chunks) > 10**6
     assert chunks[-1].start + chunks[-1].size == chunks.end
-    assert next(plan_trials(MAXIMUM_TRIALS, **options).chunks(Stage.EVALUATION)) == chunks[0]
+    assert next(plan_trials(MAX_TRIALS, **options).chunks(Stage.EVALUATION)) == chunks[0]
 
 
 def test_outputs_that_are_too_wide_are_refused_with_their_size():

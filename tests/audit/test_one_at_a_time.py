@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpassay.audit import audit
-from dpassay.audit.trials.independence import SHARE
+from dpassay.audit.trials.independence import FALSE_ALARM_SHARE
 from dpassay.mechanisms import Neighbours, PureDP
 from dpassay.mechanisms.core.errors import ManyRunsError, ReleaseError
 
@@ -49,8 +49,8 @@ def test_a_rare_exception_repeats_all_trials_at_the_rest_of_the_level(tmp_path):
     limit = 5.5  # 2 of 1,000 runs: none of the first ones
     result = audit(raising(limit, 1), PAIR, **OPTIONS, n_jobs=2, store=tmp_path)
     (entry,) = [entry for entry in result.ledger if entry.what == "audits"]
-    assert entry.correction == f"{SHARE:.0%} of the significance for the second"
-    assert result.bound.confidence == pytest.approx(1.0 - 0.05 * SHARE)
+    assert entry.correction == f"{FALSE_ALARM_SHARE:.0%} of the significance for the second"
+    assert result.bound.confidence == pytest.approx(1.0 - 0.05 * FALSE_ALARM_SHARE)
     counts = result.events["raised ValueError: too large"]
     assert counts[0] == 0 < counts[1] < 14
     again = audit(raising(limit, 1), PAIR, **OPTIONS, store=tmp_path)

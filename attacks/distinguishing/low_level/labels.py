@@ -23,19 +23,19 @@ from ...learners.table import log_odds_of_counts
 
 Counts = Ints
 
-RARE = 8
+MIN_LABEL_RUNS = 8
 """Number of pilot runs below which a label is rare; also the smallest number of runs of a class of labels."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelOdds:
-    """Log odds of side 1 of labels on a pilot; infinite for labels of one side only with `RARE` runs or more.
+    """Log odds of side 1 of labels on a pilot; infinite for labels of one side only with `MIN_LABEL_RUNS` runs or more.
 
     Args:
         counts: `(2, n_labels)` pilot runs of each label on the two sides.
         own: `(n_labels,)` log odds computed from `counts`.
-        classes: `(RARE, RARE)` log odds of a label by its counts on side 0 and side 1; NaN where there are too few
-            runs.
+        classes: `(MIN_LABEL_RUNS, MIN_LABEL_RUNS)` log odds of a label by its counts on side 0 and side 1; NaN where
+            there are too few runs.
         anything: log odds of all labels together.
     """
 
@@ -47,13 +47,13 @@ class LabelOdds:
     @classmethod
     def learn(cls, counts: Counts, n: tuple[int, int]) -> LabelOdds:
         """Learn from the `(2, n_labels)` runs of each label on a pilot of `n` runs per side, ordinary runs included."""
-        class_counts = np.zeros((2, RARE, RARE))
+        class_counts = np.zeros((2, MIN_LABEL_RUNS, MIN_LABEL_RUNS))
         for side in (0, 1):
             remaining = counts.copy()
             remaining[side] -= 1
-            rare = (remaining[side] >= 0) & (remaining.sum(axis=0) < RARE)
+            rare = (remaining[side] >= 0) & (remaining.sum(axis=0) < MIN_LABEL_RUNS)
             np.add.at(class_counts[side], (remaining[0, rare], remaining[1, rare]), counts[side, rare])
-        classes = np.where(class_counts.sum(axis=0) >= RARE, _odds(class_counts, n), np.nan)
+        classes = np.where(class_counts.sum(axis=0) >= MIN_LABEL_RUNS, _odds(class_counts, n), np.nan)
         pooled = _odds(counts.sum(axis=1, keepdims=True), n)
         return cls(counts, _odds(counts, n), classes, float(pooled[0]))
 
@@ -78,14 +78,14 @@ class LabelOdds:
         return not bool(np.isnan(self.classes).all())
 
     def _of(self, counts: Counts, own: Floats) -> Floats:
-        rare = counts.sum(axis=0) < RARE
+        rare = counts.sum(axis=0) < MIN_LABEL_RUNS
         class_odds = self.classes[tuple(np.where(rare, counts, 0))]
         return np.where(rare & ~np.isnan(class_odds), class_odds, own)
 
 
 def _odds(counts: NDArray[Any], n: tuple[int, int]) -> Floats:
-    """Return smoothed log odds; infinite for events of one side only that happened `RARE` times (false alarm 2^-7)."""
+    """Return smoothed log odds; infinite for events of one side with `MIN_LABEL_RUNS` runs (false alarm 2^-7)."""
     odds = log_odds_of_counts(counts[0], counts[1], *n)
-    odds[(counts[0] == 0) & (counts[1] >= RARE)] = np.inf
-    odds[(counts[1] == 0) & (counts[0] >= RARE)] = -np.inf
+    odds[(counts[0] == 0) & (counts[1] >= MIN_LABEL_RUNS)] = np.inf
+    odds[(counts[1] == 0) & (counts[0] >= MIN_LABEL_RUNS)] = -np.inf
     return odds

@@ -16,13 +16,13 @@ from .rules import Levels, column_of, named
 
 Keys = NDArray[np.uint64]
 
-OFTEN = 16
+MIN_LEVEL_RUNS = 16
 """Smallest number of pilot runs of a value that is a separate level."""
-MOST = 4_096
+MAX_LEVELS = 4_096
 """Largest number of values that are separate levels, the most frequent ones."""
-CLASSES = 10_000
+FIRST_CLASS = 10_000
 """Levels from this number on are classes of rarer values."""
-WIDTH = 8
+N_COUNT_CLASSES = 8
 """Number of classes of counts of one side: 0, 1, 2 to 3, 4 to 7, 8 to 15, ..."""
 
 
@@ -52,8 +52,8 @@ class Repeats:
             return None
         counts = np.array([np.bincount(index[sides == side], minlength=len(keys)) for side in (0, 1)])
         total = counts.sum(axis=0)
-        frequent = np.flatnonzero(total >= OFTEN)
-        frequent = np.sort(frequent[np.argsort(-total[frequent], kind="stable")[:MOST]])
+        frequent = np.flatnonzero(total >= MIN_LEVEL_RUNS)
+        frequent = np.sort(frequent[np.argsort(-total[frequent], kind="stable")[:MAX_LEVELS]])
         own = np.full(len(keys), -1, dtype=np.int64)
         own[frequent] = np.arange(len(frequent))
         shown = rows[first[frequent]] if coordinate is None else rows[first[frequent], coordinate][:, None]
@@ -71,15 +71,15 @@ class Repeats:
         own = np.where(counts.any(axis=0), self.own[index], -1)
         if sides is not None:
             counts[sides, np.arange(len(rows))] -= 1
-        out, in_ = np.frexp(counts.astype(np.float64))[1].clip(max=WIDTH - 1).astype(np.int64)
-        classes = CLASSES + WIDTH * out + in_
+        out, in_ = np.frexp(counts.astype(np.float64))[1].clip(max=N_COUNT_CLASSES - 1).astype(np.int64)
+        classes = FIRST_CLASS + N_COUNT_CLASSES * out + in_
         return np.where(own >= 0, own, classes)
 
     def describe(self, level: int) -> str:
         what = "the output" if self.coordinate is None else named(self.coordinate)
-        if level < CLASSES:
+        if level < FIRST_CLASS:
             return f"{what} is {self.values[level]} exactly"
-        times = [_times(place) for place in divmod(level - CLASSES, WIDTH)]
+        times = [_times(place) for place in divmod(level - FIRST_CLASS, N_COUNT_CLASSES)]
         return f"{what} occurred {times[0]} on side 0 of the pilot and {times[1]} on side 1"
 
 
@@ -87,7 +87,7 @@ def _times(place: int) -> str:
     if place < 2:
         return ("never", "once")[place]
     least = 2 ** (place - 1)
-    return f"{least} times or more" if place == WIDTH - 1 else f"{least} to {2 * least - 1} times"
+    return f"{least} times or more" if place == N_COUNT_CLASSES - 1 else f"{least} to {2 * least - 1} times"
 
 
 def _shown(values: Floats) -> str:

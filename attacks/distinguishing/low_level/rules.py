@@ -17,16 +17,16 @@ from ....mechanisms.core.arrays import Floats, Ints
 
 Levels = Ints
 
-NOTHING = 10_000
+NO_LEVEL = 10_000
 """Level of outputs to which a rule does not apply."""
 COARSEST, FINEST = -6, 12
 """Powers of ten of the last decimal that are distinguished: from millions to 10^-12."""
-DIGITS = 2.0**40
+MAX_VISIBLE_DECIMAL = 2.0**40
 """Whole numbers below this limit have a visible last decimal; above, the rounding of floats hides it."""
-ROUNDING = 2.0**-50
+DECIMAL_TOLERANCE = 2.0**-50
 """Relative distance within which a number equals a decimal, after one or two additions."""
 N_BINS = 32
-MOST_ORDERED = 5
+MAX_ORDERED_COORDINATES = 5
 """Number of coordinates whose order is a level: 120 orders."""
 
 
@@ -59,10 +59,10 @@ class Granularity:
         column = column_of(rows, self.coordinate)
         size, granularity = _parts(column)
         level = granularity if not self.by_size else 4_000 * size + granularity
-        return np.where(column == 0.0, 4_000 * NOTHING, level)
+        return np.where(column == 0.0, 4_000 * NO_LEVEL, level)
 
     def describe(self, level: int) -> str:
-        if level == 4_000 * NOTHING:
+        if level == 4_000 * NO_LEVEL:
             return f"{named(self.coordinate)} is 0"
         if not self.by_size:
             return f"{named(self.coordinate)} is an odd multiple of 2^{level}"
@@ -87,20 +87,20 @@ class Decimals:
     coordinate: int | None
 
     def levels(self, rows: Floats) -> Levels:
-        """Return 10 k + digit for a last decimal of 10^-k; `NOTHING` if there are too many decimals to tell."""
+        """Return 10 k + digit for a last decimal of 10^-k; `NO_LEVEL` if there are too many decimals to tell."""
         column = np.abs(column_of(rows, self.coordinate))
-        levels = np.full(len(column), NOTHING, dtype=np.int64)
+        levels = np.full(len(column), NO_LEVEL, dtype=np.int64)
         undecided = np.arange(len(column))
         for places in range(COARSEST, FINEST + 1):
             shifted = column[undecided] * 10.0**places if places >= 0 else column[undecided] / 10.0**-places
             whole = np.rint(shifted)
-            short = (shifted < DIGITS) & (np.abs(shifted - whole) <= ROUNDING * shifted)
+            short = (shifted < MAX_VISIBLE_DECIMAL) & (np.abs(shifted - whole) <= DECIMAL_TOLERANCE * shifted)
             levels[undecided[short]] = 10 * places + whole[short].astype(np.int64) % 10
-            undecided = undecided[~short & (shifted < DIGITS)]
+            undecided = undecided[~short & (shifted < MAX_VISIBLE_DECIMAL)]
         return levels
 
     def describe(self, level: int) -> str:
-        if level == NOTHING:
+        if level == NO_LEVEL:
             return f"{named(self.coordinate)} has more decimals than {FINEST}"
         places, digit = divmod(level, 10)
         if places < 0:
@@ -115,7 +115,7 @@ class RowStatistic:
     """Rule on a number computed from all coordinates, cut at quantiles of the pilot if it has many values.
 
     Args:
-        name: key in `STATISTICS`.
+        name: key in `ROW_STATISTICS`.
         edges: increasing; the level is the number of edges at or below the statistic.
     """
 
@@ -125,25 +125,25 @@ class RowStatistic:
     @classmethod
     def learn(cls, name: str, rows: Floats) -> RowStatistic:
         """Learn the edges: the values, if they are few, else quantiles."""
-        values = STATISTICS[name][0](rows)
+        values = ROW_STATISTICS[name][0](rows)
         edges = np.unique(values)
         if len(edges) > 4 * N_BINS:
             edges = np.unique(np.quantile(values, np.arange(1, N_BINS) / N_BINS, method="inverted_cdf"))
         return cls(name, edges)
 
     def levels(self, rows: Floats) -> Levels:
-        return np.searchsorted(self.edges, STATISTICS[self.name][0](rows), side="right").astype(np.int64)
+        return np.searchsorted(self.edges, ROW_STATISTICS[self.name][0](rows), side="right").astype(np.int64)
 
     def describe(self, level: int) -> str:
         low = f"{self.edges[level - 1]:.6g} <= " if level else ""
         high = f" < {self.edges[level]:.6g}" if level < len(self.edges) else ""
-        return f"{low}{STATISTICS[self.name][1]}{high}"
+        return f"{low}{ROW_STATISTICS[self.name][1]}{high}"
 
 
 def _order(rows: Floats) -> Floats:
     """Return a code of the order of the first few coordinates."""
-    ranks = np.argsort(rows[:, :MOST_ORDERED], axis=1, kind="stable")
-    return np.asarray(ranks @ float(MOST_ORDERED) ** np.arange(ranks.shape[1]))
+    ranks = np.argsort(rows[:, :MAX_ORDERED_COORDINATES], axis=1, kind="stable")
+    return np.asarray(ranks @ float(MAX_ORDERED_COORDINATES) ** np.arange(ranks.shape[1]))
 
 
 def _gaps(rows: Floats) -> Floats:
@@ -158,7 +158,7 @@ def _autocorrelation(rows: Floats) -> Floats:
     return np.asarray((centred[:, 1:] * centred[:, :-1]).sum(axis=1) / spread)
 
 
-STATISTICS: dict[str, tuple[Callable[[Floats], Floats], str]] = {
+ROW_STATISTICS: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "largest": (lambda rows: rows.argmax(axis=1).astype(np.float64), "the index of the largest coordinate"),
     "smallest": (lambda rows: rows.argmin(axis=1).astype(np.float64), "the index of the smallest coordinate"),
     "order": (_order, "the code of the order of the coordinates"),
@@ -195,7 +195,7 @@ def rules_for(rows: Floats, *, most_coordinates: int, bits: bool) -> list[LevelR
         if bits:
             rules += [Granularity(coordinate), Granularity(coordinate, by_size=True)]
     if rows.shape[1] > 1:
-        rules += [RowStatistic.learn(name, rows) for name in STATISTICS]
+        rules += [RowStatistic.learn(name, rows) for name in ROW_STATISTICS]
     return rules
 
 

@@ -19,9 +19,9 @@ from scipy import special
 from ....mechanisms.core.arrays import Bools, Floats, Ints
 from .rules import Levels
 
-FEWEST = 2.0
+MIN_VARIANCE = 2.0
 """Smallest variance of the number of outputs of a level that is tested."""
-CLEAR = 2.0
+MIN_LEVEL_DEVIATIONS = 2.0
 """Smallest number of standard deviations of a level that is used: others add only noise."""
 N_STEPS, LARGEST_STEP = 15, 1.0
 """Parameters of Newton's method: the log odds of a level of one side only grow with the logarithm of its outputs."""
@@ -81,7 +81,7 @@ class _Levels:
     def differences(self) -> tuple[Floats, Bools]:
         """Return standardised differences of observed and expected numbers, and a mask of the tested levels."""
         mean, variance = self.expected(np.zeros(len(self.known)))
-        return (self.n_side1 - mean) / np.sqrt(np.maximum(variance, 1e-300)), variance >= FEWEST
+        return (self.n_side1 - mean) / np.sqrt(np.maximum(variance, 1e-300)), variance >= MIN_VARIANCE
 
 
 def log_p_value(levels: Levels, sides: Ints, scores: Floats) -> float:
@@ -110,7 +110,7 @@ def fit_level_odds(levels: Levels, sides: Ints, scores: Floats) -> LevelOdds:
         prior = special.expit(log_odds)
         slope, curvature = observed.n_side1 - mean + 0.5 - prior, variance + prior * (1.0 - prior)
         log_odds += np.clip(slope / curvature, -LARGEST_STEP, LARGEST_STEP)
-    significant = tested & (np.abs(differences) >= CLEAR)
+    significant = tested & (np.abs(differences) >= MIN_LEVEL_DEVIATIONS)
     return LevelOdds(observed.known[significant], log_odds[significant])
 
 

@@ -25,7 +25,7 @@ from ....mechanisms.core.validation import open_unit
 from ....mechanisms.literature.counts.subset_counts import SubsetCounts
 from ...reconstruction.base import FairBits, Guesser, Reconstructor, SecretTarget
 
-TOLERANCE = 1e-7
+SOLVER_TOLERANCE = 1e-7
 """Numerical tolerance of the solvers."""
 
 

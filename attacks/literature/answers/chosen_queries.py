@@ -86,8 +86,8 @@ def _with_gaps(values: Floats) -> DecodedAnswers:
     return DecodedAnswers(np.clip(np.where(np.isnan(values), 0.5, values), 0.0, 1.0), status, notes)
 
 
-OFFSETS = (5, 10, 50, 100, 500, 1000, 5000, 10_000, 50_000, 100_000)
-EXPONENTS = (0.5, 0.6, 0.7, 0.8, 0.9)
+CANDIDATE_OFFSETS = (5, 10, 50, 100, 500, 1000, 5000, 10_000, 50_000, 100_000)
+CANDIDATE_EXPONENTS = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def floor_subsets(identifiers: ArrayLike, *, n_primes: int = 25) -> NDArray[np.int8]:
@@ -120,7 +120,7 @@ def floor_subsets(identifiers: ArrayLike, *, n_primes: int = 25) -> NDArray[np.i
             f"identifiers must be different numbers above 0, one per record, but are {identifiers!r:.60}.",
             argument="identifiers",
         )
-    offsets, exponents = np.array(OFFSETS)[:, None], np.array(EXPONENTS)[:, None, None]
+    offsets, exponents = np.array(CANDIDATE_OFFSETS)[:, None], np.array(CANDIDATE_EXPONENTS)[:, None, None]
     rows = [offsets * (values_of_records * prime) ** exponents for prime in _primes(n_primes)]
     values = np.concatenate(rows).reshape(-1, len(values_of_records))
     return np.asarray(np.floor(values + 0.5) == np.floor(values)).astype(np.int8)

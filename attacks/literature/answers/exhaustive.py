@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.constraints import NonNegative
 from ....mechanisms.core.errors import ParameterError, plural
-from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, check_answers, stacked
+from .base import SOLVER_TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, check_answers, stacked
 
-MOST_BITS = 16
+MAX_BITS = 16
 """Largest number of bits: 65,536 columns."""
-CHUNK = 2**22
+MAX_BLOCK_ANSWERS = 2**22
 """Number of answers compared at once."""
-COMPARED = 4096
+MAX_COMPARED_COLUMNS = 4096
 """Largest number of columns whose pairwise distances are computed; with more, only those of the first ones."""
 
 
@@ -57,7 +57,9 @@ class Exhaustive(Decoder):
             )
         columns = all_columns(subsets.shape[1])
         differences = largest_differences(subsets, observed, columns)[0]
-        fitting: Bools = columns[differences <= (differences.min() if self.error is None else self.error) + TOLERANCE]
+        fitting: Bools = columns[
+            differences <= (differences.min() if self.error is None else self.error) + SOLVER_TOLERANCE
+        ]
         return fitting
 
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
@@ -67,9 +69,9 @@ class Exhaustive(Decoder):
 
     def _decode_run(self, columns: Bools, differences: Floats) -> tuple[Floats, DecodingStatus, str]:
         smallest = float(differences.min())
-        fits = self.error is None or smallest <= self.error + TOLERANCE
+        fits = self.error is None or smallest <= self.error + SOLVER_TOLERANCE
         allowed = smallest if self.error is None or not fits else self.error
-        fitting = columns[differences <= allowed + TOLERANCE]
+        fitting = columns[differences <= allowed + SOLVER_TOLERANCE]
         values, distance = fitting.mean(axis=0), furthest_apart(fitting)
         if not fits:
             note = f"no column is within {self.error:g} of every answer: the smallest error that fits is {smallest:.4g}"
@@ -85,9 +87,9 @@ class Exhaustive(Decoder):
 
 def all_columns(n: int) -> Bools:
     """Return all columns of n bits, `(2^n, n)`; raise `ParameterError` above 16 bits."""
-    if n > MOST_BITS:
+    if n > MAX_BITS:
         raise ParameterError(
-            f"queries must be on at most {MOST_BITS} records, since all columns of bits are tried, but are on "
+            f"queries must be on at most {MAX_BITS} records, since all columns of bits are tried, but are on "
             f"{n}. Take BoxedLeastSquares or L1Decoding.",
             argument="queries",
         )
@@ -97,7 +99,7 @@ def all_columns(n: int) -> Bools:
 def largest_differences(queries: Floats, answers: Floats, columns: Bools) -> Floats:
     """Return the largest |A z - a| over all answers, `(n_runs, n_columns)`."""
     largest = np.empty((len(answers), len(columns)))
-    step = max(1, CHUNK // len(queries))
+    step = max(1, MAX_BLOCK_ANSWERS // len(queries))
     for start in range(0, len(columns), step):
         counts = columns[start : start + step] @ queries.T
         for run, run_answers in enumerate(answers):
@@ -106,7 +108,7 @@ def largest_differences(queries: Floats, answers: Floats, columns: Bools) -> Flo
 
 
 def furthest_apart(columns: Bools) -> int:
-    """Return the largest number of bits in which two of the columns differ; only the first COMPARED are compared."""
-    signs = np.where(columns[:COMPARED], 1.0, -1.0)
+    """Return the largest number of bits in which two columns differ, of the first `MAX_COMPARED_COLUMNS`."""
+    signs = np.where(columns[:MAX_COMPARED_COLUMNS], 1.0, -1.0)
     smallest_product = float((signs @ signs.T).min())
     return int(columns.shape[1] - smallest_product) // 2

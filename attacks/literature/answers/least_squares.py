@@ -12,14 +12,14 @@ from scipy.special import ndtr
 from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.constraints import NonNegative
 from ....mechanisms.core.validation import positive, whole
-from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus
+from .base import SOLVER_TOLERANCE, DecodedAnswers, Decoder, DecodingStatus
 
-STEPS, MOST_STEPS = 10, 4000
+STEPS, MAX_STEPS = 10, 4000
 """Number of steps between two convergence checks, and largest number of steps."""
 RELAXATION = 1.6
-LEAST_RIDGE = 1e-6
+MIN_RIDGE = 1e-6
 """Ridge as a share of the mean diagonal of A^T A, which makes the minimum unique."""
-UNCONVERGED = f"not converged after {MOST_STEPS} steps: a fit that is close to the best"
+NOT_CONVERGED = f"not converged after {MAX_STEPS} steps: a fit that is close to the best"
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class BoxedLeastSquares(Decoder):
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         gram = queries.T @ queries
         size = float(gram.diagonal().mean())
-        ridge = 4.0 * self.noise**2 + LEAST_RIDGE * size
+        ridge = 4.0 * self.noise**2 + MIN_RIDGE * size
         np.fill_diagonal(gram, gram.diagonal() + ridge)
         values, converged = boxed_minimum(gram, answers @ queries + 0.5 * ridge)
         status = tuple(DecodingStatus.OPTIMAL if done else DecodingStatus.TIME_LIMIT for done in converged)
-        return DecodedAnswers(values, status, tuple("" if done else UNCONVERGED for done in converged))
+        return DecodedAnswers(values, status, tuple("" if done else NOT_CONVERGED for done in converged))
 
 
 def boxed_minimum(gram: Floats, right: Floats) -> tuple[Floats, Bools]:
@@ -66,21 +66,21 @@ def boxed_minimum(gram: Floats, right: Floats) -> tuple[Floats, Bools]:
         right: `(n_runs, n)` linear terms.
 
     Returns:
-        Minima `(n_runs, n)`, and a mask `(n_runs,)` of those that converged within TOLERANCE.
+        Minima `(n_runs, n)`, and a mask `(n_runs,)` of those that converged within SOLVER_TOLERANCE.
     """
     penalty = 0.5 * float(gram.diagonal().mean())
     inverse = np.linalg.inv(gram + penalty * np.eye(len(gram)))
     minima = np.clip(np.linalg.solve(gram, right.T).T, 0.0, 1.0)
     active = np.arange(len(right))
     box, multiplier, right = minima.copy(), np.zeros_like(minima), right.copy()
-    for _ in range(MOST_STEPS // STEPS):
+    for _ in range(MAX_STEPS // STEPS):
         for _ in range(STEPS):
             previous, squares = box, (right + penalty * (box - multiplier)) @ inverse
             relaxed = RELAXATION * squares + (1.0 - RELAXATION) * box
             box = np.clip(relaxed + multiplier, 0.0, 1.0)
             multiplier = multiplier + relaxed - box
         minima[active] = box
-        unfinished = np.maximum(np.abs(squares - box), np.abs(box - previous)).max(axis=1) > TOLERANCE
+        unfinished = np.maximum(np.abs(squares - box), np.abs(box - previous)).max(axis=1) > SOLVER_TOLERANCE
         active, box, multiplier, right = active[unfinished], box[unfinished], multiplier[unfinished], right[unfinished]
         if not len(active):
             break

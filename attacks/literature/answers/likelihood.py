@@ -12,11 +12,11 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import NonNegative, Positive, PositiveInt
-from .base import TOLERANCE, DecodedAnswers, DecodingStatus, PriorDecoder, everywhere, stacked
+from .base import SOLVER_TOLERANCE, DecodedAnswers, DecodingStatus, PriorDecoder, everywhere, stacked
 from .least_squares import BoxedLeastSquares
 from .linear_programmes import LinearProgramme
 
-MOST_FLIPS = 2000
+MAX_FLIPS = 2000
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def flipped(gram: Floats, right: Floats, bits: Floats) -> Floats:
     bits = bits.copy()
     gradient = bits @ gram - right
     active = np.arange(len(bits))
-    for _ in range(MOST_FLIPS):
+    for _ in range(MAX_FLIPS):
         first, second, gain = _best_flips(gram, bits[active], gradient[active])
         better = gain < -1e-9
         active, first, second = active[better], first[better], second[better]
@@ -86,7 +86,7 @@ def _best_flips(gram: Floats, bits: Floats, gradient: Floats) -> tuple[np.ndarra
     return first, second, gain
 
 
-RUN_OUT = 1
+TIME_LIMIT_STATUS = 1
 """Status of scipy's `milp` for a time limit."""
 
 
@@ -137,8 +137,8 @@ class IntegerProgramme(PriorDecoder):
         solutions = [programme.bits(first)]
         while len(solutions) < self.most_solutions:
             next_solution = programme.solve(solutions)
-            if next_solution.x is None or next_solution.fun > first.fun + TOLERANCE * max(1.0, abs(first.fun)):
-                if next_solution.status == RUN_OUT and len(solutions) == 1:
+            if next_solution.x is None or next_solution.fun > first.fun + SOLVER_TOLERANCE * max(1.0, abs(first.fun)):
+                if next_solution.status == TIME_LIMIT_STATUS and len(solutions) == 1:
                     note = f"best column; it was not determined within {self.time_limit:g} s whether another is as good"
                     return solutions[0], DecodingStatus.TIME_LIMIT, note
                 break
@@ -168,7 +168,7 @@ class _Programme:
         subsets, slack = sparse.csr_array(queries), sparse.eye_array(m)
         rows = sparse.vstack([sparse.hstack([subsets, -slack]), sparse.hstack([-subsets, -slack])])
         self.differences = LinearConstraint(rows, -np.inf, np.concatenate([answers, -answers]))
-        largest = math.inf if options.error is None else options.error + TOLERANCE
+        largest = math.inf if options.error is None else options.error + SOLVER_TOLERANCE
         self.limits = Bounds(np.zeros(n + m), np.concatenate([np.ones(n), np.full(m, largest)]))
         self.whole = np.concatenate([np.ones(n), np.zeros(m)])
 

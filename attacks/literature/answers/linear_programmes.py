@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import NonNegative, Positive
-from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, stacked
+from .base import SOLVER_TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, stacked
 from .least_squares import BoxedLeastSquares
 
 
@@ -60,7 +60,7 @@ class LinearProgramme(Decoder):
         if solution.status != 0:
             return _unfinished(queries, answers, self.time_limit, solution)
         values, smallest_error = -solution.ineqlin.marginals[:n], max(0.0, -solution.fun)
-        if self.error is None or smallest_error <= self.error + TOLERANCE:
+        if self.error is None or smallest_error <= self.error + SOLVER_TOLERANCE:
             return values, DecodingStatus.OPTIMAL, ""
         note = (
             f"no column is within {self.error:g} of every answer: the smallest error that fits is {smallest_error:.4g}"

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.core.constraints import Finite, one_of_names
 from ....mechanisms.core.errors import AttackError
-from ...membership.signals import FLOOR, SIGNALS
-from ...people.base import LABEL, AttributeInference, People, Sensitive, needed
+from ...membership.signals import MIN_LOG_PROBABILITY, SIGNALS
+from ...people.base import LABEL_COLUMN, AttributeInference, People, Sensitive, needed
 from ...people.imputation import ProbabilityLearner, fitted_scores
 
 
@@ -115,7 +115,7 @@ class ErrorRates(AttributeInference):
     """
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        if sensitive.feature == LABEL:
+        if sensitive.feature == LABEL_COLUMN:
             raise AttackError("ErrorRates reads the label of each person, so it cannot infer the label.")
         others, labels = (np.asarray(part) for part in needed(known, self))
         log_p, class_index = _of_values(released, people, sensitive)
@@ -156,7 +156,7 @@ class LearnedInference(AttributeInference):
 def _log_p(model: Any, people: People, sensitive: Sensitive) -> Floats:
     """Return log p_y of each person with each value, `(n, m)`."""
     log_p, class_index = _of_values(model, people, sensitive)
-    return np.maximum(np.take_along_axis(log_p, class_index[..., np.newaxis], axis=-1)[..., 0], FLOOR).T
+    return np.maximum(np.take_along_axis(log_p, class_index[..., np.newaxis], axis=-1)[..., 0], MIN_LOG_PROBABILITY).T
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class LeafCounts(AttributeInference):
         """Return the scores for a fitted `DecisionTreeClassifier`."""
         if not hasattr(released, "tree_") or not hasattr(released, "classes_"):
             raise AttackError(f"LeafCounts reads the counts of one decision tree, but got a {type(released).__name__}.")
-        if sensitive.feature == LABEL:
+        if sensitive.feature == LABEL_COLUMN:
             raise AttackError("LeafCounts infers a feature. Take FromMembership for labels.")
         X, y = sensitive.filled(people)
         tree = released.tree_

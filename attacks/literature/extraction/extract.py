@@ -22,7 +22,7 @@ from .generation import Continuations, TextSampling
 
 Signal: TypeAlias = Callable[[NGramModel, Sequence[str], NGramModel | None], Floats]
 
-WINDOW = 10
+WINDOW_SYMBOLS = 10
 """Symbols of a window."""
 
 
@@ -30,7 +30,7 @@ def scores(name: str, model: NGramModel, texts: Sequence[str], reference: NGramM
     """Return the signal of each text, `(n_texts,)`; `(n_runs, n_texts)` for the models of many runs.
 
     Args:
-        name: one of `SIGNALS`.
+        name: one of `EXTRACTION_SIGNALS`.
         model: model under attack.
         texts: candidates.
         reference: a model of other texts of the same kind, for "reference".
@@ -39,11 +39,11 @@ def scores(name: str, model: NGramModel, texts: Sequence[str], reference: NGramM
         UnknownNameError: no such signal.
         ParameterError: no texts, or an input of the signal is missing.
     """
-    if name not in SIGNALS:
-        raise UnknownNameError("signal", name, SIGNALS)
+    if name not in EXTRACTION_SIGNALS:
+        raise UnknownNameError("signal", name, EXTRACTION_SIGNALS)
     if not len(texts):
         raise ParameterError("texts must not be empty, but there is no candidate.", argument="texts")
-    return SIGNALS[name](model, texts, reference)
+    return EXTRACTION_SIGNALS[name](model, texts, reference)
 
 
 def perplexity(model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
@@ -84,13 +84,13 @@ def against_zlib(model: NGramModel, texts: Sequence[str], reference: NGramModel 
 
 
 def best_window(model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
-    """Return the largest mean log probability of `WINDOW` consecutive symbols: detects a memorised part of a text."""
+    """Return the largest mean log probability of `WINDOW_SYMBOLS` symbols in a row, which detects a memorised part."""
     lengths = _lengths(model, texts)
     window_scores = np.empty(len(texts))
     for length in np.unique(lengths):
         index = np.flatnonzero(lengths == length)
         log_p = model.log_probabilities([texts[i] for i in index.tolist()])
-        width = min(WINDOW, int(length))
+        width = min(WINDOW_SYMBOLS, int(length))
         sums = np.cumsum(log_p, axis=-1)
         windows = sums[..., width - 1 :].copy()
         windows[..., 1:] -= sums[..., :-width]
@@ -105,7 +105,7 @@ def _lengths(model: NGramModel, texts: Sequence[str]) -> Floats:
     return model.alphabet.encode(texts).lengths.astype(np.float64)
 
 
-SIGNALS: dict[str, Signal] = {
+EXTRACTION_SIGNALS: dict[str, Signal] = {
     "perplexity": perplexity,
     "reference": against_reference,
     "lower-case": against_lower_case,
@@ -159,7 +159,7 @@ class Extraction(Options):
         sampling: how texts are generated.
         n_texts: texts per round, >= 1.
         keep: number of best candidates, >= 1.
-        signal: one of `dpassay.attacks.literature.extraction.extract.SIGNALS`.
+        signal: one of `dpassay.attacks.literature.extraction.extract.EXTRACTION_SIGNALS`.
         rounds: largest number of rounds, >= 1.
         prompt: first symbols of the texts.
         stop: a symbol that ends a text: everything after it is cut off; None: no such symbol.

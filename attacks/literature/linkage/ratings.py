@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-COLUMNS = ("person", "item", "stars", "day")
+RATING_COLUMNS = ("person", "item", "stars", "day")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Ratings:
         Raises:
             ParameterError: a column is missing or has missing values, or there are no ratings.
         """
-        check_columns(table, COLUMNS, "ratings")
+        check_columns(table, RATING_COLUMNS, "ratings")
         people, person = np.unique(table["person"].to_numpy(), return_inverse=True)
         order = np.argsort(table["item"].to_numpy(), kind="stable")
         items, starts = np.unique(table["item"].to_numpy()[order], return_index=True)
@@ -138,7 +138,7 @@ class ScoreboardRH(Options):
 
     def scores(self, ratings: Ratings, known: pd.DataFrame) -> Floats:
         """Return the score of each record, `(n_people,)`."""
-        check_columns(known, COLUMNS[1:], "known")
+        check_columns(known, RATING_COLUMNS[1:], "known")
         places = np.minimum(np.searchsorted(ratings.items, known["item"].to_numpy()), len(ratings.items) - 1)
         present = np.flatnonzero(ratings.items[places] == known["item"].to_numpy())
         if not len(present):
@@ -198,7 +198,7 @@ class BackgroundKnowledge(Options):
             raise ParameterError(
                 f"person must be one who rated an item that may be known, but {person!r} did not.", argument="person"
             )
-        known = table.iloc[rng.permutation(rows)[: self.n_known]][list(COLUMNS[1:])].copy()
+        known = table.iloc[rng.permutation(rows)[: self.n_known]][list(RATING_COLUMNS[1:])].copy()
         max_error = self.days or 0
         known["day"] += rng.integers(-max_error, max_error + 1, size=len(known))
         known["stars"] += rng.integers(-self.stars, self.stars + 1, size=len(known))
@@ -210,7 +210,7 @@ class BackgroundKnowledge(Options):
         import pandas as pd
 
         others = np.flatnonzero(~np.isin(table["item"].to_numpy(), person_items))
-        wrong = table.iloc[others[rng.integers(len(others), size=self.n_wrong)]][list(COLUMNS[1:])].copy()
+        wrong = table.iloc[others[rng.integers(len(others), size=self.n_wrong)]][list(RATING_COLUMNS[1:])].copy()
         wrong["day"] = rng.integers(table["day"].min(), table["day"].max() + 1, size=len(wrong))
         return pd.concat([known, wrong], ignore_index=True)
 

@@ -30,7 +30,7 @@ from ...distinguishing.classifier import MODELS, Classifier, ClassifierScorer
 Tables = NDArray[Any]
 """`(size, n_rows, d)` synthetic tables, whole numbers (codes) or real numbers."""
 
-CHUNK_BYTES = 32_000_000
+TABLES_CHUNK_BYTES = 32_000_000
 """Approximate memory of the tables of one chunk of runs."""
 
 
@@ -173,6 +173,6 @@ def tables_of(outputs: Outputs, neighbours: Neighbours) -> Tables:
 
 def in_chunks(features: TableFeatures, tables: Tables) -> Floats:
     """Return the features of all runs, computed in chunks of runs: the memory does not grow with their number."""
-    step = max(1, CHUNK_BYTES // max(1, 8 * tables[:1].size))
+    step = max(1, TABLES_CHUNK_BYTES // max(1, 8 * tables[:1].size))
     parts = [features.of(tables[start : start + step]) for start in range(0, max(1, len(tables)), step)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -29,10 +29,10 @@ from .levels import Levels
 from .records import Known, RecordAttack, nearest
 
 SMOOTHING = 0.5
-RIDGE = 1e-3
+VARIANCE_RIDGE = 1e-3
 """Added to the variances of standardised columns."""
-NEIGHBOUR = 3
-FLOOR = 1e-3
+NEIGHBOUR_RANK = 3
+DISTANCE_FLOOR = 1e-3
 """Added to distances: the density at a copy stays finite."""
 
 Estimator = Callable[[Tables, Tables, Known], Floats]
@@ -81,7 +81,7 @@ def gaussian(tables: Tables, records: Tables, known: Known) -> Floats:
     rows, scaled_records = tables / scale, records / scale
     mean = rows.mean(axis=1, keepdims=True)
     centred = rows - mean
-    covariance = np.einsum("srd,sre->sde", centred, centred) / rows.shape[1] + RIDGE * np.eye(rows.shape[2])
+    covariance = np.einsum("srd,sre->sde", centred, centred) / rows.shape[1] + VARIANCE_RIDGE * np.eye(rows.shape[2])
     centred_records = scaled_records - mean
     squared = np.einsum(
         "skd,skd->sk", centred_records, np.linalg.solve(covariance, centred_records.swapaxes(1, 2)).swapaxes(1, 2)
@@ -99,8 +99,8 @@ def kernel(tables: Tables, records: Tables, known: Known) -> Floats:
 
 def nearest_rows(tables: Tables, records: Tables, known: Known) -> Floats:
     """Return the log density from the distance to the third nearest row."""
-    distance = nearest(known.squared_distances(tables, records), NEIGHBOUR)
-    return np.asarray(-tables.shape[2] * np.log(distance + FLOOR))
+    distance = nearest(known.squared_distances(tables, records), NEIGHBOUR_RANK)
+    return np.asarray(-tables.shape[2] * np.log(distance + DISTANCE_FLOOR))
 
 
 def histograms(codes: Tables, n_levels: int) -> Floats:

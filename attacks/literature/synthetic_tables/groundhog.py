@@ -17,7 +17,7 @@ from .base import LearnedAttack, TableFeatures, Tables, as_table
 from .density import histograms
 from .levels import Levels
 
-KINDS = ("naive", "histogram", "correlation", "all")
+FEATURE_SETS = ("naive", "histogram", "correlation", "all")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class Groundhog(LearnedAttack):
         True
     """
 
-    statistics: Annotated[str, one_of_names(*KINDS)] = "all"
+    statistics: Annotated[str, one_of_names(*FEATURE_SETS)] = "all"
 
     def features(self, target: Target, tables0: Tables, tables1: Tables, rng: np.random.Generator) -> TableFeatures:
         """Return the statistics; levels are learned from datasets and pilot together."""
@@ -60,7 +60,7 @@ class Groundhog(LearnedAttack):
         return Statistics.of_kind(self.statistics, Levels.learn(*data, tables0, tables1))
 
 
-DIGITS = 9
+CORRELATION_DIGITS = 9
 """Digits of correlations: sums in another order of rows differ in the last of 16, where a tree may split."""
 
 
@@ -73,8 +73,8 @@ class Statistics:
 
     @classmethod
     def of_kind(cls, name: str, levels: Levels) -> Statistics:
-        """Return the statistics for a name of `KINDS`."""
-        return cls(KINDS[:-1] if name == "all" else (name,), levels)
+        """Return the statistics for a name of `FEATURE_SETS`."""
+        return cls(FEATURE_SETS[:-1] if name == "all" else (name,), levels)
 
     def of(self, tables: Tables) -> Floats:
         return np.concatenate([getattr(self, f"_{kind}")(tables) for kind in self.kinds], axis=1)
@@ -93,10 +93,10 @@ class Statistics:
         spread = np.sqrt(np.einsum("srd,srd->sd", centred, centred))
         z = centred / np.where(spread > 0.0, spread, 1.0)[:, None, :]
         pairs = np.triu_indices(tables.shape[2], 1)
-        return np.asarray(np.einsum("srd,sre->sde", z, z)[:, pairs[0], pairs[1]].round(DIGITS))
+        return np.asarray(np.einsum("srd,sre->sde", z, z)[:, pairs[0], pairs[1]].round(CORRELATION_DIGITS))
 
 
-FLAT = 1e-12
+MIN_RELATIVE_SPREAD = 1e-12
 """Relative spread among the references below which a statistic is not used."""
 
 
@@ -153,7 +153,7 @@ class GroundhogMembership(MembershipAttack):
         summaries = np.asarray(shadows.summaries)
         references = summaries[others]
         spread = references.std(axis=0)
-        varies = spread > FLAT * (1.0 + np.abs(references).max(axis=0))
+        varies = spread > MIN_RELATIVE_SPREAD * (1.0 + np.abs(references).max(axis=0))
         z, z_target = (
             ((values - references.mean(axis=0)) / np.where(varies, spread, 1.0)) * varies
             for values in (references, summaries[target])

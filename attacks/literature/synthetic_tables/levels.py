@@ -10,10 +10,10 @@ import numpy as np
 from ....mechanisms.core.arrays import Bools, Floats, Ints
 from .base import Tables
 
-MOST_LEVELS = 64
+MAX_LEVELS = 64
 """Largest number of distinct values of a column that is not binned."""
 N_BINS = 10
-SAMPLED = 20_000
+MAX_PILOT_ROWS = 20_000
 """Largest number of pilot rows per side that are used."""
 
 
@@ -34,11 +34,11 @@ class Levels:
     def learn(cls, *tables: Tables) -> Levels:
         """Learn the levels of `(..., d)` tables, pooled; bins contain about equally many values each."""
         rows = [table.reshape(-1, table.shape[-1]) for table in tables]
-        pattern = np.arange(SAMPLED) * 2_654_435_761  # unrelated to the order of the rows
-        rows = [part if len(part) <= SAMPLED else part[pattern % len(part)] for part in rows]
+        pattern = np.arange(MAX_PILOT_ROWS) * 2_654_435_761  # unrelated to the order of the rows
+        rows = [part if len(part) <= MAX_PILOT_ROWS else part[pattern % len(part)] for part in rows]
         columns = [np.concatenate([part[:, j] for part in rows]) for j in range(rows[0].shape[1])]
         distinct = [np.unique(column) for column in columns]
-        binned = tuple(len(values) > MOST_LEVELS for values in distinct)
+        binned = tuple(len(values) > MAX_LEVELS for values in distinct)
         starts = tuple(
             _bins(column) if cut else values.astype(np.float64)
             for column, values, cut in zip(columns, distinct, binned, strict=True)

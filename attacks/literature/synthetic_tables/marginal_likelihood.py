@@ -16,8 +16,8 @@ from ...base import Scorer, Target
 from .base import TableAttack, differing, in_chunks, tables_of
 from .generated_queries import AgreementCounts, Query
 
-LAWS = ("independent", "pooled")
-SMALLEST = 0.25
+COUNT_LAWS = ("independent", "pooled")
+MIN_COUNT_VARIANCE = 0.25
 """Smallest variance of a count: roughly that of rounding."""
 SHRINKAGE = 0.1
 """Shrinkage of pooled covariances towards their diagonal."""
@@ -60,7 +60,7 @@ class MarginalLikelihood(TableAttack):
     minimum_pilot: ClassVar[int] = 30
 
     marginals: tuple[Query, ...] | None = None
-    law: Annotated[str, one_of_names(*LAWS)] = "independent"
+    law: Annotated[str, one_of_names(*COUNT_LAWS)] = "independent"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -126,11 +126,11 @@ def _scorer(counts: AgreementCounts, x0: Floats, x1: Floats, *, pooled: bool) ->
     if pooled:
         centred = np.concatenate([x0 - mean0, x1 - mean1])
         covariance = centred.T @ centred / (len(centred) - 2)
-        variances = np.maximum(np.diag(covariance), SMALLEST)
+        variances = np.maximum(np.diag(covariance), MIN_COUNT_VARIANCE)
         covariance = (1.0 - SHRINKAGE) * (covariance - np.diag(np.diag(covariance))) + np.diag(variances)
         linear = np.linalg.solve(covariance, mean1 - mean0)
         return NormalScorer(counts, linear, np.zeros_like(linear), -0.5 * float(linear @ (mean0 + mean1)))
-    variance0, variance1 = (np.maximum(x.var(axis=0, ddof=1), SMALLEST) for x in (x0, x1))
+    variance0, variance1 = (np.maximum(x.var(axis=0, ddof=1), MIN_COUNT_VARIANCE) for x in (x0, x1))
     squares = 0.5 / variance0 - 0.5 / variance1
     linear = mean1 / variance1 - mean0 / variance0
     constant = 0.5 * np.sum(mean0**2 / variance0 - mean1**2 / variance1 + np.log(variance0 / variance1))

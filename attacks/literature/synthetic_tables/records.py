@@ -26,7 +26,7 @@ from ...base import Scorer, Target
 from .base import TableAttack, Tables, as_table, differing, tables_of
 from .levels import Levels
 
-PIECE = 4_000_000
+MAX_BATCH_ENTRIES = 4_000_000
 """Numbers in one batch."""
 
 
@@ -109,8 +109,8 @@ class RecordAttack(TableAttack):
     def in_pieces(self, tables: Tables, records: Tables, known: Known) -> Floats:
         """Return `signals`, computed in batches of tables and records: the memory does not grow with their number."""
         n_rows = max(1, tables.shape[1])
-        width = max(1, min(len(records), PIECE // n_rows))
-        height = max(1, PIECE // (n_rows * max(width, tables.shape[2])))
+        width = max(1, min(len(records), MAX_BATCH_ENTRIES // n_rows))
+        height = max(1, MAX_BATCH_ENTRIES // (n_rows * max(width, tables.shape[2])))
         scores = np.empty((len(tables), len(records)))
         for i in range(0, len(tables), height):
             for j in range(0, len(records), width):
@@ -152,7 +152,7 @@ def shared(neighbours: Neighbours) -> Tables:
 
 
 SCORES = ("distance", "exponential", "calibrated")
-MOST_COMPARED = 100
+MAX_COMPARED_RECORDS = 100
 """Largest number of known records used to choose a radius."""
 
 
@@ -236,7 +236,7 @@ class Neighbourhood(RecordAttack):
         """Return squared radii, `(size, 1, 1)`, with a margin for rounding."""
         if self.radius is not None:
             return np.full((1, 1, 1), self.radius**2 * (1.0 + 1e-12))
-        known_sample = known.records[:: 1 + len(known.records) // MOST_COMPARED]
+        known_sample = known.records[:: 1 + len(known.records) // MAX_COMPARED_RECORDS]
         closest = known.squared_distances(tables, known_sample).min(axis=1)
         return np.asarray(np.median(closest, axis=1)[:, None, None] * (1.0 + 1e-12))
 

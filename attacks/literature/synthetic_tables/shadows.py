@@ -26,11 +26,11 @@ from ....mechanisms.core.relation import Relation
 from ....mechanisms.learning.base import TrainingData
 from .base import Tables, as_table, in_chunks
 from .density import DensityRatio
-from .groundhog import KINDS, Statistics
+from .groundhog import FEATURE_SETS, Statistics
 from .levels import Levels
 from .records import ClosestRecord, Known, Neighbourhood, RecordAttack
 
-SIGNALS: Mapping[str, RecordAttack] = {
+TABLE_SIGNALS: Mapping[str, RecordAttack] = {
     "closest-record": ClosestRecord(),
     "calibrated-distance": ClosestRecord(score="calibrated"),
     "neighbourhood": Neighbourhood(),
@@ -47,7 +47,7 @@ class ShadowTables:
 
     Args:
         mechanism: mechanism whose outputs are tables `(size, n_rows, d)`, with a fixed number of rows.
-        signals: name -> score of a table at a record; by default distances and densities, see `SIGNALS`.
+        signals: name -> score of a table at a record; by default distances and densities, see `TABLE_SIGNALS`.
         public: `(m, d)` records of the same kind that are in no run, for signals that compare; None: the records
             under attack, in or out.
         statistics: summary statistics, as for `Groundhog`, for `GroundhogMembership`; None for no summaries.
@@ -73,9 +73,9 @@ class ShadowTables:
     """What is done, and to what, as progress shows it."""
 
     mechanism: Mechanism
-    signals: Mapping[str, RecordAttack] = field(default_factory=lambda: SIGNALS)
+    signals: Mapping[str, RecordAttack] = field(default_factory=lambda: TABLE_SIGNALS)
     public: Any = None
-    statistics: Annotated[str, one_of_names(*KINDS)] | None = None
+    statistics: Annotated[str, one_of_names(*FEATURE_SETS)] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -19,7 +19,7 @@ from .encoding import encode
 from .integer_programme import Deadline, SolverStatus, row
 from .published import PublishedTables
 
-LEAST = 1e-2
+MIN_CELL_VARIANCE = 1e-2
 """Variance added to each cell."""
 
 
@@ -98,10 +98,10 @@ class _Discriminant:
 
 
 def _discriminant(runs: list[Floats]) -> _Discriminant:
-    """Learn from runs on each candidate; LEAST is added to each variance, as some cells never vary."""
+    """Learn from runs on each candidate; MIN_CELL_VARIANCE is added to each variance, as some cells never vary."""
     means = np.stack([values.mean(axis=0) for values in runs])
     residuals = np.concatenate([values - mean for values, mean in zip(runs, means, strict=True)])
-    covariance = residuals.T @ residuals / len(residuals) + LEAST * np.eye(residuals.shape[1])
+    covariance = residuals.T @ residuals / len(residuals) + MIN_CELL_VARIANCE * np.eye(residuals.shape[1])
     weights = np.linalg.solve(covariance, means.T)
     return _Discriminant(weights, -0.5 * np.sum(means.T * weights, axis=0))
 

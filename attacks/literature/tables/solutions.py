@@ -18,7 +18,7 @@ from .encoding import Encoding, encode
 from .integer_programme import DEFAULT_TIME_LIMIT, Cuts, Deadline, SolverStatus
 from .published import PublishedCell, PublishedTables
 
-MOST_STEPS = 5_000
+MAX_STEPS = 5_000
 """Number of blocks that are tried around a block that was found."""
 
 
@@ -141,7 +141,7 @@ def _similar(published: PublishedTables, block: Ints) -> Ints:
     """Return blocks with the same tables in which one of two people is d years older, and the other d years younger."""
     older, younger = np.nonzero(~np.eye(len(block), dtype=np.bool_))
     low, high = published.domain.ages
-    max_years = int(np.clip(MOST_STEPS // max(len(older), 1), 1, high - low))
+    max_years = int(np.clip(MAX_STEPS // max(len(older), 1), 1, high - low))
     years = np.arange(1, max_years + 1)
     pair = np.repeat(older, max_years), np.repeat(younger, max_years)
     blocks = np.repeat(block[None], len(pair[0]), axis=0)

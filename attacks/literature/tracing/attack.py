@@ -18,7 +18,7 @@ from ...base import Attack, Scorer, Target
 from .base import TracingStatistic, varying
 from .statistics import WEIGHTS, ExactLikelihoodRatio, InnerProduct, catalogue
 
-FROM_THE_MECHANISM = ("inner-product", "exact-likelihood-ratio")
+MECHANISM_STATISTICS = ("inner-product", "exact-likelihood-ratio")
 """Statistics whose options are set from the mechanism."""
 
 
@@ -71,7 +71,7 @@ class Tracing(Attack):
                 "other records are known."
             )
         varying(study.frequencies)
-        if not isinstance(target.mechanism, ColumnMeans) and self.statistic in FROM_THE_MECHANISM:
+        if not isinstance(target.mechanism, ColumnMeans) and self.statistic in MECHANISM_STATISTICS:
             raise AttackError(
                 f"statistic {self.statistic!r} needs to know how the means are published, but the mechanism is "
                 f"{type(target.mechanism).__name__}. Use statistic='homer' or 'truncated-product'."

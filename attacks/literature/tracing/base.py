@@ -28,7 +28,7 @@ from ....mechanisms.literature.studies.populations import check_frequencies, che
 from .packed import PackedPeople
 
 People: TypeAlias = ArrayLike | PackedPeople
-BLOCK = 4_000_000
+MAX_BLOCK_ENTRIES = 4_000_000
 """Number of entries converted to floats at once."""
 
 
@@ -50,7 +50,7 @@ class Linear:
             return np.asarray(people.products(self.slopes) + self.intercept[..., None])
         rows = check_people(people, self.slopes.shape[-1])
         products = np.empty((*self.slopes.shape[:-1], len(rows)))
-        step = max(1, BLOCK // rows.shape[1])
+        step = max(1, MAX_BLOCK_ENTRIES // rows.shape[1])
         for start in range(0, len(rows), step):
             part = rows[start : start + step].astype(np.float64)
             products[..., start : start + step] = self.slopes @ part.T

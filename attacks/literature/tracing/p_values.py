@@ -25,13 +25,13 @@ from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.errors import ParameterError, plural
 from .base import Linear
 
-REACH = 14.0
+GRID_DEVIATIONS = 14.0
 """Range of the exact distribution, in standard deviations; larger values are treated as infinite."""
-CELLS = 2**16
+N_CELLS = 2**16
 """Number of cells of the exact distribution."""
-SLACK = 1e-13
+ROUNDING_PROBABILITY = 1e-13
 """Error probability allowed for the sum of rounding errors."""
-FEWEST = 10
+MIN_REFERENCES = 10
 """Smallest number of people of reference for an empirical p-value: with fewer, no p-value is below 1/11."""
 TILTS = np.geomspace(0.05, 100.0, 60)
 
@@ -58,7 +58,7 @@ def chernoff(scores: ArrayLike, linear: Linear, frequencies: Floats) -> Floats:
     return np.asarray(np.exp(log_p))
 
 
-def exact(scores: ArrayLike, linear: Linear, frequencies: Floats, *, n_cells: int = CELLS) -> Floats:
+def exact(scores: ArrayLike, linear: Linear, frequencies: Floats, *, n_cells: int = N_CELLS) -> Floats:
     """Return Pr[a non-member scores as high], never too small, `(N,)`: by convolution, column by column.
 
     Args:
@@ -77,13 +77,13 @@ def exact(scores: ArrayLike, linear: Linear, frequencies: Floats, *, n_cells: in
     slopes = _standard_slopes(linear, frequencies)
     used = slopes != 0.0
     slopes, p = slopes[used], frequencies[used]
-    width = 2.0 * REACH / n_cells
+    width = 2.0 * GRID_DEVIATIONS / n_cells
     steps = np.rint(slopes / width).astype(np.int64)
     mass, mass_above, centre = _convolved(steps, p, n_cells)
     error = slopes - width * steps
     largest_error = float((np.maximum(error, 0.0) - error * p).sum())
-    hoeffding_error = math.sqrt(-0.5 * math.log(SLACK) * float(np.square(error).sum()))
-    shift, slack = (largest_error, 0.0) if largest_error <= hoeffding_error else (hoeffding_error, SLACK)
+    hoeffding_error = math.sqrt(-0.5 * math.log(ROUNDING_PROBABILITY) * float(np.square(error).sum()))
+    shift, slack = (largest_error, 0.0) if largest_error <= hoeffding_error else (hoeffding_error, ROUNDING_PROBABILITY)
     # score = width (cell - origin) + (width * centre - mean) + centred error; both means are of the rounded sum
     cells = (x - shift - 1e-9) / width - centre
     tail = np.append(np.cumsum(mass[::-1])[::-1], 0.0) + mass_above
@@ -129,10 +129,10 @@ def empirical(scores: ArrayLike, reference: ArrayLike) -> Floats:
         ParameterError: fewer than ten people of reference.
     """
     reference_scores = np.sort(np.asarray(reference, dtype=np.float64))
-    if len(reference_scores) < FEWEST:
+    if len(reference_scores) < MIN_REFERENCES:
         raise ParameterError(
             f"there are {plural(len(reference_scores), 'person', 'people')} of reference, with whom no p-value is "
-            f"below 1/{len(reference_scores) + 1}. Give {FEWEST} or more, and 999 for a p-value of 0.001.",
+            f"below 1/{len(reference_scores) + 1}. Give {MIN_REFERENCES} or more, and 999 for a p-value of 0.001.",
             argument="reference",
         )
     n_below = np.searchsorted(reference_scores, np.asarray(scores, dtype=np.float64), side="left")

@@ -12,7 +12,7 @@ from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.literature.studies.populations import check_people
 
-BYTES = 4096
+BYTES_PER_BLOCK = 4096
 """Number of bytes per person whose tables are built at once: 256 numbers each."""
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
 
@@ -78,9 +78,9 @@ class PackedPeople:
         padded = np.zeros(8 * len(self.bits))
         padded[: self.n_attributes] = slopes
         sums, looked_up = np.zeros(len(self)), np.empty(len(self))
-        for start in range(0, len(self.bits), BYTES):
-            tables = padded[8 * start : 8 * (start + BYTES)].reshape(-1, 8) @ _BITS.T
-            for table, column in zip(tables, self.bits[start : start + BYTES], strict=True):
+        for start in range(0, len(self.bits), BYTES_PER_BLOCK):
+            tables = padded[8 * start : 8 * (start + BYTES_PER_BLOCK)].reshape(-1, 8) @ _BITS.T
+            for table, column in zip(tables, self.bits[start : start + BYTES_PER_BLOCK], strict=True):
                 np.take(table, column, out=looked_up, mode="clip")
                 sums += looked_up
         return sums

@@ -144,7 +144,7 @@ class TruncatedProduct(TracingStatistic):
         return slopes, -slopes * frequencies
 
 
-IMPOSSIBLE = 745.0
+IMPOSSIBLE_LOG_RATIO = 745.0
 """Minus the log likelihood ratio of an impossible column: the logarithm of the smallest float."""
 
 
@@ -220,7 +220,9 @@ class ExactLikelihoodRatio(TracingStatistic):
             log_density1 = self.means.column_log_density(values, Study(frequencies, np.full(d, y, dtype=np.uint8)))
             with np.errstate(invalid="ignore"):
                 sides.append(
-                    np.nan_to_num(log_density1 - log_density0, nan=0.0, neginf=-IMPOSSIBLE).reshape(released.shape)
+                    np.nan_to_num(log_density1 - log_density0, nan=0.0, neginf=-IMPOSSIBLE_LOG_RATIO).reshape(
+                        released.shape
+                    )
                 )
         return sides[1] - sides[0], sides[0]
 

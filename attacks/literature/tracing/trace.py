@@ -13,15 +13,15 @@ from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.core.validation import one_of
 from ....mechanisms.literature.studies.populations import check_frequencies, check_people
 from .base import Linear, People, TracingStatistic, check_released, varying
-from .p_values import FEWEST, benjamini_hochberg, chernoff, empirical, exact, holm, normal
+from .p_values import MIN_REFERENCES, benjamini_hochberg, chernoff, empirical, exact, holm, normal
 from .statistics import Homer, InnerProduct, TracingLikelihoodRatio
 
-NULLS: dict[str, Callable[[ArrayLike, Linear, Floats], Floats]] = {
+NULL_P_VALUES: dict[str, Callable[[ArrayLike, Linear, Floats], Floats]] = {
     "normal": normal,
     "chernoff": chernoff,
     "exact": exact,
 }
-MANY_COLUMNS = 10_000
+MIN_CHERNOFF_COLUMNS = 10_000
 """Number of columns above which "auto" uses the Chernoff bound, not the exact distribution."""
 
 
@@ -122,19 +122,19 @@ def trace(
         assert reference is not None
         p_values = empirical(scores - linear.rounding, linear.scores(reference))  # equal rows have equal scores
     else:
-        p_values = NULLS[null](scores, linear, frequencies)
+        p_values = NULL_P_VALUES[null](scores, linear, frequencies)
     return Traced(scores, p_values, null, tuple(notes))
 
 
 def _which_null(null: str, frequencies: ArrayLike | None, reference: ArrayLike | None, n_attributes: int) -> str:
     """Return the name of the null to use; raise `ParameterError` if it needs inputs that are missing."""
-    one_of((*NULLS, "empirical", "auto"), null=null)
+    one_of((*NULL_P_VALUES, "empirical", "auto"), null=null)
     if frequencies is None and reference is None:
         raise ParameterError("give public frequencies, or people of reference, or both.", argument="frequencies")
     if null == "auto":
         if reference is not None:
             return "empirical"
-        return "exact" if n_attributes <= MANY_COLUMNS else "chernoff"
+        return "exact" if n_attributes <= MIN_CHERNOFF_COLUMNS else "chernoff"
     if null == "empirical" and reference is None:
         raise ParameterError("null is 'empirical', which needs people of reference: give reference.", argument="null")
     if null != "empirical" and frequencies is None:
@@ -148,10 +148,10 @@ def _which_null(null: str, frequencies: ArrayLike | None, reference: ArrayLike |
 
 def _halves(reference: NDArray[np.uint8], seed: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return two disjoint halves of the people of reference."""
-    if len(reference) < 2 * FEWEST:
+    if len(reference) < 2 * MIN_REFERENCES:
         raise ParameterError(
             f"reference has {plural(len(reference), 'person', 'people')}, but half of them give the frequencies and "
-            f"half the p-values: give {2 * FEWEST} or more, or public frequencies.",
+            f"half the p-values: give {2 * MIN_REFERENCES} or more, or public frequencies.",
             argument="reference",
         )
     order = np.random.default_rng(seed).permutation(len(reference))

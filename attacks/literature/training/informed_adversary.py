@@ -34,7 +34,7 @@ from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.validation import positive
 from .regression import Regression
 
-ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
+ZERO_TOLERANCE = 64.0 * float(np.finfo(np.float64).eps)
 """A sum is treated as 0 if it is below this factor times the sum of the absolute values."""
 
 
@@ -136,7 +136,7 @@ class InformedAdversary:
         pull = self.pull(parameters)
         terms = (np.abs(self.regression.residuals(theta, rows, targets) + targets) + np.abs(targets)) @ np.abs(rows)
         terms += np.abs(self.regression.penalties(rows.shape[1]) * theta)
-        no_signal = np.all(np.abs(pull) <= ROUNDING * terms, axis=(1, 2))
+        no_signal = np.all(np.abs(pull) <= ZERO_TOLERANCE * terms, axis=(1, 2))
         if no_signal.all():
             raise AttackError(self._why_nothing())
         direction = np.linalg.svd(pull, full_matrices=False)[2][:, 0, :]
@@ -154,7 +154,7 @@ class InformedAdversary:
             return np.full(pull.shape[:2], np.nan)
         column, value = self.anchor if self.anchor is not None else (-1, 1.0)
         residuals = pull[:, :, column] / value
-        lost = np.all(np.abs(pull[:, :, column]) <= ROUNDING * terms[:, :, column], axis=1)
+        lost = np.all(np.abs(pull[:, :, column]) <= ZERO_TOLERANCE * terms[:, :, column], axis=1)
         return np.where(lost[:, None], np.nan, residuals)
 
     def _targets(self, theta: Floats, row: Floats, residuals: Floats) -> tuple[Floats, Floats]:
@@ -244,7 +244,7 @@ def solver_error(regression: Regression, parameters: Any, X: Any, y: Any, record
     return SolverError(norm, norm / added if added else np.inf, float(np.abs(recovered - row)[:-1].max()))
 
 
-_GRID = np.linspace(-9.0, 9.0, 1801)
+_NORMAL_GRID = np.linspace(-9.0, 9.0, 1801)
 """Integration grid of a standard normal variable."""
 
 
@@ -328,15 +328,15 @@ class PerturbedOutput:
         positive(noise_sd=noise_sd, tolerance=tolerance)
         numerators, denominator = noise_sd * self._numerators(), noise_sd * self._hessian[-1]
         sd_d = float(np.linalg.norm(denominator))
-        d = self.residual - sd_d * _GRID  # D = r - e_b, e_b = sd_d * grid
+        d = self.residual - sd_d * _NORMAL_GRID  # D = r - e_b, e_b = sd_d * grid
         mean = numerators @ denominator / sd_d
         spread = np.sqrt(np.maximum(np.sum(numerators**2, axis=1) - mean**2, 0.0))
         limit = tolerance * np.abs(d)
-        centre = mean[:, None] * _GRID
+        centre = mean[:, None] * _NORMAL_GRID
         with np.errstate(divide="ignore", invalid="ignore"):
             inside = ndtr((limit - centre) / spread[:, None]) - ndtr((-limit - centre) / spread[:, None])
         inside = np.where(spread[:, None] > 0.0, inside, np.abs(centre) <= limit)
-        weights = np.exp(-0.5 * _GRID**2)
+        weights = np.exp(-0.5 * _NORMAL_GRID**2)
         return np.asarray(np.clip(inside @ weights / weights.sum(), 0.0, 1.0))
 
     def _numerators(self) -> Floats:

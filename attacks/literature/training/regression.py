@@ -21,7 +21,7 @@ from ....mechanisms.core.constraints import NonNegative, Options, at_least, one_
 from ....mechanisms.core.errors import AttackError, ParameterError, plural
 from ....mechanisms.learning.base import TrainingData
 
-TOLERANCE = 1e-12
+GRADIENT_TOLERANCE = 1e-12
 """The gradient of a minimiser is at most this times the sum of the absolute values of its terms; Newton's method
 continues from there until rounding stops it."""
 _ITERATIONS, _HALVINGS = 100, 50
@@ -186,7 +186,7 @@ class Regression(Options):
             gradient = self.gradient(theta[None], rows, targets)[0]
             scale = np.abs(self.residuals(theta[None], rows, targets)[0]) @ np.abs(rows)
             relative_gradient = float(np.abs(gradient).max() / max(scale.max() + exact, 1e-300))
-            if smallest <= TOLERANCE and relative_gradient >= 0.5 * smallest:
+            if smallest <= GRADIENT_TOLERANCE and relative_gradient >= 0.5 * smallest:
                 return best.ravel()
             if relative_gradient < smallest:
                 best, smallest = theta, relative_gradient

@@ -11,13 +11,13 @@ from scipy.spatial.distance import cdist
 from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.core.constraints import NonNegativeInt, PositiveInt
 from ....mechanisms.core.errors import AttackError, ParameterError
-from ..base import LABEL, AttributeInference, Sensitive
+from ..base import LABEL_COLUMN, AttributeInference, Sensitive
 from ..imputation import Imputation
 from .base import Disclosure, Scene
 
-BLOCK = 4_000_000
+MAX_BLOCK_DISTANCES = 4_000_000
 """Number of distances computed at once."""
-_ROUNDING = 1e-9
+_DISTANCE_TOLERANCE = 1e-9
 
 
 def distances(records: Ints, rows: Ints, scales: Sequence[float | None]) -> Floats:
@@ -47,12 +47,12 @@ def neighbours(records: Ints, rows: Ints, scales: Sequence[float | None], k: int
     Rows as near as the k-th are all neighbours: the order of rows has no meaning.
     """
     last = min(k, len(rows)) - 1
-    step = max(1, BLOCK // len(rows))
+    step = max(1, MAX_BLOCK_DISTANCES // len(rows))
     for start in range(0, len(records), step):
         block = slice(start, min(start + step, len(records)))
         distance = distances(records[block], rows, scales)
         limit = distance.min(axis=1) if last == 0 else np.partition(distance, last, axis=1)[:, last]
-        yield block, distance <= limit[:, None] + _ROUNDING
+        yield block, distance <= limit[:, None] + _DISTANCE_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class AttributeDisclosure(Disclosure):
             raise AttackError("others of the population must be known, to learn from. Give known=, records of them.")
         known = self._people(scene.known)
         counts = np.bincount(known[1], minlength=self.domain.shape[self.domain.index(self.secret)])
-        secret = Sensitive(LABEL, np.arange(len(counts)), counts / counts.sum())
+        secret = Sensitive(LABEL_COLUMN, np.arange(len(counts)), counts / counts.sum())
         return self._close(attack.guess(released, self._people(scene.people), secret, known), scene.people)
 
     def _people(self, records: Ints) -> tuple[Floats, Ints]:

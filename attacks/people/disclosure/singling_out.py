@@ -13,9 +13,9 @@ from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.noise.queries.domain import Domain
 from .base import Disclosure, Scene
 
-_TRIES = 20
+_MAX_BATCHES = 20
 """Number of batches of random descriptions that are tried, each of the requested number, at least 1,000."""
-_BLOCK = 20_000_000
+_MAX_BLOCK_ENTRIES = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Predicates:
 
     def counts(self, records: Ints) -> Ints:
         """Return the number of records that each description matches, `(m,)`."""
-        step = max(1, _BLOCK // max(1, len(records)))
+        step = max(1, _MAX_BLOCK_ENTRIES // max(1, len(records)))
         parts = [self[i : i + step].matches(records).sum(axis=1) for i in range(0, len(self), step)]
         return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
@@ -96,7 +96,7 @@ class Predicates:
         table, else at most the row's. Fewer than m are returned if not enough are found.
         """
         middle, descriptions = np.median(table, axis=0), cls.matching_all(domain, 0)
-        for _ in range(_TRIES):
+        for _ in range(_MAX_BATCHES):
             size = max(1_000, m)
             rows = table[rng.integers(len(table), size=size)]
             candidates = cls.matching_all(domain, size)
@@ -132,7 +132,7 @@ def _columns(d: int, n_columns: int, size: int, rng: np.random.Generator) -> Boo
     return np.argsort(np.argsort(rng.random((size, d)), axis=1), axis=1) < n_columns
 
 
-KINDS = ("univariate", "multivariate")
+DESCRIPTION_KINDS = ("univariate", "multivariate")
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class SinglingOut(Disclosure):
     """
 
     _: KW_ONLY
-    kind: Annotated[str, one_of_names(*KINDS)] = "multivariate"
+    kind: Annotated[str, one_of_names(*DESCRIPTION_KINDS)] = "multivariate"
     n_predicates: PositiveInt = 1_000
     n_columns: PositiveInt = 3
 

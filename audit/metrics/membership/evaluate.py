@@ -24,14 +24,14 @@ from ...games.training import person_of
 from .feature_baseline import FeatureBaseline, feature_baseline
 from .models import model_rows, odd_models
 from .persons import scores_of_persons, shadows_of_persons
-from .records import FEWEST, group_rows, record_table
+from .records import MIN_MODELS_FOR_RECORDS, group_rows, record_table
 from .result import AttackMetrics, MembershipResult, Region
 from .roc import Pooled
 
-RATES = (0.1, 0.01, 0.001, 0.0001)
-BY_CHANCE = 60
+FALSE_POSITIVE_RATES = (0.1, 0.01, 0.001, 0.0001)
+MIN_COMPLEMENT_RECORDS = 60
 """Number of records from which on models trained on complements are not a coincidence."""
-RECORDS_AT = 0.01
+RECORDS_FPR = 0.01
 """False positive rate of the threshold for the table of records."""
 
 
@@ -195,12 +195,12 @@ def measure(
     auc_lower, auc_upper = pooled.auc_interval(confidence)
     above = pooled.scores > pooled.threshold_at(0.1)
     table, compared = None, held_out if pooled.entangled else scores
-    if len(shadows) >= FEWEST and compared is not None:
+    if len(shadows) >= MIN_MODELS_FOR_RECORDS and compared is not None:
         table = record_table(
             compared,
             shadows.inclusion,
-            threshold=Pooled.of(compared, shadows.inclusion).threshold_at(RECORDS_AT),
-            fpr=RECORDS_AT,
+            threshold=Pooled.of(compared, shadows.inclusion).threshold_at(RECORDS_FPR),
+            fpr=RECORDS_FPR,
             confidence=confidence,
             partners=shadows.partners if shadows.paired else None,
             alone=alone,
@@ -212,7 +212,7 @@ def measure(
         auc=pooled.auc,
         auc_lower=auc_lower,
         auc_upper=auc_upper,
-        rates=tuple(pooled.rate_at(fpr, confidence) for fpr in RATES),
+        rates=tuple(pooled.rate_at(fpr, confidence) for fpr in FALSE_POSITIVE_RATES),
         advantage=pooled.best()[0],
         held_out_advantage=pooled.held_out_advantage(),
         n_in=pooled.n_in,
@@ -221,7 +221,7 @@ def measure(
         design_effect=pooled.design_effect(above, pooled.member),
         tally=pooled.tally(),
         records=table,
-        groups=() if groups is None else group_rows(pooled, groups, fpr=RECORDS_AT, confidence=confidence),
+        groups=() if groups is None else group_rows(pooled, groups, fpr=RECORDS_FPR, confidence=confidence),
     )
 
 
@@ -229,10 +229,10 @@ def held_out_scores(attack: MembershipAttack, shadows: Shadows) -> Floats | None
     """Return scores of the second half of the models, with the first half as references; NaN for the first half.
 
     Scores of one record are then those of one function of the target, fixed by models that are not compared. None if
-    fewer than `FEWEST` models are left to compare, or too few references for the attack.
+    fewer than `MIN_MODELS_FOR_RECORDS` models are left to compare, or too few references for the attack.
     """
     half = len(shadows) // 2
-    if half < FEWEST:
+    if half < MIN_MODELS_FOR_RECORDS:
         return None
     scores = np.full(shadows.inclusion.shape, np.nan)
     try:
@@ -313,7 +313,7 @@ def _attacks(
 
 def _check_complements(shadows: Shadows) -> None:
     """Raise `ParameterError` if two models without partners are complements of each other: not a coincidence."""
-    if shadows.paired or shadows.n_records < BY_CHANCE:
+    if shadows.paired or shadows.n_records < MIN_COMPLEMENT_RECORDS:
         return
     signed = np.where(shadows.inclusion, 1.0, -1.0)
     pairs = np.argwhere(np.triu(signed @ signed.T <= -shadows.n_records))

@@ -26,8 +26,8 @@ import numpy as np
 from ....attacks.membership.memorization import extractable, mean_exposure_without
 from ....attacks.membership.shadows import Shadows
 from ....attacks.membership.token_signals import (
-    SHARE,
-    SIGNALS,
+    MIN_K_SHARE,
+    TEXT_SIGNALS,
     ScoredTexts,
     blind_features,
     default_signal,
@@ -49,14 +49,14 @@ from .result import AttackMetrics, MembershipResult
 if TYPE_CHECKING:
     import pandas as pd
 
-QUERIES = (1, 10, 100, 1_000, 10_000, 100_000)
+NUMBERS_OF_QUERIES = (1, 10, 100, 1_000, 10_000, 100_000)
 """Default numbers n of queries of the table of extraction."""
-PROBABILITY = 0.5
+EXTRACTION_PROBABILITY = 0.5
 """Default probability p of the table of extraction."""
-FEWEST_FOR_FEATURES = 10
+MIN_TEXTS_FOR_FEATURES = 10
 """Fewest members, and non-members, of the baseline without a model."""
-BY_COIN = "one model; each text in its training data by an independent fair coin"
-AS_FOUND = "one model; members and non-members as supplied: not known to be drawn by fair coins"
+WITH_COINS = "one model; each text in its training data by an independent fair coin"
+WITHOUT_COINS = "one model; members and non-members as supplied: not known to be drawn by fair coins"
 
 
 @dataclass(frozen=True)
@@ -168,9 +168,9 @@ def evaluate_texts(
     signal: str | None = None,
     relation: str = "add_remove",
     confidence: float = 0.95,
-    share: float = SHARE,
-    queries: Sequence[int] = QUERIES,
-    p: float = PROBABILITY,
+    share: float = MIN_K_SHARE,
+    queries: Sequence[int] = NUMBERS_OF_QUERIES,
+    p: float = EXTRACTION_PROBABILITY,
     looks: int = 1,
 ) -> LanguageModelResult:
     """Compute all signals that the texts allow, their membership table, and with coins the audit of the claim.
@@ -211,8 +211,8 @@ def evaluate_texts(
         )
     if coins is None and signal is not None:
         raise ParameterError("signal is for an audit with coins; the table has all signals.", argument="signal")
-    if signal is not None and signal not in SIGNALS:
-        raise UnknownNameError("signal", signal, SIGNALS)
+    if signal is not None and signal not in TEXT_SIGNALS:
+        raise UnknownNameError("signal", signal, TEXT_SIGNALS)
     member = _membership(texts, coins)
     signals, skipped = _signals(texts, share)
     return LanguageModelResult(
@@ -268,7 +268,7 @@ def _signals(texts: ScoredTexts, share: float) -> tuple[dict[str, Floats], list[
     """Return the signals that the texts allow, and the others with the reason."""
     signals: dict[str, Floats] = {}
     skipped = []
-    for name in SIGNALS:
+    for name in TEXT_SIGNALS:
         try:
             signals[name] = signal_of(name, texts, share=share)
         except AttackError as error:
@@ -297,7 +297,7 @@ def _table(
         attacks=tuple(metrics),
         n_models=1,
         n_records=len(member),
-        design=(AS_FOUND if coins is None else BY_COIN) + ("; padding was cut" if texts.padding else ""),
+        design=(WITHOUT_COINS if coins is None else WITH_COINS) + ("; padding was cut" if texts.padding else ""),
         confidence=confidence,
         feature_baseline=_baseline(texts, member, confidence) if coins is None else None,
         skipped=tuple(skipped),
@@ -305,7 +305,7 @@ def _table(
 
 
 def _baseline(texts: ScoredTexts, member: Bools, confidence: float) -> FeatureBaseline | None:
-    if min(member.sum(), (~member).sum()) < FEWEST_FOR_FEATURES:
+    if min(member.sum(), (~member).sum()) < MIN_TEXTS_FOR_FEATURES:
         return None
     return feature_baseline(blind_features(texts), member, confidence=confidence)
 

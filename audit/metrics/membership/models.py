@@ -24,11 +24,11 @@ from ....mechanisms.core.arrays import Bools, Floats
 from .records import GroupRow
 from .roc import Pooled
 
-MARGIN = 0.1
+AUC_MARGIN = 0.1
 """Difference of AUCs that models of one training procedure may have."""
-LEVEL = 0.001
+WARNING_LEVEL = 0.001
 """Probability of a warning if no model differs by more than the margin, over all models and attacks."""
-RATE_AT = 0.01
+MODEL_FPR = 0.01
 """False positive rate of the rows of models."""
 
 
@@ -46,7 +46,7 @@ def model_rows(scores: Floats, shadows: Shadows, names: Sequence[str], *, confid
         known = ~np.isnan(own)
         if len(np.unique(member[known])) == 2:
             pooled = Pooled.of(own, member)
-            interval, rate = pooled.auc_interval(confidence), pooled.rate_at(RATE_AT, confidence)
+            interval, rate = pooled.auc_interval(confidence), pooled.rate_at(MODEL_FPR, confidence)
             rows.append(GroupRow(name, pooled.n_in, pooled.n_out, pooled.auc, *interval, rate))
     return tuple(rows)
 
@@ -79,8 +79,8 @@ def odd_models(
             squares = np.sum((values - values.mean()) ** 2) - (values - values.mean()) ** 2 * n / (n - 1)
             spread = np.maximum(squares, 0.0) / (n - 2)
         error = np.sqrt(np.maximum(variance[known].max(), spread) * n / (n - 1))
-        z = -special.ndtri(LEVEL / (2.0 * n * len(attacks)))
-        excess = np.abs(values - others) - MARGIN - z * error
+        z = -special.ndtri(WARNING_LEVEL / (2.0 * n * len(attacks)))
+        excess = np.abs(values - others) - AUC_MARGIN - z * error
         differ |= set(known[excess > 0.0].tolist())
         place = int(np.argmax(excess))
         if excess[place] > 0.0 and (worst is None or excess[place] > worst[0]):
@@ -91,10 +91,10 @@ def odd_models(
     more = f" {len(differ)} models differ in this way." if len(differ) > 1 else ""
     return (
         f"model {names[place]} differs from the others: {attack} has AUC {value:.3f} on it, and {mean:.3f} on average "
-        f"on the others (more than {MARGIN} apart; test at level {LEVEL:g} over all models and attacks).{more} The "
-        "table is a mean over all models, and describes neither. If one model is audited, name it: --target "
-        f"{names[place]}, or evaluate(..., target={names[place]!r}); the others are then references only. --per-model "
-        "shows each model.",
+        f"on the others (more than {AUC_MARGIN} apart; test at level {WARNING_LEVEL:g} over all models and "
+        f"attacks).{more} The table is a mean over all models, and describes neither. If one model is audited, name "
+        f"it: --target {names[place]}, or evaluate(..., target={names[place]!r}); the others are then references only. "
+        "--per-model shows each model.",
     )
 
 

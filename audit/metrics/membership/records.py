@@ -49,13 +49,13 @@ from ...bounds.numerics import binomial
 from ...evidence.multiplicity import holm
 from .roc import Pooled, RateAt
 
-FEWEST = 8
+MIN_MODELS_FOR_RECORDS = 8
 """Smallest number of models for a table of records."""
-EXPOSED = 0.05
+EXPOSED_LEVEL = 0.05
 """A record is exposed if its adjusted p-value is at most this."""
-EXACT_PAIRS = 100
+MAX_EXACT_PAIRS = 100
 """Number of pairs up to which the distribution of signed ranks is computed exactly."""
-RADEMACHER = 3.178
+RADEMACHER_RATIO = 3.178
 """Largest ratio of Pr[sum of a_i times fair signs >= x] to Pr[N(0, sum of a_i^2) >= x] (Bentkus and Dzindzalieva 2015,
 Bernoulli 21, theorem 1.1)."""
 
@@ -103,14 +103,14 @@ class RecordTable:
     @property
     def resolvable(self) -> bool:
         """True if this many scores could have exposed a record, Holm's correction included."""
-        return len(self) * self.least_p_value <= EXPOSED
+        return len(self) * self.least_p_value <= EXPOSED_LEVEL
 
     @property
     def worst(self) -> int:
         """Most exposed record: the smallest p-value, and among equal ones the largest AUC."""
         return int(np.lexsort((-np.nan_to_num(self.auc), self.p_value))[0])
 
-    def exposed(self, significance: float = EXPOSED) -> NDArray[np.int64]:
+    def exposed(self, significance: float = EXPOSED_LEVEL) -> NDArray[np.int64]:
         """Return the records whose Holm-adjusted p-value is at most `significance`, the most exposed first."""
         exposed = np.flatnonzero(self.holm <= significance)
         return exposed[np.lexsort((-self.auc[exposed], self.p_value[exposed]))]
@@ -190,7 +190,7 @@ def record_table(
 
 
 def models_needed(
-    n_records: int, significance: float = EXPOSED, *, pair_weight: float = 0.0, one_sided: bool = False
+    n_records: int, significance: float = EXPOSED_LEVEL, *, pair_weight: float = 0.0, one_sided: bool = False
 ) -> int:
     """Return the least number of scores, half of them by models with the record, that can expose one of `n_records`.
 
@@ -261,10 +261,10 @@ def _by_signed_ranks(difference: Floats) -> tuple[Floats, Floats]:
 
 def _signed_rank_tail(weights: tuple[int, ...], won: int) -> float:
     """Return Pr[sum of a random half of the weights >= won]; for many weights an upper bound on it."""
-    if len(weights) <= EXACT_PAIRS:
+    if len(weights) <= MAX_EXACT_PAIRS:
         return float(_half_sums(weights)[won])
     spread = math.sqrt(sum(weight**2 for weight in weights))
-    return min(1.0, RADEMACHER * float(special.ndtr(-(2.0 * won - sum(weights)) / spread)))
+    return min(1.0, RADEMACHER_RATIO * float(special.ndtr(-(2.0 * won - sum(weights)) / spread)))
 
 
 @lru_cache(maxsize=16)

@@ -13,7 +13,7 @@ from ....mechanisms.core.validation import one_of
 from ...evidence.scores import Tally
 from ...results.saved import DrawnResult, check_tally, require, same_length, within
 from .feature_baseline import FeatureBaseline
-from .records import FEWEST, GroupRow, RecordTable
+from .records import MIN_MODELS_FOR_RECORDS, GroupRow, RecordTable
 from .roc import RateAt
 
 if TYPE_CHECKING:
@@ -169,8 +169,8 @@ class MembershipResult(DrawnResult):
         columns = {m.attack: getattr(m.records, by) for m in self.attacks if m.records is not None}
         if not columns:
             raise ParameterError(
-                f"no attack has a table of records: that takes at least {FEWEST} models, and for attacks with "
-                f"references {2 * FEWEST} where these are not in pairs of complements.",
+                f"no attack has a table of records: that takes at least {MIN_MODELS_FOR_RECORDS} models, and for "
+                f"attacks with references {2 * MIN_MODELS_FOR_RECORDS} where these are not in pairs of complements.",
                 argument="by",
             )
         return pd.DataFrame(columns).rename_axis(index="record", columns="attack")

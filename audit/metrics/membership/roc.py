@@ -13,7 +13,7 @@ models, and the AUC is not linear in them: scores of two models are compared wit
 have the same influence. Therefore V_models of the AUC is that of the jackknife, which leaves out one model (or pair) at
 a time. Quantiles of the AUC are those of Student's t, with one degree of freedom less than there are models, or
 records. With
-fewer than `FEWEST_MODELS` independent models the interval is 0 to 1.
+fewer than `MIN_MODELS` independent models the interval is 0 to 1.
 
 With a single model V is DeLong's variance of the AUC, and the interval is about that model: it does not cover the
 variation between models of the same training.
@@ -52,10 +52,10 @@ from ....mechanisms.core.errors import ParameterError
 from ...bounds.numerics import binomial
 from ...evidence.scores import PairScores, Tally
 
-FEWEST_MODELS = 4
+MIN_MODELS = 4
 """Smallest number of independent models for intervals over models. With three pairs, whose models have losses that
 shift together, intervals of 80 % missed in 26 % of the cases; with four in 21 %."""
-ENOUGH = 10
+MIN_EXPECTED_FALSE_POSITIVES = 10
 """Expected false positives below which a true positive rate depends on single non-members."""
 
 
@@ -166,7 +166,7 @@ class Pooled:
     def too_few_models(self) -> bool:
         """True if there are several models, but too few of them to estimate their variance."""
         single = len(np.unique(self.record)) == len(self.record)
-        return len(np.unique(self.model)) < FEWEST_MODELS and not single
+        return len(np.unique(self.model)) < MIN_MODELS and not single
 
     def auc_interval(self, confidence: float) -> tuple[float, float]:
         """Return a confidence interval of the AUC; if `entangled`, comparisons within records count as unknown."""
@@ -205,7 +205,7 @@ class Pooled:
             lower=lower,
             upper=upper,
             false_positives=int(np.count_nonzero(above & ~self.member)),
-            resolvable=self.n_out * fpr >= ENOUGH * (1.0 - 1e-12),
+            resolvable=self.n_out * fpr >= MIN_EXPECTED_FALSE_POSITIVES * (1.0 - 1e-12),
         )
 
     def threshold_at(self, fpr: float) -> float:
@@ -267,7 +267,7 @@ class Pooled:
         Each is wrong with probability `tail`: the confidence limit of the share of these non-members is `fpr`.
         """
         n = self.n_out
-        hit = self.scores > self.threshold_at(max(fpr, ENOUGH / n))
+        hit = self.scores > self.threshold_at(max(fpr, MIN_EXPECTED_FALSE_POSITIVES / n))
         d = self.design_effect(hit, ~self.member)
         few = bisect_right(range(n + 1), fpr, key=lambda k: float(binomial.upper(k / d, n / d, tail)))
         many = bisect_left(range(n + 1), fpr, key=lambda k: float(binomial.lower(k / d, n / d, tail)))

@@ -24,10 +24,10 @@ from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import instance, one_of, open_unit, whole
 from ....mechanisms.learning.base import TrainingData
 from ...games.training import train_shadows
-from .roc import ENOUGH, Pooled
+from .roc import MIN_EXPECTED_FALSE_POSITIVES, Pooled
 
 Scorer = Callable[[Any, Any, Any], float]
-METRICS = ("tpr", "auc")
+SCORER_METRICS = ("tpr", "auc")
 
 
 def membership_scorer(
@@ -68,7 +68,7 @@ def membership_scorer(
     """
     built = catalogue.build(attack) if isinstance(attack, str) else attack
     instance(MembershipAttack, "LiRA()", attack=built)
-    one_of(METRICS, metric=metric)
+    one_of(SCORER_METRICS, metric=metric)
     open_unit(fpr=fpr)
     whole(4, n_models=n_models)
     whole(0, seed=seed)
@@ -92,12 +92,12 @@ def _score(
 ) -> float:
     """Return minus the true positive rate at `fpr`, or minus the AUC for None."""
     data = _coded(*((X, y) if given is None else given))
-    fewest = 2 if fpr is None else math.ceil(2 * ENOUGH / fpr / n_models)
+    fewest = 2 if fpr is None else math.ceil(2 * MIN_EXPECTED_FALSE_POSITIVES / fpr / n_models)
     if len(data) < fewest:
         raise ParameterError(
-            f"a rate at fpr={fpr} needs at least {ENOUGH} expected false positives: {fewest:,} records with "
-            f"{n_models} models, but there are {len(data):,}. Give more records (records=(X, y)) or models, or "
-            "metric='auc'.",
+            f"a rate at fpr={fpr} needs at least {MIN_EXPECTED_FALSE_POSITIVES} expected false positives: {fewest:,} "
+            f"records with {n_models} models, but there are {len(data):,}. Give more records (records=(X, y)) or "
+            "models, or metric='auc'.",
             argument="fpr",
         )
     shadows = train_shadows(EstimatorLearner(estimator), data, n_models, seed=seed)

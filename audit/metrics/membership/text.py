@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...results.text import percent
-from .records import FEWEST, GroupRow, RecordTable, models_needed
-from .roc import FEWEST_MODELS
+from .records import MIN_MODELS_FOR_RECORDS, GroupRow, RecordTable, models_needed
+from .roc import MIN_MODELS
 
 if TYPE_CHECKING:
     from .result import MembershipResult
     from .roc import RateAt
 
 
-TURNED = 0.49
+MAX_REVERSED_AUC = 0.49
 """An AUC below this value, and significantly below one half, suggests scores of the wrong sign."""
 
 
@@ -90,10 +90,10 @@ def notes(result: MembershipResult) -> list[str]:
         + (", about the target and records like these, given the references." if result.target is not None else "."),
         "advantage: at the best threshold of the same scores, so optimistic; held out: threshold of other scores.",
     ]
-    if 1 < result.n_models < 2 * FEWEST_MODELS and any(m.auc_upper - m.auc_lower == 1.0 for m in result.attacks):
+    if 1 < result.n_models < 2 * MIN_MODELS and any(m.auc_upper - m.auc_lower == 1.0 for m in result.attacks):
         texts.append(
             f"Intervals from 0 to 1: {result.n_models} models are too few to estimate their variance. At least "
-            f"{2 * FEWEST_MODELS} in pairs of complements are needed, or {FEWEST_MODELS} without."
+            f"{2 * MIN_MODELS} in pairs of complements are needed, or {MIN_MODELS} without."
         )
     if any(not rate.resolvable for metrics in result.attacks for rate in metrics.rates):
         texts.append("?: unresolvable, fewer than 10 / FPR non-members; the rate depends on a few of them.")
@@ -112,10 +112,14 @@ def notes(result: MembershipResult) -> list[str]:
         )
     texts += _of_attacks(
         "single records are not tested. The scores use reference models without complements, so half of the models "
-        f"would be references only, and {result.n_models // 2:,} are too few. Train at least {2 * FEWEST}, or pairs of "
-        "models, each on the records that the other one does not have, or read the records of 'loss', whose scores use "
-        "the target only.",
-        [m.attack for m in result.attacks if m.records is None and result.n_models >= FEWEST and result.target is None],
+        f"would be references only, and {result.n_models // 2:,} are too few. Train at least "
+        f"{2 * MIN_MODELS_FOR_RECORDS}, or pairs of models, each on the records that the other one does not have, or "
+        "read the records of 'loss', whose scores use the target only.",
+        [
+            m.attack
+            for m in result.attacks
+            if m.records is None and result.n_models >= MIN_MODELS_FOR_RECORDS and result.target is None
+        ],
     )
     texts += [
         f"{metrics.attack}: {metrics.n_missing:,} scores are missing: too few references."
@@ -136,7 +140,7 @@ def notes(result: MembershipResult) -> list[str]:
         f"{metrics.attack}: AUC below one half. The scores may have the wrong sign: higher must mean member; "
         "the signal 'loss' is minus the loss."
         for metrics in result.attacks
-        if metrics.auc < TURNED and metrics.auc_upper < 0.5
+        if metrics.auc < MAX_REVERSED_AUC and metrics.auc_upper < 0.5
     ]
     reasons: dict[str, list[str]] = {}
     for name, reason in result.skipped:

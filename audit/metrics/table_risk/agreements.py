@@ -50,12 +50,12 @@ import numpy as np
 
 from ....mechanisms.core.arrays import Bools, Ints
 
-FEWEST = 3
+MIN_AGREEMENTS = 3
 """Smallest number of agreements of a finding, whatever the sizes: one record is never a finding by itself."""
-_MOST_TERMS = 60
+_MAX_TERMS = 60
 _MEANS = np.geomspace(1e-3, 1e2, 2_001)
 """Numbers of real agreements n_r m s over which the supremum is searched; neighbours differ by 0.6 %."""
-_GRID = 1.0001
+_GRID_RATIO = 1.0001
 """Largest ratio of the supremum to the largest value on the grid."""
 
 
@@ -79,7 +79,7 @@ def agreement_p_value(n_agree: int, n_real: int, n_holdout: int, n_rows: int) ->
     def log_falling(of: int, k: Ints) -> Ints:
         return np.asarray(gammaln(of + 1) - gammaln(of - k + 1))
 
-    k = np.arange(r, min(n_real, n_rows - 2, n - 2, r + _MOST_TERMS - 1) + 1)
+    k = np.arange(r, min(n_real, n_rows - 2, n - 2, r + _MAX_TERMS - 1) + 1)
     last = np.append(k, r if not len(k) else k[-1] + 1)
     rest = np.where(last > n_real, 0.0, np.exp(log_falling(n_real, np.minimum(last, n_real)) - log_falling(n, last)))
     if not len(k):
@@ -91,7 +91,7 @@ def agreement_p_value(n_agree: int, n_real: int, n_holdout: int, n_rows: int) ->
     s = np.clip(k / (2.0 * free), low, widest * low)  # where s^k exp(-L_k s) is largest
     terms = np.exp(log_ways + k * np.log(s) - 2.0 * free * s)
     bounds = np.hstack([np.zeros((len(s), 1)), np.cumsum(terms, axis=1)]) + rest
-    return min(1.0, _GRID * float(bounds.min(axis=1).max()))
+    return min(1.0, _GRID_RATIO * float(bounds.min(axis=1).max()))
 
 
 def agreements(records: Ints, real: Bools, rows: Ints) -> tuple[int, int, int, int]:

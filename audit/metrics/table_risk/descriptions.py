@@ -19,15 +19,15 @@ from ....mechanisms.core.arrays import Bools, Floats, Ints
 
 PER_ROW, MOST = 6, 60_000
 """Number of descriptions of each row, and of all rows."""
-MOST_COLUMNS = 6
-FITS = 0.001
+MAX_COLUMNS = 6
+EXPECTED_MATCHES = 0.001
 """Mean number of records that a description fits by chance, if columns are independent."""
-WIDEST = 0.2
+MAX_INTERVAL_SHARE = 0.2
 """Largest width, as a share of the records."""
-_BLOCK = 4_000_000
+_MAX_BLOCK_ENTRIES = 4_000_000
 _BISECTIONS = 40
-_ROUNDING = 1e-12
-_OUTSIDE = np.nan  # fits no record
+_WIDTH_TOLERANCE = 1e-12
+_NO_VALUE = np.nan  # fits no record
 
 
 def singled_out(records: Floats, rows: Floats, ordered: Bools, rng: np.random.Generator) -> Bools:
@@ -49,10 +49,10 @@ def singled_out(records: Floats, rows: Floats, ordered: Bools, rng: np.random.Ge
     row, column = _chosen(len(rows), rows.shape[1], rng)
     center, chance = row_ranks[row[:, None], column], agree[row[:, None], column]
     unused = np.cumsum(np.ones_like(column), axis=1) > rng.integers(1, column.shape[1] + 1, len(row))[:, None]
-    width, narrow = _widths(chance, ordered[column], unused, FITS / len(records))
+    width, narrow = _widths(chance, ordered[column], unused, EXPECTED_MATCHES / len(records))
     made = narrow & (unused | ~np.isnan(center)).all(axis=1)
     found = np.zeros(len(records), dtype=np.bool_)
-    step = max(1, _BLOCK // len(records))
+    step = max(1, _MAX_BLOCK_ENTRIES // len(records))
     for start in range(0, len(row), step):
         block = np.flatnonzero(made[start : start + step]) + start
         fits = np.ones((len(block), len(records)), dtype=np.bool_)
@@ -60,7 +60,7 @@ def singled_out(records: Floats, rows: Floats, ordered: Bools, rng: np.random.Ge
             used = np.flatnonzero(~unused[block, place])
             at = block[used]
             gap = np.abs(record_ranks.T[column[at, place]] - center[at, place, None])
-            fits[used] &= gap <= 0.5 * width[at, place, None] + _ROUNDING
+            fits[used] &= gap <= 0.5 * width[at, place, None] + _WIDTH_TOLERANCE
         found |= fits[fits.sum(axis=1) == 1].any(axis=0)
     return found
 
@@ -87,11 +87,11 @@ def _ranks(records: Floats, rows: Floats, ordered: Bools) -> tuple[Floats, Float
         count = np.where(values[place] == rows[:, column], counts[place], 0)
         record_ranks[:, column] = ranks[inverse]
         if is_ordered:
-            row_ranks[:, column] = np.interp(rows[:, column], values, ranks, left=_OUTSIDE, right=_OUTSIDE)
+            row_ranks[:, column] = np.interp(rows[:, column], values, ranks, left=_NO_VALUE, right=_NO_VALUE)
             pairs = float((counts * (counts - 1)).sum()) + 2.0
             agree[:, column] = np.where(count > 1, count / n, pairs / (n * (n - 1.0)))
         else:
-            row_ranks[:, column] = np.where(count > 0, ranks[place], _OUTSIDE)
+            row_ranks[:, column] = np.where(count > 0, ranks[place], _NO_VALUE)
             agree[:, column] = np.maximum(count, 1) / n
     return record_ranks, row_ranks, agree
 
@@ -102,7 +102,7 @@ def _chosen(n_rows: int, d: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
     if len(row) > MOST:
         row = rng.choice(row, MOST, replace=False)
     order = np.argsort(rng.random((len(row), d)), axis=1)
-    return row, order[:, :MOST_COLUMNS]
+    return row, order[:, :MAX_COLUMNS]
 
 
 def _widths(chance: Floats, ordered: Bools, unused: Bools, target: float) -> tuple[Floats, Bools]:
@@ -113,7 +113,7 @@ def _widths(chance: Floats, ordered: Bools, unused: Bools, target: float) -> tup
         return np.asarray(np.where(unused, 0.0, each).sum(axis=1))
 
     log_chance, log_target = np.log(chance), np.log(target)
-    low, high = np.full(len(chance), np.log(_ROUNDING)), np.full(len(chance), np.log(WIDEST))
+    low, high = np.full(len(chance), np.log(_WIDTH_TOLERANCE)), np.full(len(chance), np.log(MAX_INTERVAL_SHARE))
     narrow = mean_fit(low) <= log_target
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)

@@ -14,7 +14,7 @@ from .tables import ColumnType
 if TYPE_CHECKING:
     import pandas as pd
 
-WHAT: dict[str, str] = {
+SUCCESS_TEXTS: dict[str, str] = {
     "copies": "stand in the synthetic table, equal in every compared column",
     "near copies": "have a row of the synthetic table five times nearer than any other person",
     "singled out": "are singled out: a narrow description made from the synthetic table fits them and no other record",
@@ -23,7 +23,7 @@ WHAT: dict[str, str] = {
     "identifiers": "have their identifier in the synthetic table",
 }
 """What is said of the records about which an attack succeeds."""
-CANNOT_TELL = (
+REPORT_LIMITS = (
     "No epsilon: one synthetic table does not bound the privacy loss of its generator. Audit the generator itself, "
     "with many runs on two neighbouring tables.",
     "No finding is no proof of safety: other attacks, or an attacker who knows more, may succeed.",
@@ -36,13 +36,13 @@ CANNOT_TELL = (
     "from the real ones for other reasons.",
 )
 """Limits of the report."""
-ALL = "all records"
+ALL_RECORDS = "all records"
 """Group of a comparison of all records under attack."""
 ASSUMPTION = (
     "records and rows are independent draws, each of any one law; repeated ones were not removed. A generator that "
     "draws from a law which depends on no single record then makes such agreements with probability at most"
 )
-SHARE = 0.1
+CONTINUOUS_SHARE = 0.1
 """Share of the error that agreements in continuous columns take; comparisons take the rest."""
 
 
@@ -90,11 +90,11 @@ class SplitTest:
     def sentence(self, confidence: float, unit: str = "") -> str:
         """Return the comparison in a sentence; `unit` is the column of the units that are counted, if not records."""
         column = self.attack.removeprefix("inferred: ")
-        what = WHAT.get(self.attack, f"have {column} inferred from their other columns")
-        who = "of the real records" if self.group == ALL else f"of the real records with {self.group}"
+        what = SUCCESS_TEXTS.get(self.attack, f"have {column} inferred from their other columns")
+        who = "of the real records" if self.group == ALL_RECORDS else f"of the real records with {self.group}"
         who = "of the real outliers" if self.group == "outliers" else who
         if unit:
-            within = "" if self.group == ALL else f" with {self.group.replace('outliers', 'an outlier')}"
+            within = "" if self.group == ALL_RECORDS else f" with {self.group.replace('outliers', 'an outlier')}"
             who, what = f"of the real units ({unit}){within}", f"have records that {what}"
         text = f"{percent_of(self.real)} {who} {what}"
         if self.lower is None or self.upper is None:
@@ -210,7 +210,7 @@ class RiskResult(Saved):
     @property
     def memorised_by_assumption(self) -> bool:
         """Whether agreements in continuous columns are a finding, under the named assumption."""
-        return self.memorised.p_value <= SHARE * (1.0 - self.confidence)
+        return self.memorised.p_value <= CONTINUOUS_SHARE * (1.0 - self.confidence)
 
     @property
     def leaks(self) -> bool:
@@ -225,7 +225,7 @@ class RiskResult(Saved):
     @property
     def worst_group(self) -> SplitTest | None:
         """Finding about a group with the largest lower limit of the share due to use; None without one."""
-        groups = [c for c in self.findings if c.group != ALL]
+        groups = [c for c in self.findings if c.group != ALL_RECORDS]
         return max(groups, key=lambda c: (c.lower or 0.0, c.real - c.holdout), default=None)
 
     @property
@@ -259,10 +259,10 @@ class RiskResult(Saved):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Sentences on the findings after the first one, which `answer` has: one each, and one on all groups."""
-        whole = [self._said(c) for c in self.findings[1:] if c.group == ALL]
+        whole = [self._said(c) for c in self.findings[1:] if c.group == ALL_RECORDS]
         groups: dict[str, list[str]] = {}
         for c in self.findings[1:]:
-            if c.group != ALL:
+            if c.group != ALL_RECORDS:
                 groups.setdefault(c.group, []).append(c.attack)
         if groups:
             listed_groups = "; ".join(f"{group} ({', '.join(attacks)})" for group, attacks in groups.items())
@@ -330,7 +330,7 @@ class RiskResult(Saved):
                 f"Columns: {types}.",
                 "",
                 "What this cannot tell",
-                *(f"* {limit}" for limit in CANNOT_TELL),
+                *(f"* {limit}" for limit in REPORT_LIMITS),
             ]
         )
 
@@ -341,13 +341,13 @@ class RiskResult(Saved):
         return pd.DataFrame([vars(c) for c in self.comparisons])
 
 
-MOST_PARTS = 12
+MAX_PARTS_SHOWN = 12
 
 
 def shown(result: RiskResult) -> tuple[SplitTest, ...]:
     """Return the comparisons of a table: all records, and the smallest p-values of groups and columns."""
     order = sorted(result.parts, key=lambda c: (c.p_value is None, c.p_value or 0.0, -c.real))
-    return (*result.overall, *order[:MOST_PARTS])
+    return (*result.overall, *order[:MAX_PARTS_SHOWN])
 
 
 def cells(c: SplitTest) -> tuple[str, ...]:

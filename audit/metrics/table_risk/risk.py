@@ -25,19 +25,19 @@ from ....mechanisms.core.validation import open_unit, whole
 from ...evidence.multiplicity import holm
 from ..membership.roc import Pooled, RateAt
 from . import splits
-from .agreements import FEWEST, agreement_p_value, agreements
+from .agreements import MIN_AGREEMENTS, agreement_p_value, agreements
 from .holdout import check_holdout
-from .result import ALL, SHARE, Exposed, Memorised, RiskResult, SplitTest
+from .result import ALL_RECORDS, CONTINUOUS_SHARE, Exposed, Memorised, RiskResult, SplitTest
 from .successes import Attacked, copied, groups_of, names_copied
 from .tables import Tables, check_categories, read_tables, row_keys
 
-FEWEST_IN_GROUP = 10
-MOST_SECRETS = 10
-MOST_EXPOSED = 20
-MOST_COPIES = 5_000
+MIN_GROUP_SIZE = 10
+MAX_SECRETS = 10
+MAX_EXPOSED_SHOWN = 20
+MAX_COPIES = 5_000
 """Largest number of copied records that are not under attack whose distances are computed: random ones."""
-FPR = 0.01
-_PARTS = 50
+FALSE_POSITIVE_RATE = 0.01
+_N_PARTS = 50
 
 
 def risk(
@@ -101,8 +101,8 @@ def risk(
         if name not in tables.domain:
             raise ParameterError(argument="secrets", value=name, allowed=f"be one of {', '.join(tables.domain)}")
     attacked = Attacked(tables, _chosen(tables, n_attacked, seed))
-    overall, parts = _compared(attacked, tuple(secrets) or tuple(tables.domain)[:MOST_SECRETS], confidence, seed)
-    level = (1.0 - SHARE) * (1.0 - confidence)
+    overall, parts = _compared(attacked, tuple(secrets) or tuple(tables.domain)[:MAX_SECRETS], confidence, seed)
+    level = (1.0 - CONTINUOUS_SHARE) * (1.0 - confidence)
     if tables.has_holdout:
         overall, parts = _corrected(overall, parts, level)
     n_real = int(tables.real.sum())
@@ -156,15 +156,15 @@ def _compared(
         return _compare(attack, group, hits[rows], attacked.real[rows], unit[rows], baseline, confidence)
 
     def of_all(attack: str, hits: Bools) -> SplitTest:
-        return _compare(attack, ALL, hits, tables.real, tables.unit, None, confidence)
+        return _compare(attack, ALL_RECORDS, hits, tables.real, tables.unit, None, confidence)
 
     everyone = np.ones(len(attacked.rows), dtype=np.bool_)
     overall = [of_all("copies", copied(tables))]
-    overall += [compare(name, ALL, everyone, *hits) for name, hits in successes.items()]
+    overall += [compare(name, ALL_RECORDS, everyone, *hits) for name, hits in successes.items()]
     if tables.pooled.names.shape[1]:
         overall.append(of_all("identifiers", names_copied(tables)))
-    parts = [compare(f"inferred: {name}", ALL, everyone, *attacked.inferred(name)) for name in secrets]
-    for group, rows in groups_of(attacked, FEWEST_IN_GROUP).items():
+    parts = [compare(f"inferred: {name}", ALL_RECORDS, everyone, *attacked.inferred(name)) for name in secrets]
+    for group, rows in groups_of(attacked, MIN_GROUP_SIZE).items():
         parts += [compare(name, group, rows, successes[name][0]) for name in ("near copies", "singled out", "linked")]
     return tuple(overall), tuple(parts)
 
@@ -189,7 +189,7 @@ def _corrected(
     overall: tuple[SplitTest, ...], parts: tuple[SplitTest, ...], significance: float
 ) -> tuple[tuple[SplitTest, ...], tuple[SplitTest, ...]]:
     """Return the comparisons with p-values adjusted for all of them, and for the share of the agreements."""
-    levels = (overall, _level(significance, overall)), (parts, 0.5 * significance / _PARTS)
+    levels = (overall, _level(significance, overall)), (parts, 0.5 * significance / _N_PARTS)
     kept = [[c for c in family if _attainable(c) <= level] for family, level in levels]
     weights = [1.0 / len(family) for family in kept for _ in family]
     flat = [c for family in kept for c in family]
@@ -197,7 +197,7 @@ def _corrected(
     values = [c.p_value for c in flat if c.p_value is not None]
     adjusted = dict(zip(map(id, flat), holm(values, weights=[w / total for w in weights]), strict=True)) if flat else {}
     renewed = [
-        tuple(c.corrected(min(1.0, adjusted.get(id(c), 1.0) / (1.0 - SHARE))) for c in family)
+        tuple(c.corrected(min(1.0, adjusted.get(id(c), 1.0) / (1.0 - CONTINUOUS_SHARE))) for c in family)
         for family in (overall, parts)
     ]
     return renewed[0], renewed[1]
@@ -218,7 +218,11 @@ def _membership(attacked: Attacked, confidence: float) -> RateAt | None:
     units = attacked.tables.unit[attacked.rows][order]
     nearest = order[np.append(True, units[1:] != units[:-1])]  # of each unit the record with the smallest ratio
     ratio, real = attacked.ratio[nearest], attacked.real[nearest]
-    return Pooled.of(-ratio[None], real[None]).rate_at(FPR, confidence) if (~real).sum() * FPR >= 1 else None
+    return (
+        Pooled.of(-ratio[None], real[None]).rate_at(FALSE_POSITIVE_RATE, confidence)
+        if (~real).sum() * FALSE_POSITIVE_RATE >= 1
+        else None
+    )
 
 
 def _memorised(tables: Tables, seed: int) -> Memorised:
@@ -231,7 +235,7 @@ def _memorised(tables: Tables, seed: int) -> Memorised:
     real = tables.real[one]
     counts = agreements(keys[one], real, rows)
     p_value = 1.0
-    if counts[0] >= FEWEST and not any(counts[1:]) and not real.all():
+    if counts[0] >= MIN_AGREEMENTS and not any(counts[1:]) and not real.all():
         p_value = agreement_p_value(counts[0], int(real.sum()), int((~real).sum()), len(rows))
     return Memorised(tuple(np.array(list(tables.domain))[tables.continuous].tolist()), *counts, p_value)
 
@@ -244,7 +248,7 @@ def _exposed(attacked: Attacked) -> tuple[tuple[Exposed, ...], int]:
     tables = attacked.tables
     copies = copied(tables) & tables.real
     others = np.setdiff1d(np.flatnonzero(copies), attacked.rows)
-    examined = np.random.default_rng(len(others)).permutation(others)[:MOST_COPIES]
+    examined = np.random.default_rng(len(others)).permutation(others)[:MAX_COPIES]
     if len(examined):
         attacked = Attacked(tables, np.concatenate([attacked.rows, np.sort(examined)]))
     exact = copies[attacked.rows]
@@ -259,6 +263,6 @@ def _exposed(attacked: Attacked) -> tuple[tuple[Exposed, ...], int]:
             ratio=float(attacked.ratio[i]),
             remoteness=float((far < far[i]).mean()),
         )
-        for i in order[:MOST_EXPOSED]
+        for i in order[:MAX_EXPOSED_SHOWN]
     ]
     return tuple(listed), len(found) + len(others) - len(examined)

@@ -22,19 +22,19 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ....attacks.people.disclosure import AttributeDisclosure
-from ....attacks.people.disclosure.nearest_rows import BLOCK
+from ....attacks.people.disclosure.nearest_rows import MAX_BLOCK_DISTANCES
 from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.noise.queries.domain import Domain
 from .descriptions import between_records, singled_out
 from .tables import Table, Tables, row_keys
 
-NEAR = 0.2
+NEAR_COPY_RATIO = 0.2
 """Largest ratio of distances of a near copy."""
-CLOSEST = 0.02
+CALLED_REAL = 0.02
 """Share of the pooled records that the membership attack calls real."""
 OUTLIERS, NEIGHBOURS = 0.05, 5
 """Outliers are this share of the pooled records, the farthest ones from their fifth nearest other record."""
-_SAME = 1e-12
+_EQUAL_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Attacked:
         records, unit = self.tables.pooled[self.rows], self.tables.unit[self.rows]
         nearest, fifth, place = np.empty(len(records)), np.empty(len(records)), min(NEIGHBOURS, len(records) - 1)
         for block, distance in distances(records, records):
-            other = (distance > _SAME) & (unit[block, None] != unit)
+            other = (distance > _EQUAL_TOLERANCE) & (unit[block, None] != unit)
             nearest[block] = np.where(other, distance, np.inf).min(axis=1)
             fifth[block] = np.partition(distance, place, axis=1)[:, place]
         reach, nearby = float(np.median(nearest)), np.empty(len(records), dtype=np.int64)
@@ -88,14 +88,14 @@ class Attacked:
 
     def near(self) -> Bools:
         """Return the mask of copies and near copies."""
-        return np.asarray(self.ratio <= NEAR)
+        return np.asarray(self.ratio <= NEAR_COPY_RATIO)
 
     def closest(self) -> Bools:
         """Return the mask of the records that the membership attack calls real.
 
         Ties at the limit are left out, unless all records below it are tied: then they are all called real.
         """
-        limit = np.sort(self.ratio)[min(len(self.rows) - 1, max(1, round(CLOSEST * len(self.rows))))]
+        limit = np.sort(self.ratio)[min(len(self.rows) - 1, max(1, round(CALLED_REAL * len(self.rows))))]
         below = self.ratio < limit
         return np.asarray(below if below.any() else self.ratio <= limit)
 
@@ -171,7 +171,7 @@ def groups_of(attacked: Attacked, fewest: int, most_values: int = 30) -> dict[st
 
 
 def _nearest(distance: Floats) -> Bools:
-    return np.asarray(distance <= distance.min(axis=1, keepdims=True) + _SAME)
+    return np.asarray(distance <= distance.min(axis=1, keepdims=True) + _EQUAL_TOLERANCE)
 
 
 def _smallest(records: Table, rows: Table) -> Floats:
@@ -180,7 +180,7 @@ def _smallest(records: Table, rows: Table) -> Floats:
 
 def distances(records: Table, rows: Table) -> Iterator[tuple[slice, Floats]]:
     """Yield blocks of records with their distances `(block, n_rows)`."""
-    step, n_categories = max(1, BLOCK // len(rows)), rows.categories.shape[1]
+    step, n_categories = max(1, MAX_BLOCK_DISTANCES // len(rows)), rows.categories.shape[1]
     for start in range(0, len(records), step):
         block = slice(start, start + step)
         distance = np.zeros((len(records.exact[block]), len(rows)))

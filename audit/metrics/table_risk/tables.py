@@ -28,7 +28,7 @@ from ....mechanisms.core.errors import ParameterError, listed, plural, unknown_n
 if TYPE_CHECKING:
     import pandas as pd
 
-FEWEST_RECORDS = 2
+MIN_RECORDS = 2
 """Smallest number of real and of holdout records: one record has no other one to be compared with."""
 N_BINS = 20
 
@@ -235,10 +235,8 @@ def _common_columns(frames: dict[str, pd.DataFrame], ignore: Sequence[str]) -> l
 
 def _check_sizes(frames: dict[str, pd.DataFrame]) -> None:
     for name, frame in frames.items():
-        if name != "synthetic" and len(frame) < FEWEST_RECORDS:
-            raise ParameterError(
-                f"{name} must have at least {FEWEST_RECORDS} rows, but has {len(frame)}.", argument=name
-            )
+        if name != "synthetic" and len(frame) < MIN_RECORDS:
+            raise ParameterError(f"{name} must have at least {MIN_RECORDS} rows, but has {len(frame)}.", argument=name)
 
 
 def _encode(

@@ -33,7 +33,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _CUTS = np.array(
     [1e-16, 1e-12, 1e-8, 1e-5, 1e-3, 0.023, 0.16, 0.5, 0.84, 0.977, 0.999]
 )  # quantiles; 1 - these are used too
-_MOST = 700.0  # e^epsilon is a float up to here
+_MAX_EPSILON = 700.0  # e^epsilon is a float up to here
 
 
 def bayesian(scores: Scores, *, threshold: float, delta: float = 0.0, level: float = 0.95) -> Estimate:
@@ -94,8 +94,8 @@ class _Posterior:
 
         if excess(0.0) >= 0.0:
             return 0.0
-        low, high = bracket(lambda epsilon: excess(epsilon) >= 0.0, 0.0, 1.0, largest=_MOST)
-        return math.inf if high > _MOST else float(brentq(excess, low, high, xtol=1e-9, rtol=1e-12))
+        low, high = bracket(lambda epsilon: excess(epsilon) >= 0.0, 0.0, 1.0, largest=_MAX_EPSILON)
+        return math.inf if high > _MAX_EPSILON else float(brentq(excess, low, high, xtol=1e-9, rtol=1e-12))
 
     def mass(self, epsilon: float) -> float:
         """Return the posterior probability that the error rates satisfy (epsilon, delta)-DP."""

@@ -36,10 +36,10 @@ from ....mechanisms.core.base import Neighbours
 from ....mechanisms.core.constraints import Delta, check_fields
 from ....mechanisms.core.guarantee import Guarantee
 
-CERTAIN = math.nextafter(1.0, 0.0)
+CERTAIN_DELTA = math.nextafter(1.0, 0.0)
 """Largest delta below 1, which an event of probability 1 exceeds."""
 
-NO_PROOF = "no claim by itself: hidden randomness or noise drawn beforehand has the same effect; the bounds decide"
+NOT_A_PROOF = "no claim by itself: hidden randomness or noise drawn beforehand has the same effect; the bounds decide"
 """Value of `contradicts` for a finding that is not a proof."""
 
 
@@ -114,7 +114,7 @@ class Witness:
         **described: Any,
     ) -> Witness:
         """Return the witness, compared to `claim`; the arguments are those of the class."""
-        refutes, contradicts = _compared(claim, epsilon, delta) if kind.is_proof else (False, NO_PROOF)
+        refutes, contradicts = _compared(claim, epsilon, delta) if kind.is_proof else (False, NOT_A_PROOF)
         return cls(
             kind=kind,
             epsilon=float(epsilon),
@@ -145,7 +145,7 @@ def _compared(claim: Guarantee, epsilon: float, delta: float) -> tuple[bool, str
     return True, f"every claim with delta {limit}, and every one whose delta falls to that as epsilon grows"
 
 
-LONGEST = 20_000
+MAX_DATASET_LENGTH = 20_000
 """Largest number of characters of a dataset in a result."""
 
 
@@ -168,16 +168,16 @@ def as_json(neighbours: Neighbours) -> tuple[str, str] | None:
         d0, d1 = (json.dumps(_plain(neighbours.side(side)), allow_nan=False) for side in (0, 1))
     except (NoJSONError, ValueError, RecursionError):
         return None
-    return None if max(len(d0), len(d1)) > LONGEST else (d0, d1)
+    return None if max(len(d0), len(d1)) > MAX_DATASET_LENGTH else (d0, d1)
 
 
 def _plain(data: Any) -> Any:
     """Return `data` as JSON values; raise `NoJSONError` if it has no such form."""
-    if isinstance(data, np.ndarray) and data.dtype.kind in "biuf" and data.size <= LONGEST:
+    if isinstance(data, np.ndarray) and data.dtype.kind in "biuf" and data.size <= MAX_DATASET_LENGTH:
         return _plain(data.tolist())
     if isinstance(data, np.generic) and data.dtype.kind in "biuf":
         return _plain(data.item())
-    if type(data) is list and len(data) <= LONGEST:
+    if type(data) is list and len(data) <= MAX_DATASET_LENGTH:
         return [_plain(item) for item in data]
     if type(data) is dict and all(type(name) is str for name in data):
         return {name: _plain(item) for name, item in data.items()}

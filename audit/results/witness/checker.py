@@ -37,8 +37,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-SHARE = 1e-3  # share of the significance for the limits of the joint test
-RATES = 400  # grid points for the supremum of the joint test
+RATE_LIMITS_SHARE = 1e-3  # share of the significance for the limits of the joint test
+N_RATES = 400  # grid points for the supremum of the joint test
 FRESH_SIGNIFICANCE = 0.01  # significance of a count of fresh runs
 
 
@@ -77,13 +77,13 @@ def order(k1: Any, n1: int, k0: Any, n0: int, delta: float, significance: float)
 def joint(k1: int, n1: int, k0: int, n0: int, epsilon: float, delta: float, significance: float, tuned: float) -> float:
     """Return the largest probability, under the claim, of an outcome as extreme as this one, on a grid of rates.
 
-    The claim is refuted if it is at most (1 - SHARE) * significance. `tuned` is the delta of the ordering, fixed
-    beforehand.
+    The claim is refuted if it is at most (1 - RATE_LIMITS_SHARE) * significance. `tuned` is the delta of the ordering,
+    fixed beforehand.
     """
     level = float(order(np.array([k1]), n1, np.array([k0]), n0, tuned, significance)[0])
     if level == -math.inf:
         return 1.0
-    p_low, q_high = limits(k1, n1, k0, n0, SHARE * significance)
+    p_low, q_high = limits(k1, n1, k0, n0, RATE_LIMITS_SHARE * significance)
     growth = math.exp(-epsilon)
     first, last = max((p_low - delta) * growth, 0.0), min(q_high, (1 - delta) * growth)
     if first > last:
@@ -92,7 +92,7 @@ def joint(k1: int, n1: int, k0: int, n0: int, epsilon: float, delta: float, sign
     counts0 = np.arange(max(0, math.floor(n0 * first - reach)), min(n0, math.ceil(n0 * last + reach)) + 1)
     needed = least_count(level, n1, counts0, n0, tuned, significance)
     largest = 0.0
-    for q in np.linspace(first, last, RATES):
+    for q in np.linspace(first, last, N_RATES):
         p = min(1.0, delta + q / growth)
         clipped = np.clip(needed, 1, n1)  # no hits never reach the F quantile of the ordering
         tail = np.where(needed > n1, 0.0, special.betainc(clipped, n1 - clipped + 1, p))
@@ -130,7 +130,7 @@ def check_counts(counts: Any) -> bool:
     separate = clopper_pearson(k1, n1, k0, n0, delta, significance)
     say(f"separate     epsilon >= {separate:.6g} by Clopper and Pearson")
     together = joint(k1, n1, k0, n0, epsilon, delta, significance, counts["ordering_delta"])
-    allowed = (1 - SHARE) * significance
+    allowed = (1 - RATE_LIMITS_SHARE) * significance
     say(f"together     probability under the claim at most {together:.3g}; the claim is refuted up to {allowed:.3g}")
     refuted = {"clopper-pearson": separate > epsilon, "joint-exact": together <= allowed}
     method = counts["method"]

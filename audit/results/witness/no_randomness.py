@@ -43,14 +43,14 @@ from ....mechanisms.core.base import Neighbours, Outputs
 from ....mechanisms.core.guarantee import Guarantee
 from ...trials.independence import Dependence
 from ...trials.repeated_outputs import Unvarying, only_output
-from .base import CERTAIN, Kind, Witness
+from .base import CERTAIN_DELTA, Kind, Witness
 from .impossible import in_words
 
 SHARED_LEVEL = 1e-6
 """Probability at which independent runs are wrongly doubted because fresh runs seem to differ."""
-QUANTILES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
+TESTED_QUANTILES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
 """Quantiles of all outputs at which fresh runs are compared with runs in one process."""
-ORDERS = {1: (0, 1), 2: (1, 0)}
+SIDE_ORDERS = {1: (0, 1), 2: (1, 0)}
 """Order of the sides in each fresh interpreter, by seed: detects state that one run leaves to the next."""
 REPEATED = "every run in one process gave the same output, but a run in a fresh process gives another"
 EXPLAIN_POOL = "outputs repeat, as if their noise were drawn from a fixed pool"
@@ -163,10 +163,12 @@ def replay(mechanism: Any, neighbours: Neighbours, unvarying: Unvarying) -> Repl
     options: dict[str, Any] = {
         "style": style, "form": mechanism.form, "records": mechanism.records, "watched": changed,
     }  # fmt: skip
-    with ThreadPoolExecutor(len(ORDERS)) as pool:
-        runs = pool.map(lambda seed: run(mechanism.function, neighbours, seed, sides=ORDERS[seed], **options), ORDERS)
+    with ThreadPoolExecutor(len(SIDE_ORDERS)) as pool:
+        runs = pool.map(
+            lambda seed: run(mechanism.function, neighbours, seed, sides=SIDE_ORDERS[seed], **options), SIDE_ORDERS
+        )
         completed = [fresh for fresh in runs if fresh is not None]
-    if len(completed) < len(ORDERS):
+    if len(completed) < len(SIDE_ORDERS):
         return no_runs
     return Replayed(tuple(completed), unvarying, state_before(mechanism.function), is_made_anew(mechanism.function))
 
@@ -232,7 +234,8 @@ def doubt_of_shared_noise(
 
     Null: the runs of a side in this process and the fresh runs are independent and identically distributed. Given all
     values, the number of fresh ones above a quantile of all is then hypergeometric. Each number of the output is tested
-    at each of `QUANTILES`, with Bonferroni's correction over numbers, quantiles and sides, at level `SHARED_LEVEL`.
+    at each of `TESTED_QUANTILES`, with Bonferroni's correction over numbers, quantiles and sides, at level
+    `SHARED_LEVEL`.
 
     Args:
         first: findings of the first runs.
@@ -263,7 +266,7 @@ def _differ(copies: tuple[Outputs, Outputs], runs: tuple[Outputs, Outputs]) -> b
         if not inside.size or not fresh.size or inside.shape[1] != fresh.shape[1]:
             continue
         pooled = np.concatenate([inside, fresh])
-        thresholds = np.quantile(pooled, QUANTILES, axis=0, method="nearest")[:, None]
+        thresholds = np.quantile(pooled, TESTED_QUANTILES, axis=0, method="nearest")[:, None]
         of_all, of_fresh = ((values > thresholds).sum(axis=1) for values in (pooled, fresh))
         law = hypergeom(len(pooled), of_all, len(fresh))
         p_values.append(2.0 * np.minimum(law.cdf(of_fresh), law.sf(of_fresh - 1)))
@@ -296,10 +299,10 @@ def no_randomness(
         claim,
         kind=Kind.NO_RANDOMNESS,
         what=f"{mechanism} gave {out} on side 0 and {in_} on side 1 in every run, for every seed: {reason}.",
-        delta=CERTAIN,
+        delta=CERTAIN_DELTA,
         outputs=((out,), (in_,)),
         datasets=datasets,
-        again=f"call it on each dataset in a fresh interpreter: {n_fresh:,} runs a side in {len(ORDERS)} fresh "
+        again=f"call it on each dataset in a fresh interpreter: {n_fresh:,} runs a side in {len(SIDE_ORDERS)} fresh "
         f"interpreters, with different seeds, and {n_runs:,} runs a side in the audit gave no other output.",
     )
     return (witness,)

@@ -31,7 +31,7 @@ from .base import SearchDomain
 from .values import in_range, plain
 
 NORMS = (1.0, 2.0, math.inf)
-FARTHEST = 100.0
+MAX_SENSITIVITIES = 100.0
 """Unbounded answers are drawn within this many sensitivities around 0."""
 
 
@@ -112,7 +112,10 @@ class AnswersDomain(SearchDomain[AnswerPair]):
                 yield from self._allowed([AnswerPair(halves, (-1,) * half + (1,) * (d - half))])
 
     def random(self, relation: Relation, rng: np.random.Generator) -> AnswerPair:
-        low, high = max(self.low, -FARTHEST * self.sensitivity), min(self.high, FARTHEST * self.sensitivity)
+        low, high = (
+            max(self.low, -MAX_SENSITIVITIES * self.sensitivity),
+            min(self.high, MAX_SENSITIVITIES * self.sensitivity),
+        )
         scale = 10.0 ** -float(rng.uniform(0.0, 2.0))
         base = tuple(self._inside(scale * value) for value in rng.uniform(low, high, self.size))
         return self._fitted(AnswerPair(base, self._random_direction(rng)), rng)

@@ -24,7 +24,7 @@ from ....mechanisms.core.validation import whole
 from .base import SearchDomain, pick
 from .values import Values
 
-CRITICAL = 3
+N_DIFFERING_RECORDS = 3
 """Number of differing records that are tried with each list of common records."""
 _MIXED_SEED = 0
 """Fixed seed of the lists of random records among the patterns."""
@@ -91,7 +91,7 @@ class Records(SearchDomain[RecordPair]):
         sizes = list(dict.fromkeys([max(fewest, min(1, most)), most, max(fewest, most // 2)]))
         for size in [size for size in sizes if size > 0]:
             for common in self._lists(size):
-                for record0, record1 in critical[:CRITICAL]:
+                for record0, record1 in critical[:N_DIFFERING_RECORDS]:
                     yield _last(common, record0, record1)
         for record0, record1 in critical[:1]:  # at the front, for mechanisms that depend on the order
             yield RecordPair((fill,) * most, record0, record1, 0)

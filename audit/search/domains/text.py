@@ -31,10 +31,12 @@ from .base import SearchDomain
 from .records import OneValue, Records
 from .values import Categories, Integers, Numbers, Values, Vectors
 
-KINDS = ("numbers", "integers", "categories", "answers", "counts")
-OF_RECORDS = {"kind", "range", "names", "length", "records", "one_value", "nan"}
-OF_ANSWERS = {"kind", "range", "length", "sensitivity", "norm"}
-EXAMPLES = "'numbers 0..1', 'integers 0..10 x 5; 20 records', 'categories a,b,c; one value', 'answers x 5; norm inf'"
+DOMAIN_KINDS = ("numbers", "integers", "categories", "answers", "counts")
+RECORD_KEYS = {"kind", "range", "names", "length", "records", "one_value", "nan"}
+ANSWER_KEYS = {"kind", "range", "length", "sensitivity", "norm"}
+DOMAIN_EXAMPLES = (
+    "'numbers 0..1', 'integers 0..10 x 5; 20 records', 'categories a,b,c; one value', 'answers x 5; norm inf'"
+)
 
 _RANGE = re.compile(r"(?P<low>[^\s.]*(?:\.\d+)?)\s*\.\.\s*(?P<high>\S*)")
 _OPTIONS: tuple[tuple[str, Callable[[re.Match[str]], dict[str, Any]]], ...] = (
@@ -65,7 +67,8 @@ def domain_from(given: SearchDomain[Any] | str | Mapping[str, Any]) -> SearchDom
         return _from_table(given)
     if not isinstance(given, str):
         raise ParameterError(
-            f"domain must be a line such as {EXAMPLES}, a table, or a Domain, but is {given!r}.", argument="domain"
+            f"domain must be a line such as {DOMAIN_EXAMPLES}, a table, or a Domain, but is {given!r}.",
+            argument="domain",
         )
     return _from_table(_file(given[1:]) if given.startswith("@") else _table(given))
 
@@ -99,7 +102,7 @@ def _range_and_length(text: str, whole_text: str) -> dict[str, Any]:
         match = _RANGE.fullmatch(rest.strip())
         if match is None:
             raise ParameterError(
-                f"domain {whole_text!r} must be a kind and a range, such as {EXAMPLES}.", argument="domain"
+                f"domain {whole_text!r} must be a kind and a range, such as {DOMAIN_EXAMPLES}.", argument="domain"
             )
         table["range"] = [
             _number(match["low"]) if match["low"] else -math.inf,
@@ -134,10 +137,10 @@ def _file(name: str) -> Mapping[str, Any]:
 def _from_table(table: Mapping[str, Any]) -> SearchDomain[Any]:
     """Return the domain that a table describes."""
     kind = table.get("kind")
-    if kind not in KINDS:
-        raise ParameterError(unknown_name_message("kind of domain:", str(kind), KINDS), argument="domain")
+    if kind not in DOMAIN_KINDS:
+        raise ParameterError(unknown_name_message("kind of domain:", str(kind), DOMAIN_KINDS), argument="domain")
     of_answers = kind in ("answers", "counts")
-    allowed = OF_ANSWERS if of_answers else OF_RECORDS
+    allowed = ANSWER_KEYS if of_answers else RECORD_KEYS
     wrong = next((key for key in table if key not in allowed), None)
     if wrong is not None:
         raise ParameterError(unknown_name_message(f"option of {kind}:", wrong, sorted(allowed)), argument="domain")

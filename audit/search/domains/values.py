@@ -24,12 +24,12 @@ from ....mechanisms.core.fingerprint import identity
 from ....mechanisms.core.validation import whole
 from .base import pick
 
-HUGE = 1e300
+OVERFLOWING = 1e300
 """Number that overflows when it is squared or added often."""
-EXCEPTIONAL = (math.nan, math.inf, -math.inf)
-WIDEST_DRAWN = 6.0
+EXCEPTIONAL_NUMBERS = (math.nan, math.inf, -math.inf)
+MAX_LOG10_DRAWN = 6.0
 """Unbounded numbers are drawn between 10^-3 and 10^6, with either sign."""
-REPEAT = 0.25
+REPEAT_PROBABILITY = 0.25
 """Probability that a draw is one of the revealing values."""
 
 
@@ -115,28 +115,34 @@ class Numbers(Values):
         if math.isfinite(low) and math.isfinite(high):
             values = [high, low, 0.0, (low + high) / 2]
         else:
-            values = [HUGE if math.isinf(high) else high, -HUGE if math.isinf(low) else low, 1.0, 0.0, -1.0]
+            values = [
+                OVERFLOWING if math.isinf(high) else high,
+                -OVERFLOWING if math.isinf(low) else low,
+                1.0,
+                0.0,
+                -1.0,
+            ]
         unique = list(dict.fromkeys(float(value) for value in values if low <= value <= high))
         open_ended = math.isinf(low) and math.isinf(high)
-        return (*unique, *(EXCEPTIONAL if (open_ended if self.special is None else self.special) else ()))
+        return (*unique, *(EXCEPTIONAL_NUMBERS if (open_ended if self.special is None else self.special) else ()))
 
     @property
     def blank(self) -> float:
         return 0.0
 
     def draw(self, rng: np.random.Generator) -> float:
-        if rng.random() < REPEAT:
+        if rng.random() < REPEAT_PROBABILITY:
             return float(pick(self.telling, rng))
         if math.isfinite(self.low) and math.isfinite(self.high):
             return float(rng.uniform(self.low, self.high))
-        size = float(10.0 ** rng.uniform(-3.0, WIDEST_DRAWN))
+        size = float(10.0 ** rng.uniform(-3.0, MAX_LOG10_DRAWN))
         if math.isfinite(self.low) or math.isfinite(self.high):
             return self.low + size if math.isfinite(self.low) else self.high - size
         return size if rng.random() < 0.5 else -size
 
     def near(self, value: float, rng: np.random.Generator) -> float:
         bounded = math.isfinite(self.low) and math.isfinite(self.high)
-        if not math.isfinite(value) or abs(value) >= HUGE:
+        if not math.isfinite(value) or abs(value) >= OVERFLOWING:
             return self.draw(rng)
         width = self.high - self.low if bounded else 1.0 + abs(value)
         moved = value + width * float(rng.normal()) * 10.0 ** -float(rng.uniform(0.0, 3.0))
@@ -175,7 +181,7 @@ class Integers(Values):
         return 0
 
     def draw(self, rng: np.random.Generator) -> int:
-        if rng.random() < REPEAT:
+        if rng.random() < REPEAT_PROBABILITY:
             return int(pick(self.telling, rng))
         return int(rng.integers(self.low, self.high, endpoint=True))
 
@@ -269,7 +275,7 @@ class Vectors(Values):
         return (self.of.blank,) * self.length
 
     def draw(self, rng: np.random.Generator) -> tuple[Any, ...]:
-        if rng.random() < REPEAT:
+        if rng.random() < REPEAT_PROBABILITY:
             return tuple(pick(self.telling, rng))
         return tuple(self.of.draw(rng) for _ in range(self.length))
 

@@ -18,7 +18,7 @@ from ....audit.api import audit
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import PairScores
 from ....audit.results.audit_result import AuditResult
-from ....audit.trials.plan import MINIMUM_TRIALS
+from ....audit.trials.plan import MIN_TRIALS
 from ....mechanisms.core.base import Dataset, Mechanism, Neighbours
 from ....mechanisms.core.errors import ParameterError, RelationError, plural
 from ....mechanisms.core.guarantee import Guarantee
@@ -65,7 +65,7 @@ class PairTask(Task):
             pair = mechanism.worst_case() if neighbours is None else neighbours
             fitted = mechanism.bind(pair)
         with pointing_at(source, "audit.trials"):
-            whole(MINIMUM_TRIALS, trials=config.audit.trials)
+            whole(MIN_TRIALS, trials=config.audit.trials)
         with pointing_at(source, "attack"):
             choose(attack, Target(fitted, pair))
         return cls(

@@ -14,7 +14,7 @@ from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import PairScores
 from ....audit.results.audit_result import AuditResult
 from ....audit.search import SearchDomain, domain_from, first_pair, search
-from ....audit.trials.plan import MINIMUM_TRIALS
+from ....audit.trials.plan import MIN_TRIALS
 from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.validation import whole
 from ..config_errors import pointing_at
@@ -62,7 +62,7 @@ class SearchTask(Task):
             pair = first_pair(mechanism, domain)
             whole(section.explore, budget=section.explore if section.budget is None else section.budget)
         with pointing_at(source, "audit.trials"):
-            whole(MINIMUM_TRIALS, trials=config.audit.trials)
+            whole(MIN_TRIALS, trials=config.audit.trials)
         with pointing_at(source, "attack"):
             choose(attack, Target(mechanism.bind(pair), pair))
         return cls(

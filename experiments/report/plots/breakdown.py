@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from ....audit.results.audit_result import AuditResult
-from ....audit.results.breakdown import STEPS, EpsilonBreakdown
+from ....audit.results.breakdown import PARTS, EpsilonBreakdown
 from ....audit.results.text import percent
 from ..results.formatting import delta_text, number, percent_of
 from .ladder import rung_name, wrapped
@@ -20,7 +20,7 @@ from .style import AMBER, BOUND, GREEN, INK, MUTED, OLIVE, PURPLE, SMALL, STEEL,
 if TYPE_CHECKING:
     from ..results.sweep import SweepResult
 
-COLOURS: dict[str, Colour] = dict(zip(STEPS, (PURPLE, AMBER, GREEN, STEEL), strict=True))
+COLOURS: dict[str, Colour] = dict(zip(PARTS, (PURPLE, AMBER, GREEN, STEEL), strict=True))
 """Step -> colour of its part."""
 MERGED = OLIVE
 """Colour of a part of several steps, hatched in the colour of the last step."""
@@ -105,7 +105,7 @@ class BreakdownPlot:
     def _names(self) -> tuple[str, ...]:
         """Names of the parts that occur, from the bound up to the claim."""
         kinds = {part.steps: part.name for _, rung in self.rungs for part in rung.parts}
-        return tuple(kinds[steps] for steps in sorted(kinds, key=lambda steps: (-STEPS.index(steps[-1]), len(steps))))
+        return tuple(kinds[steps] for steps in sorted(kinds, key=lambda steps: (-PARTS.index(steps[-1]), len(steps))))
 
     def _sum_of(self, name: str) -> float:
         return math.fsum(part.epsilon for _, rung in self.rungs for part in rung.parts if part.name == name)
@@ -133,7 +133,7 @@ class BreakdownPlot:
             width = max(part.epsilon, 0.0)
             ax.barh(place, width, left=left, height=0.62, **_paint(part.steps))
             _label(ax, place, left, width, top, INK.light)
-            if part.interval is not None and part.steps[-1] == STEPS[-1]:
+            if part.interval is not None and part.steps[-1] == PARTS[-1]:
                 _bracket(ax, place, left + part.interval[0], left + part.interval[1])
             left += part.epsilon
 

@@ -17,7 +17,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from ....audit.calibration.cell import CertificateCell
 from ....audit.calibration.certificate import Certificate
-from ....audit.calibration.methods import BOUND, KNOWN, PEER, PUBLISHED, UNCORRECTED
+from ....audit.calibration.methods import BOUND, KNOWN_EVENT_SUFFIX, PEER, PUBLISHED, UNCORRECTED
 from ....audit.results.text import percent
 from ..results.formatting import cut, number
 from .style import (
@@ -277,7 +277,7 @@ def _powers(certificate: Certificate, confidence: float) -> list[Power]:
 
 def _own_name(method: str) -> str:
     """Return the name of the bound on which a method is based."""
-    return method.removesuffix(KNOWN)
+    return method.removesuffix(KNOWN_EVENT_SUFFIX)
 
 
 __all__ = ["MissRates", "Power", "draw_certificate"]

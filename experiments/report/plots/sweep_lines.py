@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from ....audit.results.text import BEST_GUESS
+from ....audit.results.text import ESTIMATE_LABEL
 from ..results.formatting import NOTHING_ASSUMED, cut, number, one_notation
 from .lines import Lines, Series
 from .style import (
@@ -83,7 +83,7 @@ def _draw_single(plot: Lines, ax: Axes) -> Drawn:
         labels.append(EndLabel(_last(series.free), f"lower bound,\n{NOTHING_ASSUMED}", BOUND))
     if series.guess:
         ax.plot(x, _finite(series.guess), color=CEILING.light, linestyle="none", marker="x", markersize=6)
-        labels.append(EndLabel(_last(series.guess), BEST_GUESS.replace(", ", ",\n"), CEILING))
+        labels.append(EndLabel(_last(series.guess), ESTIMATE_LABEL.replace(", ", ",\n"), CEILING))
     return [label for label in labels if math.isfinite(label.y)], []
 
 
@@ -191,7 +191,7 @@ def draw_number_line(plot: Lines, ax: Axes) -> None:
         (plot.bound_name, series.bound[0], bound_colour),
         (f"lower bound, {NOTHING_ASSUMED}", series.free[0] if plot.with_free else math.nan, bound_colour),
         ("exact", series.exact_epsilon[0], EXACT),
-        (BEST_GUESS, series.guess[0] if series.guess else math.nan, CEILING),
+        (ESTIMATE_LABEL, series.guess[0] if series.guess else math.nan, CEILING),
         ("ceiling", series.ceiling[0], CEILING),
     ]
     rows = [row for row in rows if not math.isnan(row[1])]

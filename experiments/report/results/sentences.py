@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from ....audit.evidence.verdict import Verdict, mostly_unseen
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.breakdown import EpsilonBreakdown, EpsilonPart
-from ....audit.results.text import INDEPENDENT, new_outputs, percent, reason, what_to_change, without_low_bits
+from ....audit.results.text import INDEPENDENCE_ADVICE, new_outputs, percent, reason, what_to_change, without_low_bits
 from ...config.sweep import VERDICT
 from .formatting import (
     DAGGER,
@@ -283,7 +283,8 @@ def _dependent(sweep: SweepResult) -> str:
     points = [point for point in sweep.points if point.verdict is Verdict.DEPENDENT]
     which = "These trials" if len(sweep.points) == 1 else f"The trials of {len(points)} of {len(sweep.points)} audits"
     dependence = points[0].result.dependence
-    return f"{which} are not independent, so no bound is valid and there is no verdict: {dependence}. {INDEPENDENT}."
+    no_verdict = f"{which} are not independent, so no bound is valid and there is no verdict: {dependence}"
+    return f"{no_verdict}. {INDEPENDENCE_ADVICE}."
 
 
 def reading(point: SweepPoint) -> str:

@@ -31,23 +31,23 @@ from ...core.tensors import random_states
 from .same_seed import SameSeed
 from .state import content_digest, is_small
 
-INSTALLED = tuple({f"{Path(path)}{os.sep}lib".lower() for path in (sys.prefix, sys.base_prefix)})
+INSTALLED_FOLDERS = tuple({f"{Path(path)}{os.sep}lib".lower() for path in (sys.prefix, sys.base_prefix)})
 """Folders of installed packages and of Python."""
-PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+PACKAGE_FOLDERS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 """Folders of installed packages elsewhere, such as those that a user installed for all environments."""
-BY_VALUE = "dpassay_target_"
+FILE_MODULE_PREFIX = "dpassay_target_"
 """Prefix of the names of modules that are loaded from a file only."""
 DESCRIPTORS = (FunctionType, staticmethod, classmethod, property, GetSetDescriptorType, MemberDescriptorType)
-NUMBERLESS = (str, bytes, type, ModuleType, BuiltinFunctionType, np.ufunc, random.SystemRandom)
+NOISELESS_TYPES = (str, bytes, type, ModuleType, BuiltinFunctionType, np.ufunc, random.SystemRandom)
 """Types that hold no noise of earlier runs."""
 OWN_GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
-MOST = 1000
+MAX_INSPECTED_OBJECTS = 1000
 """Largest number of objects that are inspected."""
-DIGITS = 6
+MAX_WRITTEN_DIGITS = 6
 """Number of digits above which a number was computed or drawn, not written by a person."""
-POOL = 8
+MIN_POOL_SIZE = 8
 """Smallest number of values in a pool of noise."""
-ELSEWHERE = "the operating system's entropy, the time or another source"
+OTHER_SOURCES = "the operating system's entropy, the time or another source"
 
 
 Address = tuple[str, str, str]
@@ -144,7 +144,7 @@ class Snapshot:
         ]
         if not (sources or shared or repeated):
             sources = [
-                f"data that it stores from run to run, {' and '.join(sorted(changed))}" if changed else ELSEWHERE
+                f"data that it stores from run to run, {' and '.join(sorted(changed))}" if changed else OTHER_SOURCES
             ]
         changed, first = _remember(function, changed, self)
         held = {name: _unchanged(before, current.numbers.get(name, {})) for name, before in first.numbers.items()}
@@ -160,7 +160,7 @@ class Snapshot:
         )
 
 
-_SEEN: weakref.WeakKeyDictionary[Any, tuple[set[str], Snapshot]] = weakref.WeakKeyDictionary()
+_TRACKED_SNAPSHOTS: weakref.WeakKeyDictionary[Any, tuple[set[str], Snapshot]] = weakref.WeakKeyDictionary()
 
 
 def _remember(function: Callable[..., Any], changed: set[str], before: Snapshot) -> tuple[set[str], Snapshot]:
@@ -169,7 +169,7 @@ def _remember(function: Callable[..., Any], changed: set[str], before: Snapshot)
     Earlier first runs count as well, since a memory is filled only once.
     """
     try:
-        all_changed, first = _SEEN.setdefault(function, (set(), before))
+        all_changed, first = _TRACKED_SNAPSHOTS.setdefault(function, (set(), before))
     except TypeError:  # the function cannot be a key
         return changed, before
     all_changed |= changed
@@ -183,7 +183,7 @@ def digests_of(function: Callable[..., Any]) -> dict[str, str]:
 
 def state_before(function: Callable[..., Any]) -> dict[str, str] | None:
     """Return digests of the objects that `function` stored before its first run in this process, by name, or None."""
-    remembered = _safely(lambda: _SEEN.get(function), None)
+    remembered = _safely(lambda: _TRACKED_SNAPSHOTS.get(function), None)
     return None if remembered is None else {name: digest.hex() for name, digest in remembered[1].kept.items()}
 
 
@@ -194,19 +194,19 @@ def _unchanged(before: dict[str, float], after: dict[str, float]) -> list[float]
 
 def _is_long(value: float) -> bool:
     """Return True if a number has many digits, or cannot be read."""
-    return math.isnan(value) or len(repr(float(value)).strip("-").replace(".", "").strip("0")) > DIGITS
+    return math.isnan(value) or len(repr(float(value)).strip("-").replace(".", "").strip("0")) > MAX_WRITTEN_DIGITS
 
 
 def _looks_drawn(values: list[float]) -> bool:
     """Return True if the values look like a pool of noise, and not like a list of options.
 
-    That is: `POOL` numbers or more, of many digits, or of which some but not all are repeated.
+    That is: `MIN_POOL_SIZE` numbers or more, of many digits, or of which some but not all are repeated.
 
     >>> [_looks_drawn(values) for values in (range(10), [0.1] * 10, [0, 1] * 5, [k / 7 for k in range(10)])]
     [False, False, True, True]
     """
     n_long = sum(map(_is_long, values))
-    return n_long >= POOL or (len(values) >= POOL and 1 < len(set(values)) < len(values))
+    return n_long >= MIN_POOL_SIZE or (len(values) >= MIN_POOL_SIZE and 1 < len(set(values)) < len(values))
 
 
 def is_generator(thing: Any) -> bool:
@@ -244,7 +244,7 @@ class _Held:
 
 def _held(thing: Any, seen: set[int], prefix: str = "its", *, imported: bool = False) -> Iterator[_Held]:
     """Yield every object that a function may store from run to run, including those of the functions behind it."""
-    if id(thing) in seen or len(seen) > MOST:
+    if id(thing) in seen or len(seen) > MAX_INSPECTED_OBJECTS:
         return
     seen.add(id(thing))
     imported = imported or address_of(thing, top=len(seen) == 1) is not None
@@ -288,17 +288,17 @@ def _numbers(value: Any) -> dict[str, float]:
     """Return the numbers in `value`, by place; none in None, texts, types and modules, NaN for unreadable objects."""
     numbers: dict[str, float] = {}
     pending = [("", value)]
-    while pending and len(numbers) < MOST:
+    while pending and len(numbers) < MAX_INSPECTED_OBJECTS:
         place, item = pending.pop()
         if isinstance(item, dict):
             pending += [(f"{place}[{key!r}]", entry) for key, entry in item.items()]
         elif isinstance(item, (set, frozenset)):
             pending.append((place, sorted(item, key=repr)))
         elif isinstance(item, (list, tuple, np.ndarray)):
-            pending += [(f"{place}[{i}]", entry) for i, entry in enumerate(item[:MOST])]
+            pending += [(f"{place}[{i}]", entry) for i, entry in enumerate(item[:MAX_INSPECTED_OBJECTS])]
         elif isinstance(item, (bool, int, float, np.number, np.bool_)):
             numbers[place] = float(item)
-        elif item is not None and not isinstance(item, NUMBERLESS):
+        elif item is not None and not isinstance(item, NOISELESS_TYPES):
             numbers[place] = math.nan
     return numbers
 
@@ -390,7 +390,7 @@ def is_users(module: Any) -> bool:
 
 def is_installed(file: str) -> bool:
     """Return True if a file belongs to Python or to an installed package."""
-    return file.lower().startswith(INSTALLED) or any(folder in file.lower() for folder in PACKAGES)
+    return file.lower().startswith(INSTALLED_FOLDERS) or any(folder in file.lower() for folder in PACKAGE_FOLDERS)
 
 
 def _address_of_global(function: FunctionType, name: str) -> Address | None:
@@ -416,7 +416,7 @@ def _address_of(thing: Any, *, top: bool) -> Address | None:
     module = sys.modules.get(name or type(owner).__module__)
     if module is None or not is_users(module) or module.__name__ == "__main__":
         return None
-    if not top and module.__name__.startswith(BY_VALUE):
+    if not top and module.__name__.startswith(FILE_MODULE_PREFIX):
         return None
     attribute_name = next((key for key, value in vars(module).items() if value is thing), None)
     return None if attribute_name is None else (module.__name__, str(module.__file__), attribute_name)

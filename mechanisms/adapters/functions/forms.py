@@ -11,7 +11,7 @@ import numpy as np
 from ...core.arrays import Floats
 from .guard import class_name, cut, digest, message_of
 
-NAMES = {1.0: "nan", 2.0: "inf", 3.0: "-inf", 4.0: "None"}
+EXCEPTIONAL_NAMES = {1.0: "nan", 2.0: "inf", 3.0: "-inf", 4.0: "None"}
 """Marks of exceptional values; the mark of a string is a larger digest, that of a whole number the rounding error."""
 
 
@@ -109,7 +109,9 @@ class Form:
         numbers: list[float | str] = placed[: end - len(self.exceptional)].tolist()
         for place, mark in zip(self.exceptional, placed[end - len(self.exceptional) : end].tolist(), strict=True):
             if mark:
-                numbers[place] = NAMES.get(mark, "text") if mark > 0.0 and not numbers[place] else numbers[place]
+                numbers[place] = (
+                    EXCEPTIONAL_NAMES.get(mark, "text") if mark > 0.0 and not numbers[place] else numbers[place]
+                )
         if not self.padded:
             return numbers, ""
         known = {code(label): (label, size) for label, size in self.known}
@@ -149,7 +151,7 @@ class OutputRow:
         shape: shape of the array; for a dict or a mixed tuple, of the vector of all parts.
         numbers: flattened, 0 in place of exceptional values.
         marks: marks of the exceptional values, 0 elsewhere.
-        names: names of the exceptional values without a mark in `NAMES`.
+        names: names of the exceptional values without a mark in `EXCEPTIONAL_NAMES`.
         kind: types from the outside in, such as ("list", "float") or ("keys b, a", "int", "float"); "" for an
             exceptional value, which has none. Values that are equal to numpy, such as 1, 1.0 and True, differ in kind.
     """
@@ -165,7 +167,7 @@ class OutputRow:
         """Return the label of the event for a row that does not fit the usual form."""
         places: dict[str, list[int]] = {}
         for i in np.flatnonzero(self.marks).tolist():
-            places.setdefault(self.names.get(i) or NAMES[float(self.marks[i])], []).append(i)
+            places.setdefault(self.names.get(i) or EXCEPTIONAL_NAMES[float(self.marks[i])], []).append(i)
         if not places:
             return cut(self.label)
         if self.shape == ():
@@ -199,7 +201,7 @@ def usual_form(rows: Iterable[OutputRow]) -> Form:
     return Form((first.numbers.size + len(exceptional) + typed,), first.label, exceptional, kind=kind, typed=typed)
 
 
-NUMBERS = frozenset({"", "bool", "int", "float", "float16", "float32", "float128", "number"})
+NUMBER_TYPES = frozenset({"", "bool", "int", "float", "float16", "float32", "float128", "number"})
 """Names of number types; other types have parts. Exceptional values have the empty name."""
 
 
@@ -210,12 +212,12 @@ def agree(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 def structure(kind: tuple[str, ...]) -> tuple[str, ...]:
     """Return a kind without its types of numbers."""
-    return tuple(name for name in kind if name not in NUMBERS)
+    return tuple(name for name in kind if name not in NUMBER_TYPES)
 
 
 def words_of(kind: tuple[str, ...]) -> str:
     """Return a kind as text, such as "list of float"."""
-    numbers = ", ".join(name for name in kind if name and name in NUMBERS)
+    numbers = ", ".join(name for name in kind if name and name in NUMBER_TYPES)
     return " of ".join([*structure(kind), *([numbers] if numbers else [])])
 
 
@@ -225,5 +227,5 @@ def shape_label(shape: tuple[int, ...]) -> str:
 
 
 def code(text: str) -> float:
-    """Return a stable number for `text`, larger than the marks of `NAMES`."""
+    """Return a stable number for `text`, larger than the marks of `EXCEPTIONAL_NAMES`."""
     return 5.0 + int.from_bytes(digest(text), "big")

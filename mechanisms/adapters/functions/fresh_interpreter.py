@@ -31,18 +31,18 @@ import numpy as np
 
 from ...accounting.kinds.approximate import PureDP
 from ...core.tensors import random_states
-from .first_runs import BY_VALUE, Address, digest_of, digests_of, generators_of, is_installed, is_users
+from .first_runs import FILE_MODULE_PREFIX, Address, digest_of, digests_of, generators_of, is_installed, is_users
 from .function import FunctionMechanism
 from .guard import Guard
 from .same_seed import seeded
 
-CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".pth", ".json", ".toml", ".cfg")
+CODE_SUFFIXES = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".pth", ".json", ".toml", ".cfg")
 """Suffixes of files that belong to code if they lie below a folder of packages."""
-TAG = 0xF4E5
+FRESH_RUNS_KEY = 0xF4E5
 """Constant that separates the seeds of these runs from all others."""
-IMPORTS = 20
+N_IMPORTS = 20
 """Number of imports of a module that show whether its globals are constants."""
-EVENTS = ("open", "socket.connect", "sqlite3.connect", "subprocess.Popen", "os.posix_spawn", "os.fork")
+AUDITED_EVENTS = ("open", "socket.connect", "sqlite3.connect", "subprocess.Popen", "os.posix_spawn", "os.fork")
 
 
 class Watch:
@@ -79,7 +79,7 @@ class Watch:
         return counted
 
     def _hook(self, event: str, args: tuple[Any, ...]) -> None:
-        if not self.on or event not in EVENTS:
+        if not self.on or event not in AUDITED_EVENTS:
             return
         name = os.fsdecode(args[0]) if args and isinstance(args[0], (str, bytes, os.PathLike)) else ""
         if event == "open" and (not name or self._is_code(name)):
@@ -87,7 +87,7 @@ class Watch:
         self.read.add(f"{event} {name}".strip())
 
     def _is_code(self, name: str) -> bool:
-        return name.endswith(CODE) and os.path.abspath(name).startswith(self._code)  # noqa: PTH100 - quick, and text
+        return name.endswith(CODE_SUFFIXES) and os.path.abspath(name).startswith(self._code)  # noqa: PTH100 - quick, and text
 
 
 def states(rng: np.random.Generator) -> dict[str, str]:
@@ -130,7 +130,7 @@ class Copies:
     def constants(self, addresses: dict[str, Address]) -> dict[str, str]:
         """Return digests of the globals, by name, that are the same in several imports of their modules."""
         digests_by_name: dict[str, set[str]] = {name: set() for name in addresses}
-        for _ in range(IMPORTS if addresses else 0):
+        for _ in range(N_IMPORTS if addresses else 0):
             self._forget()
             for name, address in addresses.items():
                 with suppress(Exception):
@@ -154,7 +154,7 @@ def _imported(module: str, file: str) -> ModuleType:
     """Return a module by its name if the name leads to the same file; otherwise load it from the file."""
     if module in sys.modules:
         return sys.modules[module]
-    spec_by_name = None if module.startswith(BY_VALUE) else find_spec(module)
+    spec_by_name = None if module.startswith(FILE_MODULE_PREFIX) else find_spec(module)
     if spec_by_name is not None and spec_by_name.origin == file:
         return import_module(module)
     spec = spec_from_file_location(module, file)
@@ -195,7 +195,7 @@ def main(request: str, answer: str) -> None:
 def _run(mechanism: FunctionMechanism, side: int, seed: tuple[int, int], watch: Watch) -> dict[str, Any]:
     """Return one run as JSON data; the first run on each side with its sources of randomness."""
     number = seed[1]
-    seeds = np.random.SeedSequence([TAG, *seed, side])
+    seeds = np.random.SeedSequence([FRESH_RUNS_KEY, *seed, side])
     rng, shared = np.random.default_rng(seeds), int(seeds.generate_state(1)[0])
     for place, generator in enumerate(generators_of(mechanism.function)):
         reseed(generator, shared + place)

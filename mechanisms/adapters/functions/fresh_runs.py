@@ -30,22 +30,22 @@ from ...core.base import Neighbours
 from .first_runs import Address, address_of, globals_of
 from .forms import Form
 
-COPIES = 100
+N_COPIES = 100
 """Number of runs on each side in one interpreter, each with a new copy."""
-ENOUGH = 10.0
+ENOUGH_SECONDS = 10.0
 """Seconds after which an interpreter starts no further runs, except for one on each side."""
-LARGEST = 32 * 2**20
+MAX_FUNCTION_BYTES = 32 * 2**20
 """Largest size in bytes of a function with everything that it holds; larger ones are not stored."""
-SECONDS = 120.0
+INTERPRETER_SECONDS = 120.0
 """Time limit for one interpreter in seconds."""
-SOURCE = """
+INTERPRETER_SOURCE = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
 from dpassay.mechanisms.adapters.functions.fresh_interpreter import main
 main(sys.argv[2], sys.argv[3])
 """
 
-_KEPT: weakref.WeakKeyDictionary[Any, bytes | Address] = weakref.WeakKeyDictionary()
+_STORED_FUNCTIONS: weakref.WeakKeyDictionary[Any, bytes | Address] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,10 @@ class Fresh:
 
 
 class _Limited(io.BytesIO):
-    """Buffer that refuses to grow beyond `LARGEST`."""
+    """Buffer that refuses to grow beyond `MAX_FUNCTION_BYTES`."""
 
     def write(self, data: Any) -> int:
-        if self.tell() + len(data) > LARGEST:
+        if self.tell() + len(data) > MAX_FUNCTION_BYTES:
             raise OverflowError
         return super().write(data)
 
@@ -119,8 +119,8 @@ def keep(function: Callable[..., Any]) -> None:
     A function that has no address and cannot be pickled is not stored.
     """
     try:
-        if function not in _KEPT:
-            _KEPT[function] = address_of(function) or _pickled(function)
+        if function not in _STORED_FUNCTIONS:
+            _STORED_FUNCTIONS[function] = address_of(function) or _pickled(function)
     except BaseException:  # pickling runs user code
         return
 
@@ -134,14 +134,14 @@ def _pickled(function: Callable[..., Any]) -> bytes:
 def can_run(function: Callable[..., Any]) -> bool:
     """Return True if `function` was stored."""
     try:
-        return function in _KEPT
+        return function in _STORED_FUNCTIONS
     except TypeError:
         return False
 
 
 def is_made_anew(function: Callable[..., Any]) -> bool:
     """Return True if a fresh interpreter imports `function` again, so that nothing that it holds is copied."""
-    return can_run(function) and isinstance(_KEPT[function], tuple)
+    return can_run(function) and isinstance(_STORED_FUNCTIONS[function], tuple)
 
 
 def run(
@@ -150,7 +150,7 @@ def run(
     seed: int,
     *,
     sides: tuple[int, int] = (0, 1),
-    copies: int = COPIES,
+    copies: int = N_COPIES,
     watched: tuple[str, ...] = (),
     style: str,
     form: Form,
@@ -164,27 +164,27 @@ def run(
         function: a function that was stored, in the state at that time.
         neighbours, sides: the pair, and its sides in the order of the runs.
         seed: seed of the rng, of the shared random states and of the hashes of texts, from 0 to 2^32 - 1.
-        copies: largest number of runs on each side; fewer if they take more than `ENOUGH` seconds.
+        copies: largest number of runs on each side; fewer if they take more than `ENOUGH_SECONDS` seconds.
         watched: names of objects that the function stores, as in `FirstRuns.changed`, to read after each run.
         style, form, records: see `FunctionMechanism`.
     """
     if not can_run(function):
         return None
     arguments = {"neighbours": neighbours, "style": style, "form": form, "records": records}
-    options = {"sides": sides, "seed": seed, "copies": copies, "seconds": ENOUGH, "watched": watched}
+    options = {"sides": sides, "seed": seed, "copies": copies, "seconds": ENOUGH_SECONDS, "watched": watched}
     options["globals"] = globals_of(function)
     with tempfile.TemporaryDirectory(prefix="dpassay-") as folder:
         request, answer = Path(folder) / "request", Path(folder) / "answer"
         try:
             pickle = cloudpickle()
-            request.write_bytes(pickle.dumps((_KEPT[function], pickle.dumps(arguments), options)))
+            request.write_bytes(pickle.dumps((_STORED_FUNCTIONS[function], pickle.dumps(arguments), options)))
             subprocess.run(
-                [sys.executable, "-c", SOURCE, json.dumps(sys.path), str(request), str(answer)],
+                [sys.executable, "-c", INTERPRETER_SOURCE, json.dumps(sys.path), str(request), str(answer)],
                 env=os.environ | {"PYTHONHASHSEED": str(seed), "PYTHONDONTWRITEBYTECODE": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                timeout=SECONDS,
+                timeout=INTERPRETER_SECONDS,
                 check=True,
             )
             observations = json.loads(answer.read_text(encoding="utf-8"))

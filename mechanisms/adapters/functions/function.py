@@ -27,15 +27,15 @@ from .forms import Form, OutputRow, Raised, by_name, usual_form
 from .fresh_runs import keep
 from .guard import Guard, class_name, current, cut, in_words, shown
 from .outcomes import collect, collect_array, read, taken, unmasked
-from .same_seed import CERTAIN, SameSeed, compare, same, seeded, surprise
+from .same_seed import MIN_SURPRISE, SameSeed, compare, same, seeded, surprise
 from .state import content_digest, is_small
 from .target import STYLES, name_of, style_of
 
-PROBES = 5
+MAX_PROBE_RUNS = 5
 """Largest number of runs on each side that determine the usual form of a result."""
-MANY = 64
+N_BATCH_RUNS = 64
 """Number of runs in a call that tests whether a function can make many runs at once."""
-SEEDS = 4
+N_SEEDS = 4
 """Number of seeds with which single runs are made on both sides."""
 
 
@@ -310,12 +310,14 @@ class FunctionMechanism(Mechanism):
             for side in (0, 1):
                 with seeded(seed):
                     before = time.monotonic()
-                    rows = self._many(self.neighbours.side(side), MANY, np.random.default_rng([MANY, seed]))
-                    object.__setattr__(self, "seconds_per_run", (time.monotonic() - before) / MANY)
+                    rows = self._many(
+                        self.neighbours.side(side), N_BATCH_RUNS, np.random.default_rng([N_BATCH_RUNS, seed])
+                    )
+                    object.__setattr__(self, "seconds_per_run", (time.monotonic() - before) / N_BATCH_RUNS)
                 results[side].append([taken(row) for row in rows])
         for first, second in results:
             outputs1, outputs2 = collect(first, form), collect(second, form)
-            if same(outputs1, outputs2) and surprise(outputs1) > CERTAIN:
+            if same(outputs1, outputs2) and surprise(outputs1) > MIN_SURPRISE:
                 return None
         return compare(results[0][0], results[1][0], self.function)
 
@@ -323,12 +325,12 @@ class FunctionMechanism(Mechanism):
         """Return the findings of single runs with the same seeds on both sides."""
         results: list[list[Any]] = [[], []]
         before = time.monotonic()
-        for seed in range(SEEDS):
+        for seed in range(N_SEEDS):
             for side in (0, 1):
                 with seeded(seed):
-                    rng = np.random.default_rng([MANY, seed])
+                    rng = np.random.default_rng([N_BATCH_RUNS, seed])
                     results[side].append(self._one(self.neighbours.side(side), rng))
-        object.__setattr__(self, "seconds_per_run", (time.monotonic() - before) / (2 * SEEDS))
+        object.__setattr__(self, "seconds_per_run", (time.monotonic() - before) / (2 * N_SEEDS))
         return compare(results[0], results[1], self.function)
 
     def _usual_form(self) -> tuple[Form, bool, bool]:
@@ -343,7 +345,7 @@ class FunctionMechanism(Mechanism):
         rows: list[OutputRow] = []
         n_raised = n_results = 0
         drew = self.style == "own-randomness"
-        for attempt in range(PROBES):
+        for attempt in range(MAX_PROBE_RUNS):
             probed = [self._probe(side, attempt) for side in (0, 1)]
             results = [result for side, _ in probed for result in side]
             drew = drew or any(moved for _, moved in probed)
@@ -371,7 +373,7 @@ class FunctionMechanism(Mechanism):
         dataset, rng = self.neighbours.side(side), np.random.default_rng([attempt, side])
         before = rng.bit_generator.state
         if self.style == "many-runs":
-            results = [taken(result) for result in self._many(dataset, (2, 2 * PROBES)[attempt], rng)]
+            results = [taken(result) for result in self._many(dataset, (2, 2 * MAX_PROBE_RUNS)[attempt], rng)]
         else:
             results = [self._one(dataset, rng)]
         return results, rng.bit_generator.state != before
@@ -403,10 +405,10 @@ class FunctionMechanism(Mechanism):
         call = {"own-randomness": "dataset", "one-at-a-time": "dataset, 1, rng"}.get(self.style or "", "dataset, rng")
         raised = kind if kind == kind1 else "an exception"
         raise AlwaysRaisesError(
-            f"{self.name}({call}) raised {raised} in each of {2 * PROBES} first runs, on both sides: {message}. Fix "
-            "the function or its call (style=...); an exception counts as an outcome only if some run succeeds. On the "
-            "command line, wrap the call in a function of (dataset, rng). To audit it all the same, give "
-            "form=dpassay.mechanisms.adapters.functions.outcomes.Form().",
+            f"{self.name}({call}) raised {raised} in each of {2 * MAX_PROBE_RUNS} first runs, on both sides: "
+            f"{message}. Fix the function or its call (style=...); an exception counts as an outcome only if some run "
+            "succeeds. On the command line, wrap the call in a function of (dataset, rng). To audit it all the same, "
+            "give form=dpassay.mechanisms.adapters.functions.outcomes.Form().",
             same_on_both=words[0] == words[1],
         ) from errors[0]
 

@@ -40,11 +40,11 @@ from typing import IO, Any
 
 from ...core.errors import DpassayError, ParameterError, ReleaseError
 from ...core.validation import positive
-from .state import RANDOM, ProcessState
+from .state import PYTHON_RANDOM_STATE, ProcessState
 
-NAMES = "INT TERM HUP QUIT ABRT ALRM VTALRM PROF USR1 USR2 CHLD PIPE BREAK"
-SIGNALS = tuple(getattr(signal, f"SIG{name}") for name in NAMES.split() if hasattr(signal, f"SIG{name}"))
-GRACE = 5.0
+SIGNAL_NAMES = "INT TERM HUP QUIT ABRT ALRM VTALRM PROF USR1 USR2 CHLD PIPE BREAK"
+CAUGHT_SIGNALS = tuple(getattr(signal, f"SIG{name}") for name in SIGNAL_NAMES.split() if hasattr(signal, f"SIG{name}"))
+GRACE_SECONDS = 5.0
 """Seconds after twice the timeout at which a worker is ended if nothing else has stopped its call."""
 
 _state: dict[str, Any] = {"open": None, "expendable": False, "timeout": None, "in_threads": False}
@@ -107,7 +107,7 @@ class Guard:
         self._end_copies()
         _state["open"] = None
         replaced = self._return_signals()
-        changed = [name for name in self._process.restore() if not (self._in_turn and name == RANDOM)]
+        changed = [name for name in self._process.restore() if not (self._in_turn and name == PYTHON_RANDOM_STATE)]
         self.changed = (*changed, *(["signal handlers"] if replaced else []))
         if self._timeout is not None and self._alarm[0] > 0.0:
             left = self._alarm[0] - (time.monotonic() - self._since)
@@ -132,7 +132,7 @@ class Guard:
         if self._timeout is not None:
             signal.setitimer(signal.ITIMER_REAL, self._timeout)
             if _state["expendable"]:
-                faulthandler.dump_traceback_later(2 * self._timeout + GRACE, exit=True, file=_nowhere())
+                faulthandler.dump_traceback_later(2 * self._timeout + GRACE_SECONDS, exit=True, file=_nowhere())
 
     def end(self) -> None:
         """Finish one call, however it ended; raise the exception that a signal handler raised during the call."""
@@ -151,7 +151,7 @@ class Guard:
 
     def _take_signals(self) -> None:
         """Replace every handler that is a Python function by one that records the exception that it raises."""
-        for number in SIGNALS:
+        for number in CAUGHT_SIGNALS:
             original = signal.getsignal(number)
             ours = self._noting(original) if callable(original) else original
             self._handlers[number] = (original, ours)
@@ -236,16 +236,16 @@ def _nowhere() -> IO[str]:
     return nowhere
 
 
-LONGEST = 60
+MAX_LABEL_LENGTH = 60
 """Largest number of characters of a label, digest included."""
 
 
 def cut(text: str) -> str:
     """Return `text` if it is short, otherwise its beginning and a digest; escape what UTF-8 cannot hold."""
     clean = printable(text)
-    if len(clean) <= LONGEST and clean == text:
+    if len(clean) <= MAX_LABEL_LENGTH and clean == text:
         return text
-    return f"{clean[: LONGEST - 13]}... #{digest(text).hex()}"
+    return f"{clean[: MAX_LABEL_LENGTH - 13]}... #{digest(text).hex()}"
 
 
 def printable(text: str) -> str:

@@ -37,14 +37,14 @@ from ...core.arrays import Floats
 from ...core.base import Outputs
 from ...core.errors import ReleaseError
 from ...core.tensors import on_host
-from .forms import NAMES, Form, OutputRow, Raised, UnusualForm, by_name, code, shape_label, words_of
+from .forms import EXCEPTIONAL_NAMES, Form, OutputRow, Raised, UnusualForm, by_name, code, shape_label, words_of
 from .guard import class_name, cut, in_words, shown
 
-EXACT = 2**53
+MAX_EXACT_INTEGER = 2**53
 """Largest n such that all whole numbers up to n are floats."""
 BELOW_ZERO = -float(np.finfo(np.float64).tiny)
 """Replacement for -0.0, which compares equal to 0.0 but can be distinguished: the largest normal number below zero."""
-PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.bool_})
+PLAIN_TYPES = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.bool_})
 """Types of results that are read together as one array."""
 
 
@@ -92,7 +92,7 @@ def _read(result: Any) -> OutputRow | UnusualForm:
 
 def taken(result: Any) -> Any:
     """Return a copy of a result: a function may modify the same array, list or dict and return it from every run."""
-    if result is None or type(result) in PLAIN or isinstance(result, (str, bytes)):
+    if result is None or type(result) in PLAIN_TYPES or isinstance(result, (str, bytes)):
         return result
     try:
         return result.copy() if isinstance(result, np.ndarray) and result.dtype != object else copy.deepcopy(result)
@@ -205,14 +205,16 @@ def _as_plain_array(results: Sequence[Any], form: Form) -> NDArray[np.float64] |
     Returns None if their types must be checked one by one.
     """
     kinds = set(map(type, results))
-    if (form.typed and not kinds <= PLAIN) or (form.shape == () and form.kind and _unusual(kinds, form)):
+    if (form.typed and not kinds <= PLAIN_TYPES) or (form.shape == () and form.kind and _unusual(kinds, form)):
         return None
     if kinds == {np.ndarray} and len({(result.shape, result.dtype.kind in "biuf") for result in results}) == 1:
         fit = results[0].dtype.kind in "biuf" and all(map(_fits_floats, results))
         return np.stack(results).astype(np.float64) if fit else None
-    if not kinds or not kinds <= PLAIN:
+    if not kinds or not kinds <= PLAIN_TYPES:
         return None
-    if kinds & {int, np.int64} and any(isinstance(n, (int, np.int64)) and abs(int(n)) > EXACT for n in results):
+    if kinds & {int, np.int64} and any(
+        isinstance(n, (int, np.int64)) and abs(int(n)) > MAX_EXACT_INTEGER for n in results
+    ):
         return None
     return np.array(results, dtype=np.float64)
 
@@ -221,7 +223,7 @@ def _fits_floats(array: NDArray[Any]) -> bool:
     """Return True if no number of `array` is too large a whole number for a float."""
     if array.dtype.kind not in "iu" or not array.size or array.dtype.itemsize < 8:
         return True
-    return int(array.max()) <= EXACT and int(array.min()) >= -EXACT
+    return int(array.max()) <= MAX_EXACT_INTEGER and int(array.min()) >= -MAX_EXACT_INTEGER
 
 
 def _kind(result: Any, array: NDArray[Any]) -> tuple[str, ...]:
@@ -238,12 +240,12 @@ def _named(dtype: np.dtype[Any]) -> str:
     return {"b": "bool", "i": "int", "u": "int"}.get(dtype.kind, "number")
 
 
-_CODES = {kind: code(_named(np.dtype(kind))) for kind in PLAIN}
+_CODES = {kind: code(_named(np.dtype(kind))) for kind in PLAIN_TYPES}
 
 
 def _unusual(kinds: set[type], form: Form) -> bool:
     """Return True if one of these types of plain numbers is not the usual one."""
-    return kinds <= PLAIN and any((_named(np.dtype(kind)),) != form.kind for kind in kinds)
+    return kinds <= PLAIN_TYPES and any((_named(np.dtype(kind)),) != form.kind for kind in kinds)
 
 
 def _read_parts(parts: Sequence[Any], name: str, outside: str) -> OutputRow | UnusualForm:
@@ -252,7 +254,7 @@ def _read_parts(parts: Sequence[Any], name: str, outside: str) -> OutputRow | Un
     for part in parts:
         outcome = _read(part)
         if isinstance(outcome, UnusualForm):
-            unnamed = outcome.mark in NAMES
+            unnamed = outcome.mark in EXCEPTIONAL_NAMES
             label, mark = outcome.label, np.array([outcome.mark])
             outcome = OutputRow("shape ()", (), np.zeros(1), mark, {} if unnamed else {0: label}, ("",))
         rows.append(outcome)
@@ -281,7 +283,7 @@ def _read_array(array: NDArray[Any]) -> OutputRow | UnusualForm:
     else:
         numbers, marks, names = _read_objects(flat.tolist())
     if array.shape == () and marks[0] and not (names and numbers[0]):
-        return UnusualForm(cut(names.get(0) or NAMES[float(marks[0])]), float(marks[0]))
+        return UnusualForm(cut(names.get(0) or EXCEPTIONAL_NAMES[float(marks[0])]), float(marks[0]))
     return OutputRow(shape_label(array.shape), array.shape, np.where(np.isfinite(numbers), numbers, 0.0), marks, names)
 
 
@@ -327,7 +329,7 @@ def _as_array(result: Any) -> NDArray[Any] | None:
 def _has_large(result: Any) -> bool:
     """Return True if a list or tuple of floats also holds a whole number too large for them."""
     return isinstance(result, (list, tuple)) and any(
-        abs(int(item)) > EXACT for item in result if isinstance(item, Integral)
+        abs(int(item)) > MAX_EXACT_INTEGER for item in result if isinstance(item, Integral)
     )
 
 

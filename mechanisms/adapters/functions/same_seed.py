@@ -33,9 +33,9 @@ from ...core.tensors import own_random_states
 from .forms import OutputRow, UnusualForm
 from .outcomes import read
 
-SENSITIVITIES = ("sensitivity", "l1_sensitivity", "l2_sensitivity")
+SENSITIVITY_NAMES = ("sensitivity", "l1_sensitivity", "l2_sensitivity")
 """Possible names of an argument that declares a sensitivity."""
-ROUNDING = 1e-9
+FLOAT_TOLERANCE = 1e-9
 """Tolerance of differences due to floating point, relative to the largest number."""
 
 
@@ -109,10 +109,10 @@ def _distance(values0: Floats, values1: Floats) -> Floats | None:
     with np.errstate(over="ignore", invalid="ignore"):
         differences = values1 - values0
         largest = max(float(np.abs(values0).max()), float(np.abs(values1).max()))
-        constant = float(np.ptp(differences, axis=0).max()) <= ROUNDING * largest
-        varies = float(np.ptp(values0, axis=0).max()) > ROUNDING * largest
+        constant = float(np.ptp(differences, axis=0).max()) <= FLOAT_TOLERANCE * largest
+        varies = float(np.ptp(values0, axis=0).max()) > FLOAT_TOLERANCE * largest
         difference: Floats = np.median(differences, axis=0)
-    return difference if constant and varies and float(np.abs(difference).max()) > ROUNDING * largest else None
+    return difference if constant and varies and float(np.abs(difference).max()) > FLOAT_TOLERANCE * largest else None
 
 
 def _additive(difference: Floats, function: Callable[..., Any]) -> SameSeed:
@@ -131,7 +131,7 @@ def _too_small(function: Callable[..., Any], l1: float, l2: float) -> tuple[str,
     """Return a warning if the distance exceeds a declared sensitivity."""
     name, declared = _declared(function)
     distance = l1 if name == "l1_sensitivity" else l2
-    if declared is None or distance <= declared * (1.0 + ROUNDING):
+    if declared is None or distance <= declared * (1.0 + FLOAT_TOLERANCE):
         return ()
     return (
         f"{name} is {declared:g}, but the parts to which noise is added lie {distance:.6g} apart on this pair: noise "
@@ -147,14 +147,14 @@ def _declared(function: Callable[..., Any]) -> tuple[str, float | None]:
         arguments = {}
     if isinstance(function, functools.partial):
         arguments |= function.keywords
-    for name in SENSITIVITIES:
+    for name in SENSITIVITY_NAMES:
         value = arguments.get(name)
         if isinstance(value, Real) and not isinstance(value, bool):
             return name, float(value)
     return "", None
 
 
-CERTAIN = math.log(1e17)
+MIN_SURPRISE = math.log(1e17)
 """Surprise above which repeated runs cannot be chance: their probability is about 1e-17 or less."""
 
 
@@ -168,8 +168,8 @@ def surprise(rows: Outputs) -> float:
 
     Example:
         >>> rng = np.random.default_rng(0)
-        >>> surprise(Outputs(rng.normal(size=100))) > CERTAIN, surprise(Outputs(rng.integers(2, size=30))) > CERTAIN
-        (True, False)
+        >>> surprise(Outputs(rng.normal(size=100))) > MIN_SURPRISE, surprise(Outputs(rng.integers(2, size=30))) >
+        MIN_SURPRISE (True, False)
     """
     values = np.ascontiguousarray(rows.values)
     n, whole = len(values), values.tobytes()

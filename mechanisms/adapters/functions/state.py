@@ -3,9 +3,9 @@
     ProcessState      state of the process: read before a call, compared and restored afterwards
     content_digest    digest of a dataset, which reveals a function that changes it
 
-The state of the process is of two kinds: `ASPECTS`, each with functions that read and restore it, and the names of the
-modules in `WATCHED`, such as `numpy.sum` or `builtins.open`. Names are restored first, by code that looks up none of
-them.
+The state of the process is of two kinds: `STATE_NAMES`, each with functions that read and restore it, and the names of
+the modules in `WATCHED_MODULES`, such as `numpy.sum` or `builtins.open`. Names are restored first, by code that looks
+up none of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 
 from ...core.tensors import random_states, set_random_states
 
-WATCHED = (
+WATCHED_MODULES = (
     *(
         "builtins",
         "sys",
@@ -49,11 +49,11 @@ WATCHED = (
     *("scipy.special", "scipy.stats", "scipy.optimize", "scipy.linalg"),
 )
 """Modules whose functions the library calls after audited code has run."""
-NEEDED = frozenset({*sys.stdlib_module_names, "dpassay", "numpy", "scipy", "pandas", "sklearn", "joblib"})
+RESTORED_PACKAGES = frozenset({*sys.stdlib_module_names, "dpassay", "numpy", "scipy", "pandas", "sklearn", "joblib"})
 """Packages whose entries in `sys.modules` are restored: those that the library imports later."""
 _NOT_WATCHED = frozenset({"stdin", "stdout", "stderr", "excepthook", "displayhook", "unraisablehook", "breakpointhook"})
-_DATA = frozenset({"float_info", "int_info", "maxsize", "modules", "meta_path", "path_hooks", "environ"})
-_SHOWN = 5
+_DATA_NAMES = frozenset({"float_info", "int_info", "maxsize", "modules", "meta_path", "path_hooks", "environ"})
+_MAX_NAMES_SHOWN = 5
 _Missing = object()
 _callable, _isinstance, _float, _Anything = callable, isinstance, float, BaseException
 
@@ -72,7 +72,7 @@ class Names:
     def __init__(self) -> None:
         self._modules = sys.modules
         self._imported = dict(sys.modules)
-        watched = [(name, sys.modules[name]) for name in WATCHED if name in sys.modules]
+        watched = [(name, sys.modules[name]) for name in WATCHED_MODULES if name in sys.modules]
         self._saved = [(name, vars(module), dict(vars(module))) for name, module in watched]
 
     @classmethod
@@ -104,7 +104,7 @@ class Names:
             return changed
         there = self._modules.get
         for name in [name for name, module in self._imported.items() if there(name, _Missing) is not module]:
-            if name.partition(".")[0] in NEEDED:
+            if name.partition(".")[0] in RESTORED_PACKAGES:
                 self._modules[name] = self._imported[name]
                 changed += [f"sys.modules[{name!r}]"]
         return changed
@@ -114,11 +114,11 @@ class Names:
         """Return True if only a patch replaces the value: a function, a class, a module, a constant."""
         if key in _NOT_WATCHED or (key[0] == "_" and module != "builtins") or key == "_":
             return False
-        return key in _DATA or _callable(value) or _isinstance(value, (ModuleType, _float))
+        return key in _DATA_NAMES or _callable(value) or _isinstance(value, (ModuleType, _float))
 
 
 _last: list[Names] = []
-RANDOM = "global random state of Python (random)"
+PYTHON_RANDOM_STATE = "global random state of Python (random)"
 """Display name of a state from which Dask also draws, in other threads of its workers."""
 
 
@@ -196,7 +196,7 @@ def _locale() -> str:
     return locale.setlocale(locale.LC_ALL)
 
 
-ASPECTS = (
+STATE_NAMES = (
     Aspect("working directory", _directory, _to_directory),
     Aspect("environment variables", os.environ.copy, _set_environment),
     Aspect("error state of numpy (np.seterr)", np.geterr, lambda saved: np.seterr(**saved)),
@@ -207,7 +207,7 @@ ASPECTS = (
     Aspect("locale", _locale, lambda saved: locale.setlocale(locale.LC_ALL, saved)),
     Aspect("alarm timer", _timer, _stop_timer, lambda ran, runs: ran or not runs),
     Aspect("global random state of numpy (np.random)", np.random.get_state, np.random.set_state, _same_array_state),
-    Aspect(RANDOM, random.getstate, random.setstate),
+    Aspect(PYTHON_RANDOM_STATE, random.getstate, random.setstate),
     Aspect("global random state of torch", random_states, set_random_states, _same_torch),
 )
 """Properties of the process, in the order in which they are named."""
@@ -220,20 +220,20 @@ class ProcessState:
         self._modules = len(sys.modules)
         self.names = Names.now()
         self._renamed: list[str] = []
-        self._saved = [aspect.read() for aspect in ASPECTS]
+        self._saved = [aspect.read() for aspect in STATE_NAMES]
         self._started = self._saved
         if seed is not None:
             random.seed(seed)
             np.random.seed(seed % 2**32)  # noqa: NPY002 - this is what audited code may draw from
             if "torch" in sys.modules:
                 sys.modules["torch"].manual_seed(seed % 2**32)
-            self._started = [*self._saved[:-3], *(aspect.read() for aspect in ASPECTS[-3:])]
+            self._started = [*self._saved[:-3], *(aspect.read() for aspect in STATE_NAMES[-3:])]
 
     def put_back_names(self) -> tuple[str, ...]:
         """Restore the names of the watched modules; return those that were changed, at most the first few."""
         self._renamed += [name for name in self.names.put_back() if name not in self._renamed]
-        more = len(self._renamed) - _SHOWN
-        return (*self._renamed[:_SHOWN], *([f"{more} other functions"] if more > 0 else []))
+        more = len(self._renamed) - _MAX_NAMES_SHOWN
+        return (*self._renamed[:_MAX_NAMES_SHOWN], *([f"{more} other functions"] if more > 0 else []))
 
     def restore(self) -> tuple[str, ...]:
         """Restore everything that has changed since, and return its names.
@@ -241,7 +241,7 @@ class ProcessState:
         Nothing is named if modules were imported in between: importing changes several properties, once per process.
         """
         changed = [*self.put_back_names()]
-        for aspect, saved, started in zip(ASPECTS, self._saved, self._started, strict=True):
+        for aspect, saved, started in zip(STATE_NAMES, self._saved, self._started, strict=True):
             same = aspect.same(started, aspect.read())
             if not same:
                 changed.append(aspect.name)
@@ -252,7 +252,7 @@ class ProcessState:
         return () if imported else tuple(changed)
 
 
-LARGEST_DATASET = 100_000
+MAX_CHECKED_ENTRIES = 100_000
 """Largest dataset, in numbers, that is checked in every release; larger ones are checked in the first runs only."""
 
 
@@ -273,7 +273,7 @@ def content_digest(dataset: Any) -> bytes:
 def is_small(dataset: Any) -> bool:
     """Return True if a digest takes little time compared with a release."""
     parts = dataset if isinstance(dataset, tuple) else (dataset,)
-    return sum(_size(part) for part in parts) <= LARGEST_DATASET
+    return sum(_size(part) for part in parts) <= MAX_CHECKED_ENTRIES
 
 
 def _size(part: Any) -> int:

@@ -16,7 +16,7 @@ from ...core.errors import ParameterError, UnknownNameError
 from .fresh_runs import cloudpickle
 from .guard import Guard, in_words, printable, shown
 
-FORMS = "'package.module:object' or 'path/to/file.py:object'"
+TARGET_FORMS = "'package.module:object' or 'path/to/file.py:object'"
 
 
 def load_target(text: str) -> Any:
@@ -39,7 +39,7 @@ def load_target(text: str) -> Any:
     location, colon, name = text.rpartition(":")
     if not colon or not location or not name:
         advice = f" Add the name of the function, as in '{text}:release'." if text.endswith(".py") else ""
-        raise ParameterError(f"target must be {FORMS}, but is {text!r}.{advice}", argument="target")
+        raise ParameterError(f"target must be {TARGET_FORMS}, but is {text!r}.{advice}", argument="target")
     with Guard(location):
         module = _from_file(Path(location)) if location.endswith(".py") else _from_name(location)
     target: Any = module
@@ -82,8 +82,8 @@ def _from_name(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise ParameterError(
-                f"target names the module {name!r}, but there is no {error.name!r}. Give {FORMS}; for a user module, "
-                "run from the directory that holds it.",
+                f"target names the module {name!r}, but there is no {error.name!r}. Give {TARGET_FORMS}; for a user "
+                "module, run from the directory that holds it.",
                 argument="target",
             ) from error
         raise ParameterError(
@@ -144,9 +144,9 @@ def _signature(function: Callable[..., Any], parameters: list[inspect.Parameter]
     return f"{function.__name__}({', '.join(p.name for p in parameters)})"
 
 
-GENERATORS = ("rng", "generator", "random_state", "seed")
-OPTIONS = ("eps", "epsilon", "delta", "scale", "sigma", "sensitivity", "noise_multiplier")
-DATASETS = ("dataset", "data", "d", "X", "x", "df", "records", "db", "database")
+GENERATOR_NAMES = ("rng", "generator", "random_state", "seed")
+OPTION_NAMES = ("eps", "epsilon", "delta", "scale", "sigma", "sensitivity", "noise_multiplier")
+DATASET_NAMES = ("dataset", "data", "d", "X", "x", "df", "records", "db", "database")
 
 
 def _check_places(function: Callable[..., Any], names: list[str]) -> None:
@@ -155,9 +155,9 @@ def _check_places(function: Callable[..., Any], names: list[str]) -> None:
     mismatches = [
         (place, name, argument)
         for place, (name, argument) in enumerate(zip(names, expected, strict=False))
-        if (name in (*GENERATORS, "size") and argument == "the dataset")
-        or (name in (*OPTIONS, *DATASETS) and argument != "the dataset")
-        or (name in GENERATORS and argument == "size")
+        if (name in (*GENERATOR_NAMES, "size") and argument == "the dataset")
+        or (name in (*OPTION_NAMES, *DATASET_NAMES) and argument != "the dataset")
+        or (name in GENERATOR_NAMES and argument == "size")
         or (name == "size" and argument == "the rng")
     ]
     if mismatches:

@@ -15,12 +15,12 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...core.validation import one_of, whole
-from ...learning.base import UNSEEN, TrainingData
+from ...learning.base import MAX_ROUNDING, TrainingData
 from ...learning.dp_sgd.observation_law import Observations, log_density
 from ...learning.dp_sgd.sampling import ShuffledEpochs
 from ..functions.forms import Form, Raised
 from ..functions.outcomes import collect
-from .options import ACCOUNTANTS
+from .options import OPACUS_ACCOUNTANTS
 from .runs import OpacusRuns, seeds
 
 
@@ -103,7 +103,7 @@ class OpacusTraining(OpacusRuns, Mechanism):
             delta: in (0, 1).
             accountant: "prv", "rdp" or "gdp", see `PrivacyEngine`. The last is an approximation, not a bound.
         """
-        one_of(ACCOUNTANTS, accountant=accountant)
+        one_of(OPACUS_ACCOUNTANTS, accountant=accountant)
         return ApproximateDP(self.library.claimed_epsilon(self, delta, accountant), delta)
 
     def worst_case(self) -> Neighbours:
@@ -164,7 +164,7 @@ class OpacusTraining(OpacusRuns, Mechanism):
     def _observing(self, neighbours: Neighbours) -> OpacusTraining:
         """Return the mechanism with default directions along the gradient record in which the pair differs."""
         direction = None if self.view == "final" or self.directions is not None else self._direction_of(neighbours)
-        if direction is None or abs(self.seen_directions[0] @ direction) > 1.0 - UNSEEN:
+        if direction is None or abs(self.seen_directions[0] @ direction) > 1.0 - MAX_ROUNDING:
             return self
         return replace(self, directions=direction[None, :])
 
@@ -199,7 +199,9 @@ class OpacusTraining(OpacusRuns, Mechanism):
         """Raise `NeighboursError` if the difference is orthogonal to all observed directions, which hides a leak."""
         direction = self._direction_of(neighbours)
         is_visible = (
-            self.directions is None or direction is None or np.abs(self.seen_directions @ direction).max() > UNSEEN
+            self.directions is None
+            or direction is None
+            or np.abs(self.seen_directions @ direction).max() > MAX_ROUNDING
         )
         if direction is None or not is_visible:
             raise NeighboursError(

@@ -19,8 +19,8 @@ from ...learning.dp_sgd.sampling import PoissonSampling, Sampling, ShuffledEpoch
 
 CONSTANTS = ("opacus", "public")
 VIEWS = ("final", "noisy_gradients")
-RELATIONS = (Relation.ADD_REMOVE, Relation.REPLACE_ONE)
-ACCOUNTANTS = ("prv", "rdp", "gdp")
+OPACUS_RELATIONS = (Relation.ADD_REMOVE, Relation.REPLACE_ONE)
+OPACUS_ACCOUNTANTS = ("prv", "rdp", "gdp")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class OpacusOptions:
                 f"batch_size must be at most n_records, but is {self.batch_size} of {self.n_records}. For full batches "
                 f"use batch_size={self.n_records}."
             )
-        one_of(RELATIONS, relation=str(self.relation))
+        one_of(OPACUS_RELATIONS, relation=str(self.relation))
         object.__setattr__(self, "relation", Relation.of(self.relation))
 
     # --- what the options mean ----------------------------------------------------------------------------------------

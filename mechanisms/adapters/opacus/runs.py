@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.errors import DpassayError, ParameterError
-from ...learning.base import UNSEEN, Floats, TrainingData, differing
+from ...learning.base import MAX_ROUNDING, Floats, TrainingData, differing
 from ..functions.forms import Raised
 from .options import OpacusOptions
 
@@ -113,7 +113,7 @@ class OpacusRuns(OpacusOptions):
             return None
         difference = self._clipped(only1).sum(axis=0) - self._clipped(only0).sum(axis=0)
         norm = float(np.linalg.norm(difference))
-        return None if norm < UNSEEN * self.max_grad_norm else np.asarray(difference / norm)
+        return None if norm < MAX_ROUNDING * self.max_grad_norm else np.asarray(difference / norm)
 
     def _clipped(self, data: TrainingData) -> Floats:
         """Return the gradient records as Opacus clips them, `(n_gradients, n_parameters)`."""

@@ -14,7 +14,7 @@ from ...core.guarantee import Guarantee
 
 Charge = Callable[[Any, Any], Guarantee]
 
-EVERYTHING = ApproximateDP(0.0, 1.0 - 2**-53)
+UNPROTECTED = ApproximateDP(0.0, 1.0 - 2**-53)
 """Cost of inputs that no noise protects: no epsilon holds with a meaningful delta."""
 
 
@@ -63,25 +63,25 @@ def _laplace(scale: Any, fed0: Any, fed1: Any) -> Guarantee:
     with np.errstate(all="ignore"):
         parts = moved(fed0, fed1) / np.ravel(scale)
     epsilon = float(np.where(np.isnan(parts), 0.0, parts).sum())  # 0 / 0: nothing moves, so nothing leaks
-    return PureDP(epsilon) if math.isfinite(epsilon) else EVERYTHING
+    return PureDP(epsilon) if math.isfinite(epsilon) else UNPROTECTED
 
 
 def _normal(scale: Any, fed0: Any, fed1: Any) -> Guarantee:
     with np.errstate(all="ignore"):
         parts = moved(fed0, fed1) / np.ravel(scale)
     mu = float(np.sqrt((np.where(np.isnan(parts), 0.0, parts) ** 2).sum()))
-    return PureDP(0.0) if mu == 0.0 else GaussianDP(mu) if math.isfinite(mu) else EVERYTHING
+    return PureDP(0.0) if mu == 0.0 else GaussianDP(mu) if math.isfinite(mu) else UNPROTECTED
 
 
 def _vector(covariance: Any, fed0: Any, fed1: Any) -> Guarantee:
     with np.errstate(invalid="ignore"):
         steps = np.reshape(np.subtract(fed1, fed0), (-1, len(covariance)))
     if not np.isfinite(steps).all():
-        return EVERYTHING
+        return UNPROTECTED
     try:
         squared = (steps * np.linalg.solve(covariance, steps.T).T).sum()
     except np.linalg.LinAlgError:
-        return EVERYTHING if steps.any() else PureDP(0.0)
+        return UNPROTECTED if steps.any() else PureDP(0.0)
     return GaussianDP(float(np.sqrt(squared))) if squared > 0 else PureDP(0.0)
 
 
@@ -89,7 +89,7 @@ def _coin(shape: tuple[int, ...], fed0: Any, fed1: Any) -> Guarantee:
     epsilon = 0.0
     for p0, p1 in zip(np.broadcast_to(fed0, shape).ravel(), np.broadcast_to(fed1, shape).ravel(), strict=True):
         part = _choice(1, [p0, 1.0 - p0], [p1, 1.0 - p1])
-        if part is EVERYTHING:
+        if part is UNPROTECTED:
             return part
         epsilon += part.epsilon(0.0)
     return PureDP(epsilon)
@@ -98,7 +98,7 @@ def _coin(shape: tuple[int, ...], fed0: Any, fed1: Any) -> Guarantee:
 def _choice(n: int, fed0: Any, fed1: Any) -> Guarantee:
     first, second = np.ravel(fed0).astype(np.float64), np.ravel(fed1).astype(np.float64)
     if first.shape != second.shape or ((first > 0) != (second > 0)).any():
-        return EVERYTHING
+        return UNPROTECTED
     possible = first > 0
     return PureDP(n * float(np.abs(np.log(first[possible] / second[possible])).max(initial=0.0)))
 

@@ -17,7 +17,7 @@ import numpy as np
 from ...accounting import ApproximateDP, ConcentratedDP, PureDP
 from ...core.errors import AccountingError
 from ...core.guarantee import Guarantee
-from .charges import EVERYTHING, declared, moved
+from .charges import UNPROTECTED, declared, moved
 from .standard import recorded_as
 from .tape import Call, replaced
 
@@ -84,7 +84,7 @@ def _probe(measurement: Any) -> Any:
 def _mapped(measurement: Any, fed0: Any, fed1: Any) -> Guarantee:
     distance = distance_in(str(measurement.input_metric), fed0, fed1)
     if not np.isfinite(distance):
-        return EVERYTHING
+        return UNPROTECTED
     if distance == 0.0:
         return PureDP(0.0)
     return guarantee_of(str(measurement.output_measure), loss_at(measurement, distance))
@@ -111,7 +111,7 @@ def guarantee_of(measure: str, loss: Any) -> Guarantee:
 
 def distance_in(metric: str, fed0: Any, fed1: Any) -> float:
     """Return the distance of two inputs in the metric of a measurement."""
-    for name, distance in METRICS.items():
+    for name, distance in INPUT_METRICS.items():
         if metric.startswith(name):
             return distance(fed0, fed1)
     raise AccountingError(f"the distance of two inputs in the metric {metric} of OpenDP is not supported.")
@@ -127,7 +127,7 @@ def _insert_delete(fed0: Any, fed1: Any) -> float:
     """Return the number of insertions and deletions between two sequences; the order counts (Myers 1986)."""
     first, second = _records(fed0), _records(fed1)
     furthest = {1: 0}
-    for distance in range(min(len(first) + len(second), MOST_EDITS) + 1):
+    for distance in range(min(len(first) + len(second), MAX_EDITS) + 1):
         for line in range(-distance, distance + 1, 2):
             down = line == -distance or (line != distance and furthest[line - 1] < furthest[line + 1])
             i = furthest[line + 1] if down else furthest[line - 1] + 1
@@ -171,9 +171,9 @@ def _norm(order: float, fed0: Any, fed1: Any) -> float:
     return float(np.linalg.norm(moved(fed0, fed1), order))
 
 
-MOST_EDITS = 2_000
+MAX_EDITS = 2_000
 """Largest number of insertions and deletions that are searched."""
-METRICS: dict[str, Callable[[Any, Any], float]] = {
+INPUT_METRICS: dict[str, Callable[[Any, Any], float]] = {
     "AbsoluteDistance": partial(_norm, 1),
     "L1Distance": partial(_norm, 1),
     "L2Distance": partial(_norm, 2),

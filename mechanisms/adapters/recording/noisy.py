@@ -24,9 +24,9 @@ from ...core.arrays import Floats
 
 __tracebackhide__ = True  # pytest shows the lines of the program, not those of this module
 
-SLACK = 1e-9
+RELATIVE_TOLERANCE = 1e-9
 """Relative difference below which two numbers are considered equal."""
-LARGEST = 100_000
+MAX_FOLLOWED_ENTRIES = 100_000
 """Largest number of entries of a draw whose use is followed; larger draws are plain values."""
 
 
@@ -77,7 +77,7 @@ class RecordedDraw:
         recorded = self.script.steps[position]
         if not np.array_equal(recorded.places, step.places):
             return self.value(step)
-        even = np.isclose(step.factor, recorded.factor, rtol=SLACK, atol=0.0)
+        even = np.isclose(step.factor, recorded.factor, rtol=RELATIVE_TOLERANCE, atol=0.0)
         if not even.all() and self.uneven is None:
             first = np.flatnonzero(~even.ravel())[0]
             self.uneven = float(recorded.factor.ravel()[first]), float(step.factor.ravel()[first])
@@ -88,7 +88,7 @@ class RecordedDraw:
         fresh = (distance != 0.0) & ~self.settled[step.places]
         self.shift[step.places[fresh]] = distance[fresh]
         self.settled[step.places[fresh]] = True
-        reproduced = np.isclose(distance, self.shift[step.places], rtol=SLACK, atol=0.0, equal_nan=True)
+        reproduced = np.isclose(distance, self.shift[step.places], rtol=RELATIVE_TOLERANCE, atol=0.0, equal_nan=True)
         return np.where(reproduced, recorded.value, self.value(step))
 
     def value(self, step: Step) -> Floats:
@@ -119,13 +119,13 @@ class View:
         shift = self.draw.shift[self.places]
         with np.errstate(all="ignore"):
             placed = self.factor * (self.draw.result[self.places] - shift) + self.offset
-        return np.where(np.isclose(shift, self.then, rtol=SLACK, atol=0.0, equal_nan=True), value, placed)
+        return np.where(np.isclose(shift, self.then, rtol=RELATIVE_TOLERANCE, atol=0.0, equal_nan=True), value, placed)
 
 
 def noisy(result: Any, script: RecordedDraw | None) -> tuple[Any, RecordedDraw | None]:
     """Return a result as a number or array whose use is followed, with its draw; or the result itself and None."""
     array = np.asarray(result)
-    if array.dtype.kind not in "fi" or array.size > LARGEST:
+    if array.dtype.kind not in "fi" or array.size > MAX_FOLLOWED_ENTRIES:
         return result, None
     if not (isinstance(result, np.ndarray) or type(result) in SCALARS):
         return result, None

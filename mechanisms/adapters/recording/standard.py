@@ -56,9 +56,9 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
 }
 """Primitives of numpy, with their arguments by position."""
 DEFAULTS = {"loc": 0.0, "scale": 1.0}
-SCIPY = {"norm": "normal", "gumbel_r": "gumbel"}
+SCIPY_NAMES = {"norm": "normal", "gumbel_r": "gumbel"}
 """Distributions with another name in numpy."""
-OF_RANDOM = (
+RANDOM_FUNCTIONS = (
     "random",
     "uniform",
     "gauss",
@@ -73,7 +73,7 @@ OF_RANDOM = (
     "getrandbits",
     "randbytes",
 )
-OF_SECRETS = ("randbelow", "randbits", "token_bytes", "token_hex")
+SECRETS_FUNCTIONS = ("randbelow", "randbits", "token_bytes", "token_hex")
 
 
 def called(name: str, given: tuple[Any, ...], named: Mapping[str, Any], source: str, result: Any) -> Call:
@@ -229,7 +229,7 @@ def places() -> Iterator[AbstractContextManager[None]]:
 
         for kind in (stats.rv_continuous, stats.rv_discrete):
             yield replaced(kind, "rvs", recorded_as(kind.rvs, _scipy))
-    for name in OF_RANDOM:
+    for name in RANDOM_FUNCTIONS:
         yield replaced(
             random.Random, name, recorded_as(getattr(random.Random, name), partial(_plain, "random", name, 1))
         )
@@ -238,7 +238,7 @@ def places() -> Iterator[AbstractContextManager[None]]:
     for name in ("random", "getrandbits", "randbytes"):
         original = getattr(random.SystemRandom, name)
         yield replaced(random.SystemRandom, name, recorded_as(original, partial(_plain, "random", name, 1)))
-    for name in OF_SECRETS:
+    for name in SECRETS_FUNCTIONS:
         yield replaced(secrets, name, recorded_as(getattr(secrets, name), partial(_plain, "secrets", name, 0)))
 
 
@@ -314,7 +314,7 @@ def _scipy(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Call
     distribution, *rest = args
     options = {key: value for key, value in named.items() if key != "random_state"}
     shapes, loc, scale, size = distribution._parse_args_rvs(*rest, **options)
-    name = SCIPY.get(distribution.name, distribution.name)
+    name = SCIPY_NAMES.get(distribution.name, distribution.name)
     loc, scale, shapes = plain(loc), plain(scale), tuple(plain(shape_parameter) for shape_parameter in shapes)
     parameters = {"shapes": shapes, "scale": scale, "shape": _shape(size, loc, {"scale": scale})}
     return Call("scipy.stats", name, parameters, loc, result, None, _additive(name, scale))

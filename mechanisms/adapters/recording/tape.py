@@ -26,11 +26,11 @@ __tracebackhide__ = True  # pytest shows the lines of the program, not those of 
 
 LOCATION_SCALE = frozenset({"laplace", "normal", "gumbel", "logistic", "cauchy", "multivariate_normal"})
 """Primitives whose result is location + scale * noise, to be added to something."""
-PICKS = frozenset({"choice", "permutation", "shuffle", "sample"})
+CHOICE_PRIMITIVES = frozenset({"choice", "permutation", "shuffle", "sample"})
 """Primitives that choose or order, and add no noise."""
 SOURCES = frozenset({"numpy", "scipy.stats", "random"})
 """Libraries whose primitives return noise, and not a noisy value."""
-MOST = 100_000
+MAX_CALLS = 100_000
 """Largest number of calls of a tape."""
 
 
@@ -110,7 +110,7 @@ class Tape:
             make: function from the result to the call.
             draw: function that draws a new result; primitives that it calls are not recorded.
         """
-        if self._inside or len(self.calls) >= MOST:
+        if self._inside or len(self.calls) >= MAX_CALLS:
             return draw()
         self._inside = True
         try:
@@ -128,7 +128,7 @@ class Tape:
     def _followed(self, index: int, call: Call) -> Any:
         """Return the result, with its use followed if it is noise."""
         result = call.result.copy() if isinstance(call.result, (np.ndarray, list)) else call.result
-        if call.source not in SOURCES or call.name in PICKS or not self.follow:
+        if call.source not in SOURCES or call.name in CHOICE_PRIMITIVES or not self.follow:
             return result
         recorded_tape = self.script if self.script is not None and self.parted is None else None
         followed, draw = noisy(result, None if recorded_tape is None else recorded_tape.draws.get(index))

@@ -119,7 +119,7 @@ def chosen_accounting(sampling: str, accounting: str | None, relation: Relation)
     return accounting
 
 
-NEEDED = {
+REQUIRED_RATES = {
     "batches_per_epoch": "a record is used once in this many",
     "largest_batch": "larger batches are cut",
     "n_records": "it determines how often batches are cut",
@@ -140,7 +140,7 @@ def _rates(sampling: str, scheme: type[Sampling], values: dict[str, float | None
     for name in scheme.rates:
         if (value := values[name]) is None:
             raise ParameterError(
-                f"{name} is needed for {sampling!r} batches: {NEEDED[name]}.",
+                f"{name} is needed for {sampling!r} batches: {REQUIRED_RATES[name]}.",
                 argument=name,
             )
         required[name] = value

@@ -19,9 +19,9 @@ from .mechanism import DPSGD
 from .observation_law import Observations, log_density
 from .training import Batch, Recipe, Trainer, forget_overflow
 
-RANGE = 1e6
+MAX_NORM_FACTOR = 1e6
 """Largest factor by which the clipping norm moves away from its first value, in either direction."""
-ALWAYS_CLIPPED = 10.0 * RANGE
+ALWAYS_CLIPPED = 10.0 * MAX_NORM_FACTOR
 """Norm of the gradient of the worst-case pair, in first clipping norms: clipped in every step."""
 
 
@@ -93,7 +93,7 @@ class AdaptiveTrainer(Trainer):
         unclipped = 0.5 + self.count / divisor
         first = self.recipe.clip_norm
         moved = self.norms * np.exp(np.clip(self.clip_rate * (self.quantile - unclipped), -700.0, 700.0))
-        self.next_norms = np.clip(moved, first / RANGE, first * RANGE)
+        self.next_norms = np.clip(moved, first / MAX_NORM_FACTOR, first * MAX_NORM_FACTOR)
 
     def _clipped_gradient_records(self) -> Floats | None:
         """Return the gradient records without clipping; those without a finite norm as zeros."""

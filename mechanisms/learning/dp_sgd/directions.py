@@ -16,7 +16,7 @@ from ...core.base import Neighbours
 from ...core.errors import NeighboursError
 from ...core.records import check_records
 from ...core.relation import Relation
-from ..base import UNSEEN, Floats, TrainingData, check_in_place, differing, gradients_of
+from ..base import MAX_ROUNDING, Floats, TrainingData, check_in_place, differing, gradients_of
 from ..models.trained import TrainedModels
 from .steps import clip_rows
 from .training import Recipe
@@ -80,7 +80,7 @@ def check_seen(recipe: Recipe, neighbours: Neighbours, directions: Floats | None
             "direction to observe. Give gradients that differ in direction.",
             argument="d0",
         )
-    if directions is not None and np.abs(directions @ direction).max() < UNSEEN:
+    if directions is not None and np.abs(directions @ direction).max() < MAX_ROUNDING:
         raise NeighboursError(
             f"the {len(directions)} observed direction(s) are at right angles to the gradient record in which d0 and "
             "d1 differ: no leak could be observed. Leave directions out, which observes along that record, or give "
@@ -100,7 +100,7 @@ def gradient_direction(recipe: Recipe, neighbours: Neighbours) -> NDArray[np.flo
     parameters = np.zeros((1, recipe.model.n_parameters))
     total = clipped_gradient(recipe, only1, parameters)[0] - clipped_gradient(recipe, only0, parameters)[0]
     norm = float(np.linalg.norm(total))
-    return None if norm < UNSEEN * recipe.clip_norm else np.asarray(total / norm)
+    return None if norm < MAX_ROUNDING * recipe.clip_norm else np.asarray(total / norm)
 
 
 def clipped_gradient(recipe: Recipe, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,14 +20,14 @@ from .capabilities import SupportsGradientCanaries
 from .mechanism import DPSGD
 from .sampling.full_batch import FullBatch
 
-HEAD = DPSGD(
+DEFAULT_TRAINER = DPSGD(
     LogisticRegression(2),
     steps=4,
     noise_multiplier=7.46,
     sampling=FullBatch(expected_batch_size=10),
     view="noisy_gradients",
 )
-PUBLIC = np.random.default_rng(0).normal(size=(40, 4)) * (4.0, 2.0, 1.0, 1.0)
+PUBLIC_RECORDS = np.random.default_rng(0).normal(size=(40, 4)) * (4.0, 2.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class FineTuning(Mechanism):
         >>> mechanism = FineTuning()
         >>> round(mechanism.guarantee().epsilon(1e-5), 2)
         1.0
-        >>> mechanism.encoded((PUBLIC[:3], np.zeros(3))).X.shape
+        >>> mechanism.encoded((PUBLIC_RECORDS[:3], np.zeros(3))).X.shape
         (3, 2)
     """
 
-    base: DPSGD = HEAD
+    base: DPSGD = DEFAULT_TRAINER
     _: KW_ONLY
     public: Any = None
 
@@ -78,7 +78,7 @@ class FineTuning(Mechanism):
                 argument="base",
             )
         object.__setattr__(self, "relation", self.base.relation)
-        rows = numeric_rows(public=PUBLIC if self.public is None else self.public)
+        rows = numeric_rows(public=PUBLIC_RECORDS if self.public is None else self.public)
         k = self.base.network.n_features
         if min(len(rows) - 1, rows.shape[1]) < k:
             raise ParameterError(

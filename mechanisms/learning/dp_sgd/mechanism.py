@@ -16,7 +16,7 @@ from ...core.fingerprint import same_fields
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import one_of, positive, whole
-from ..base import UNSEEN, Floats, TrainingData
+from ..base import MAX_ROUNDING, Floats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
 from .adversaries import AdversaryViews
@@ -311,7 +311,7 @@ class DPSGD(AdversaryViews, Mechanism):
         if self.view != "noisy_gradients" or self.directions is not None:
             return self
         direction = gradient_direction(self.recipe, neighbours)
-        if direction is None or np.linalg.norm(self.seen_directions @ direction) > 1.0 - UNSEEN:
+        if direction is None or np.linalg.norm(self.seen_directions @ direction) > 1.0 - MAX_ROUNDING:
             return self
         return replace(self, directions=direction)
 

@@ -21,7 +21,7 @@ from ...accounting import GaussianDP
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ..base import UNSEEN, Floats, TrainingData
+from ..base import MAX_ROUNDING, Floats, TrainingData
 from .directions import gradient_direction, sides_of
 from .noise.base import IndependentNoise, StepNoise
 from .sampling.base import Sampling
@@ -132,7 +132,7 @@ def view_curve(recipe: Recipe, neighbours: Neighbours, directions: Floats, *, vi
     distance = float(np.linalg.norm(shifts[1].sum(axis=0) - shifts[0].sum(axis=0)))
     steps = len(recipe.rates)
     if recipe.sampling.inclusion_probability < 1.0:
-        present = [shift[np.abs(shift).sum(axis=1) > UNSEEN] for shift in shifts]
+        present = [shift[np.abs(shift).sum(axis=1) > MAX_ROUNDING] for shift in shifts]
         alone = sorted(map(len, present)) == [0, 1]
         if not (recipe.sampling.tight and quiet and alone and view == "noisy_gradients"):
             return None
@@ -166,7 +166,7 @@ def _contribute_nothing(recipe: Recipe, sides: list[TrainingData], direction: Fl
 
 def _along(seen: Floats, direction: Floats) -> bool:
     """Return whether the observed directions are that of the difference, and no other direction is observed."""
-    return len(seen) == 1 and abs(float(seen[0] @ direction)) > 1.0 - UNSEEN
+    return len(seen) == 1 and abs(float(seen[0] @ direction)) > 1.0 - MAX_ROUNDING
 
 
 def _weights_of_steps(recipe: Recipe) -> Floats:

@@ -150,9 +150,9 @@ def _factor(squared: Floats, bound: float) -> Floats:
 
 
 ANGLE_BITS = 24
-PIECE = 2**16
+MAX_BLOCK_ENTRIES = 2**16
 """Numbers that are generated at once, so that their arrays stay in the cache and the allocator reuses them."""
-_WORDS = 2**64 - 1
+_MAX_WORD = 2**64 - 1
 _UNIFORM = np.float32(2.0**-40)
 _ANGLE = np.float32(2.0 * np.pi * 2.0**-32)
 
@@ -163,14 +163,14 @@ def standard_normal(out: Floats, rng: np.random.Generator) -> None:
         rng.standard_normal(out=out, dtype=out.dtype)
         return
     flat = out.reshape(-1)
-    for start in range(0, flat.size, PIECE):
-        _fill(flat[start : start + PIECE], rng)
+    for start in range(0, flat.size, MAX_BLOCK_ENTRIES):
+        _fill(flat[start : start + MAX_BLOCK_ENTRIES], rng)
 
 
 def _fill(out: Floats, rng: np.random.Generator) -> None:
     """Write the cosines, then the sines; for an odd size, the first pair gives its cosine only."""
     half = (out.size + 1) // 2
-    words = rng.integers(0, _WORDS, size=half, dtype=np.uint64, endpoint=True)
+    words = rng.integers(0, _MAX_WORD, size=half, dtype=np.uint64, endpoint=True)
     angle = np.left_shift(words.astype(np.uint32), 32 - ANGLE_BITS).view(np.int32).astype(np.float32)
     angle *= _ANGLE
     words >>= np.uint64(ANGLE_BITS)

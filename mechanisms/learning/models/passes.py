@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from ..base import Floats
 from .base import Model
 
-SMALL_PRODUCT = 10**6
+MAX_DIRECT_PRODUCT = 10**6
 """Multiplications up to which OpenBLAS reads the factors in place, instead of copying them in another order."""
-FEWEST_EXAMPLES = 64
+MIN_EXAMPLES = 64
 """Smallest number of examples of a product, unless there are fewer."""
 
 
@@ -79,7 +79,7 @@ def backward(model: Model, parameters: Floats, activations: Sequence[Floats], wo
         weights = layer.of(parameters)[:, :, : below.n_units]
         np.matmul(weights.transpose(0, 2, 1), deltas[0], out=delta)
         slope = work.array("slope", *activated.shape)
-        _SLOPES[model.activation_name](activated, slope)
+        _ACTIVATION_SLOPES[model.activation_name](activated, slope)
         delta *= slope
         deltas.insert(0, delta)
     return deltas
@@ -151,7 +151,7 @@ def _gather(deltas: Floats, inputs: Floats, out: Floats, work: Workspace) -> Non
 def _parts(inputs: Floats, n_units: int) -> Iterator[slice]:
     """Yield the examples of one product of each run: small products need no copies, and stay in the cache."""
     n, n_inputs = inputs.shape[1:]
-    size = max(SMALL_PRODUCT // max(n_inputs * n_units, 1), FEWEST_EXAMPLES)
+    size = max(MAX_DIRECT_PRODUCT // max(n_inputs * n_units, 1), MIN_EXAMPLES)
     yield from (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
@@ -174,4 +174,4 @@ def _relu_slope(activated: Floats, out: Floats) -> None:
 
 
 _ACTIVATIONS = {"tanh": _tanh, "relu": _relu}
-_SLOPES = {"tanh": _tanh_slope, "relu": _relu_slope}
+_ACTIVATION_SLOPES = {"tanh": _tanh_slope, "relu": _relu_slope}

@@ -13,7 +13,7 @@ from ...core.arrays import Floats
 from ...core.base import Dataset, Outputs
 from ...core.guarantee import Guarantee
 from .regularised_logistic import (
-    CURVATURE,
+    MAX_CURVATURE,
     PerturbedRegression,
     SignedExamples,
     minimise,
@@ -60,10 +60,10 @@ class ObjectivePerturbation(PerturbedRegression):
 
     def strength_and_rate(self, n_records: int) -> tuple[float, float]:
         """Return the regularisation that is used for `n_records` records, and the rate of the noise."""
-        noise_epsilon = self.epsilon - 2.0 * math.log1p(CURVATURE / (n_records * self.regularisation))
+        noise_epsilon = self.epsilon - 2.0 * math.log1p(MAX_CURVATURE / (n_records * self.regularisation))
         if noise_epsilon > 0.0:
             return self.regularisation, 0.5 * noise_epsilon
-        return CURVATURE / (n_records * math.expm1(0.25 * self.epsilon)), 0.25 * self.epsilon
+        return MAX_CURVATURE / (n_records * math.expm1(0.25 * self.epsilon)), 0.25 * self.epsilon
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the coefficients of `size` runs, shape `(size, n_features)`."""

@@ -30,7 +30,7 @@ from ...learning.base import TrainingData
 from ...learning.dp_sgd.steps import ConstantSchedule, Schedule
 from .regularised_logistic import check_one_example, opposite_labels, replace_one_only
 
-_SLOPES: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
+_LOSS_SLOPES: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
     {
         "linear": lambda margins: np.full_like(margins, -1.0),
         "logistic": lambda margins: np.asarray(-expit(-margins)),
@@ -99,7 +99,7 @@ class NoisyProjectedSGD(Mechanism):
     n_records: Annotated[int, at_least(2)] = 30
     steps: PositiveInt | None = None
     standard_deviation: Positive | None = None
-    loss: Annotated[str, one_of_names(*_SLOPES)] = "linear"
+    loss: Annotated[str, one_of_names(*_LOSS_SLOPES)] = "linear"
     lipschitz: Positive = 1.0
     learning_rate: float | Schedule = 1.0
     radius: Positive | None = None
@@ -159,7 +159,7 @@ class NoisyProjectedSGD(Mechanism):
     def _gradients(self, rows: Floats, theta: Floats) -> Floats:
         """Return the clipped gradient of one record at each iterate, `(size, n_features)`; 0 where its norm is inf."""
         with np.errstate(over="ignore", invalid="ignore"):
-            slopes = _SLOPES[self.loss](np.einsum("rd,rd->r", rows, theta))
+            slopes = _LOSS_SLOPES[self.loss](np.einsum("rd,rd->r", rows, theta))
             norms = np.abs(slopes) * np.sqrt(np.einsum("rd,rd->r", rows, rows))
             gradients = (slopes * np.minimum(1.0, self.lipschitz / np.maximum(norms, 1e-300)))[:, None] * rows
         return np.where(np.isfinite(norms)[:, None], gradients, 0.0)

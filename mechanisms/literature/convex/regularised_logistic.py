@@ -5,10 +5,10 @@
 Private versions that perturb the minimiser or the objective need |x_i| <= 1: then the gradient of one example has norm
 at most 1, and the curvature is at most 1/4.
 
-    our name     Chaudhuri, Monteleoni, Sarwate (2011)
-    strength     Lambda
-    linear       b
-    CURVATURE    c
+    our name         Chaudhuri, Monteleoni, Sarwate (2011)
+    strength         Lambda
+    linear           b
+    MAX_CURVATURE    c
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from ...core.records import check_records, check_worst_case
 from ...core.relation import Relation
 from ...learning.base import TrainingData
 
-CURVATURE = 0.25
+MAX_CURVATURE = 0.25
 """Largest second derivative of log(1 + e^-m)."""
-TOLERANCE = 1e-12
+GRADIENT_TOLERANCE = 1e-12
 """Newton's method stops when the gradient of J is at most this times 1 + |b| / n."""
 _ITERATIONS = 200
-_BLOCK = 4_000_000  # numbers in the largest array of a block of runs
+_MAX_BLOCK_ENTRIES = 4_000_000  # numbers in the largest array of a block of runs
 _NORM = 1.0 + 1e-9  # rounding in rows that were scaled to norm 1
 
 
@@ -104,7 +104,7 @@ class SignedExamples:
     @property
     def wide(self) -> bool:
         """True if the products of the entries of all rows are too many to store."""
-        return len(self.rows) * self.n_features**2 > _BLOCK
+        return len(self.rows) * self.n_features**2 > _MAX_BLOCK_ENTRIES
 
     @cached_property
     def squares(self) -> Floats:
@@ -118,7 +118,7 @@ class SignedExamples:
     def blocks(self, size: int) -> list[slice]:
         """Return slices of the runs, such that the arrays of a block stay small."""
         numbers_per_run = max(len(self.rows), self.n_features) * (self.n_features if self.wide else 1)
-        step = max(1, _BLOCK // numbers_per_run)
+        step = max(1, _MAX_BLOCK_ENTRIES // numbers_per_run)
         return [slice(start, start + step) for start in range(0, size, step)]
 
 
@@ -135,8 +135,8 @@ def minimise(examples: SignedExamples, strength: float, linear: Floats) -> Float
         linear: `(n_runs, n_features)`.
 
     Returns:
-        `(n_runs, n_features)`, each within TOLERANCE (1 + |b| / n) / strength of the minimiser, because J is strongly
-        convex.
+        `(n_runs, n_features)`, each within GRADIENT_TOLERANCE (1 + |b| / n) / strength of the minimiser, because J is
+        strongly convex.
 
     Raises:
         ReleaseError: some run has not converged.
@@ -150,7 +150,7 @@ def minimise(examples: SignedExamples, strength: float, linear: Floats) -> Float
 def _minimise(examples: SignedExamples, strength: float, linear: Floats) -> Floats:
     n = examples.n_examples
     points, ridge = _starts(examples, strength, linear), strength * np.eye(examples.n_features)
-    limits = TOLERANCE * (1.0 + np.linalg.norm(linear, axis=1))
+    limits = GRADIENT_TOLERANCE * (1.0 + np.linalg.norm(linear, axis=1))
     active = np.arange(len(points))
     for _ in range(_ITERATIONS):
         current, linear_terms = points[active], linear[active]
@@ -213,7 +213,7 @@ def _shares(
 
 # --- private versions -------------------------------------------------------------------------------------------------
 
-WEIGHT = 30.0
+WORST_CASE_WEIGHT = 30.0
 """Records times regularisation in the worst-case pair; with more, its privacy loss approaches half of the claim."""
 
 
@@ -239,14 +239,14 @@ class PerturbedRegression(PureMechanism):
     @property
     def n_worst(self) -> int:
         """Number of records of the worst case."""
-        return math.ceil(WEIGHT / self.regularisation)
+        return math.ceil(WORST_CASE_WEIGHT / self.regularisation)
 
     def worst_case(self) -> Neighbours:
         """Return a pair with one feature and all records blank except one, labelled 0 on side 0 and 1 on side 1.
 
         The number of records is so large that the regularisation outweighs them.
         """
-        check_worst_case(WEIGHT / self.regularisation, regularisation=self.regularisation)
+        check_worst_case(WORST_CASE_WEIGHT / self.regularisation, regularisation=self.regularisation)
         return opposite_labels(self.n_worst, 1.0)
 
     def bind(self, neighbours: Neighbours) -> Mechanism:

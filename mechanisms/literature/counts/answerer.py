@@ -13,7 +13,7 @@ from ...core.errors import ParameterError
 from ...core.validation import non_negative, one_of, whole
 from ...noise.base import AdditiveNoise
 
-MEMORY = ("fresh", "sticky")
+MEMORY_KINDS = ("fresh", "sticky")
 
 
 class Answerer:
@@ -49,7 +49,7 @@ class Answerer:
         suppressed_below: float = 0.0,
         budget: float | None = None,
     ) -> None:
-        one_of(MEMORY, memory=memory)
+        one_of(MEMORY_KINDS, memory=memory)
         non_negative(suppressed_below=suppressed_below)
         self._bits = _column(bits)
         self._rng, self._noise, self._sticky = rng, noise, memory == "sticky"

@@ -22,7 +22,7 @@ from ...learning.dp_sgd.sampling.poisson import PoissonSampling
 from .base import FederatedLearner, log_gaussian
 from .clients import Client, check_clients, read_clients
 
-MOST_CLIENTS = 10
+MAX_CLIENTS = 10
 """Largest number of clients for which the density enumerates all samples."""
 
 
@@ -181,10 +181,10 @@ class TrajectoryLaw:
         rate = self.learner.sampling_probability
         if rate == 1.0:
             return [(0.0, np.ones(n, dtype=bool))]
-        if n > MOST_CLIENTS:
+        if n > MAX_CLIENTS:
             raise ParameterError(
                 f"samples of {plural(n, 'client')} have too many possible sums for a density, which takes at most "
-                f"{MOST_CLIENTS}. Use fewer clients, sampling_probability=1, or another attack."
+                f"{MAX_CLIENTS}. Use fewer clients, sampling_probability=1, or another attack."
             )
         subsets = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
         counts = subsets.sum(axis=1)

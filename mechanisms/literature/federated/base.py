@@ -29,7 +29,7 @@ from ...learning.models.passes import Workspace, accumulate, backward, forward
 from ...learning.models.trained import TrainedModels
 from .clients import Client, read_clients
 
-BLOCK_NUMBERS = 2**20
+MAX_BLOCK_ENTRIES = 2**20
 """Size of the largest array of a block of runs."""
 
 
@@ -143,7 +143,7 @@ class FederatedLearner(Mechanism):
         """Yield the runs that advance together."""
         rows = max([1, *(len(client.inputs) for client in clients)])
         units = sum(layer.n_units for layer in self.network.layers)
-        length = max(1, BLOCK_NUMBERS // max(rows * units, self.network.n_parameters, len(clients)))
+        length = max(1, MAX_BLOCK_ENTRIES // max(rows * units, self.network.n_parameters, len(clients)))
         for start in range(0, size, length):
             yield slice(start, min(start + length, size))
 

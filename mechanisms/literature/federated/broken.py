@@ -25,7 +25,7 @@ from . import FederatedAveraging, LocalNoiseAveraging
 from .clients import Client
 
 FOUR_FEATURES, NINE_FEATURES = LogisticRegression(4), LogisticRegression(9)
-MULTIPLIER = 3.73
+NOISE_MULTIPLIER = 3.73
 """Defaults: one round with the claim epsilon = 1 at delta = 1e-5."""
 
 
@@ -41,7 +41,7 @@ class BrokenAveraging(Broken, FederatedAveraging):
 
     model: Model | str = FOUR_FEATURES
     _: KW_ONLY
-    noise_multiplier: float = MULTIPLIER
+    noise_multiplier: float = NOISE_MULTIPLIER
 
     def twin(self) -> FederatedAveraging:
         """Return the correct learner with these options."""
@@ -229,7 +229,7 @@ class SensitivityNotOfClip(Broken, LocalNoiseAveraging):
 
     model: Model | str = FOUR_FEATURES
     _: KW_ONLY
-    noise_multiplier: float = MULTIPLIER
+    noise_multiplier: float = NOISE_MULTIPLIER
     sensitivity: Positive = 1.0
 
     @property

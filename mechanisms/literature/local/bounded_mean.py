@@ -26,9 +26,9 @@ from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 
-LARGEST_EPSILON = 60.0
+MAX_EPSILON = 60.0
 """Largest epsilon of `Piecewise`: above it, the interval of likely messages is too narrow for floats."""
-HYBRID_FROM = 0.6093524930273093
+HYBRID_MIN_EPSILON = 0.6093524930273093
 """Epsilon above which `Hybrid` is not Duchi's mechanism (Wang et al. 2019, equation 6)."""
 
 
@@ -314,7 +314,7 @@ class Hybrid(BoundedMean):
     @property
     def p_piecewise(self) -> float:
         """Probability of a message of `Piecewise`."""
-        return -math.expm1(-0.5 * self.epsilon) if self.epsilon > HYBRID_FROM else 0.0
+        return -math.expm1(-0.5 * self.epsilon) if self.epsilon > HYBRID_MIN_EPSILON else 0.0
 
     @cached_property
     def _parts(self) -> tuple[Piecewise, Duchi]:
@@ -350,9 +350,9 @@ class Hybrid(BoundedMean):
 
 
 def _check_largest(epsilon: float, name: str) -> None:
-    if epsilon > LARGEST_EPSILON:
+    if epsilon > MAX_EPSILON:
         raise ParameterError(
-            f"epsilon must be at most {LARGEST_EPSILON:g} for {name}, but is {epsilon:g}: its likely messages would "
+            f"epsilon must be at most {MAX_EPSILON:g} for {name}, but is {epsilon:g}: its likely messages would "
             "differ by less than the rounding of floats. Use Duchi.",
             argument="epsilon",
         )

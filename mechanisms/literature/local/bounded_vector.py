@@ -20,9 +20,9 @@ from ...core.constraints import Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from .bounded_mean import LARGEST_EPSILON, BoundedMean, Duchi, Hybrid, NumbersOfUsers, Piecewise
+from .bounded_mean import MAX_EPSILON, BoundedMean, Duchi, Hybrid, NumbersOfUsers, Piecewise
 
-KINDS: dict[str, type[BoundedMean]] = {"duchi": Duchi, "piecewise": Piecewise, "hybrid": Hybrid}
+COORDINATE_MECHANISMS: dict[str, type[BoundedMean]] = {"duchi": Duchi, "piecewise": Piecewise, "hybrid": Hybrid}
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class SampledAttributes(NumbersOfUsers):
     epsilon: Positive
     n_numbers: PositiveInt = 4
     _: KW_ONLY
-    kind: Annotated[str, one_of_names(*KINDS)] = "hybrid"
+    kind: Annotated[str, one_of_names(*COORDINATE_MECHANISMS)] = "hybrid"
     n_sampled: PositiveInt | None = None
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
@@ -70,9 +70,9 @@ class SampledAttributes(NumbersOfUsers):
                 f"n_sampled must be at most n_numbers = {self.n_numbers}, but is {self.n_sampled}.",
                 argument="n_sampled",
             )
-        if self.kind != "duchi" and self.epsilon > LARGEST_EPSILON * self.k:
+        if self.kind != "duchi" and self.epsilon > MAX_EPSILON * self.k:
             raise ParameterError(
-                f"epsilon must be at most {LARGEST_EPSILON:g} for each of the {self.k} sampled numbers, but is "
+                f"epsilon must be at most {MAX_EPSILON:g} for each of the {self.k} sampled numbers, but is "
                 f"{self.epsilon:g} in total. Choose kind='duchi'.",
                 argument="epsilon",
             )
@@ -85,7 +85,7 @@ class SampledAttributes(NumbersOfUsers):
     @cached_property
     def base(self) -> BoundedMean:
         """Mechanism of a single number."""
-        return KINDS[self.kind](self.epsilon / self.k)
+        return COORDINATE_MECHANISMS[self.kind](self.epsilon / self.k)
 
     @property
     def numbers_shape(self) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from ...core.arrays import Bools, Floats, Ints
 from ...core.constraints import at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...local.base import LARGEST_TABLE, FrequencyOracle, curve_of_two_values
+from ...local.base import MAX_MESSAGES, FrequencyOracle, curve_of_two_values
 
 MERSENNE = 2**31 - 1
 """Size of the default field: a prime, such that products of two elements fit a 64-bit number."""
@@ -129,7 +129,7 @@ class LocalHashing(_HashedValues):
         Raises:
             ParameterError: more than 100,000, as with the default prime.
         """
-        self._check_table("prime", f"Choose a prime with prime^2 n_buckets <= {LARGEST_TABLE:,}.")
+        self._check_table("prime", f"Choose a prime with prime^2 n_buckets <= {MAX_MESSAGES:,}.")
         return np.stack(np.unravel_index(np.arange(self.n_messages), (self.prime, self.prime, self.g)), axis=1)
 
     def guarantee(self) -> Guarantee:
@@ -230,7 +230,7 @@ class CountMeanSketch(_HashedValues):
         Raises:
             ParameterError: more than 100,000, as with the default prime.
         """
-        self._check_table("prime", f"Choose prime and n_buckets with prime^2 2^n_buckets <= {LARGEST_TABLE:,}.")
+        self._check_table("prime", f"Choose prime and n_buckets with prime^2 2^n_buckets <= {MAX_MESSAGES:,}.")
         places = np.unravel_index(np.arange(self.n_messages), (self.prime, self.prime, *[2] * self.g))
         return np.stack(places, axis=1)
 

@@ -20,7 +20,7 @@ from ...noise.base import NoisyQuery
 from ...noise.geometric import Geometric
 from .alphabet import Alphabet
 
-MOST_CELLS = 2**22
+MAX_CELLS = 2**22
 """Largest number of cells of a table of counts."""
 
 
@@ -66,9 +66,9 @@ class NGramCounts(NoisyQuery, PureMechanism, RecordsMechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "alphabet", Alphabet(self.alphabet).symbols)
-        if self.n * math.log2(len(self.alphabet)) > math.log2(MOST_CELLS):
+        if self.n * math.log2(len(self.alphabet)) > math.log2(MAX_CELLS):
             raise ParameterError(
-                f"n must be small enough for a table of at most {MOST_CELLS:,} counts, but is {self.n}, and "
+                f"n must be small enough for a table of at most {MAX_CELLS:,} counts, but is {self.n}, and "
                 f"{len(self.alphabet)} symbols have {len(self.alphabet)}^{self.n} n-grams. Use a smaller n or a "
                 "smaller alphabet.",
                 argument="n",

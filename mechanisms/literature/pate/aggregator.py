@@ -21,7 +21,7 @@ from .vote_counts import Counts, as_neighbours, check_one_teacher, check_votes, 
 
 ABSTAINED = -1
 """Label of a query without an answer."""
-_BLOCK = 1_000_000
+_MAX_BLOCK_ENTRIES = 1_000_000
 """Largest number of noise values in memory at once."""
 
 
@@ -80,7 +80,7 @@ class Aggregator(Mechanism):
         """Return the labels of `size` runs, `(size, n_queries)`."""
         counts = self.counts(dataset)
         labels = np.empty((size, self.n_queries), dtype=np.int64)
-        runs = max(1, _BLOCK // counts.size)
+        runs = max(1, _MAX_BLOCK_ENTRIES // counts.size)
         for start in range(0, size, runs):
             block = labels[start : start + runs]
             block[:] = self.answers(counts, len(block), rng)

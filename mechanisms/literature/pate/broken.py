@@ -62,7 +62,7 @@ class SamePartForAll(Broken, TeacherVotes):
         return self.aggregator.guarantee_between(self.votes(pair.d0), self.votes(pair.d1))
 
 
-MOST_ROUNDS = 14
+MAX_ROUNDS = 14
 """Largest number of rounds whose 2^rounds outputs are enumerated."""
 
 
@@ -134,7 +134,7 @@ class TeachersKept(Broken, TeacherVotes):
         """
         from scipy.stats import laplace
 
-        if self.rounds > MOST_ROUNDS:
+        if self.rounds > MAX_ROUNDS:
             return None
         n_seen = np.arange(self.n_teachers + 1)
         ones = laplace.sf(self.n_teachers / 2 - n_seen, scale=1.0 / self.rate)
@@ -285,7 +285,7 @@ class CheckWithoutNoise(Broken, CheckedGNMax):
         return GaussianDP(math.sqrt(2.0 * self.n_queries) / self.answer_deviation, self.relation, exact=False)
 
 
-_ROUNDING = 1e-12
+_VOTE_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -341,7 +341,7 @@ class EpsilonOfVotes(Broken, Mechanism):
         values = outputs.values
         law = known_law(self.aggregator)
         labels = law.log_density(Outputs(values[:, :-1]), dataset)
-        return np.where(np.abs(values[:, -1] - self.epsilon(dataset)) < _ROUNDING, labels, -np.inf)
+        return np.where(np.abs(values[:, -1] - self.epsilon(dataset)) < _VOTE_TOLERANCE, labels, -np.inf)
 
     def guarantee(self) -> Guarantee:
         """Return the guarantee of the labels."""

@@ -17,7 +17,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.validation import whole
 from .aggregator import ABSTAINED, Aggregator, log_total
-from .renyi import CHECK, gaussian_divergences, log_check_miss, log_gaussian_miss
+from .renyi import CHECK_DEVIATION_RATIO, gaussian_divergences, log_check_miss, log_gaussian_miss
 from .vote_counts import Counts
 from .winners import log_gaussian_winner
 
@@ -80,7 +80,7 @@ class CheckedGNMax(Aggregator):
 
     def divergences(self, counts: Counts, answered: NDArray[np.bool_], orders: Floats) -> Floats:
         """Return the sum of the divergences of the check of every query and of the released answers."""
-        check = CHECK * self.check_deviation
+        check = CHECK_DEVIATION_RATIO * self.check_deviation
         miss = log_check_miss(self.support(counts) - self.threshold, self.check_deviation)
         sd = self.answer_deviation
         answers = gaussian_divergences(log_gaussian_miss(counts, sd), sd, orders)

@@ -26,7 +26,7 @@ from ...core.validation import open_unit
 from .aggregator import Aggregator
 from .confident import CheckedGNMax
 from .noisy_max import GNMax
-from .renyi import CHECK, log_check_miss, log_gaussian_miss
+from .renyi import CHECK_DEVIATION_RATIO, log_check_miss, log_gaussian_miss
 from .smooth_sensitivity import SteppedBound, smooth_sensitivity
 from .vote_counts import as_neighbours, check_one_teacher
 
@@ -182,7 +182,7 @@ class PrivateEpsilon(Mechanism):
         if isinstance(base, GNMax):
             return None
         farthest = max(abs(base.threshold), abs(base.n_teachers - base.threshold))
-        return SteppedBound(CHECK * base.check_deviation, 2, self.order, farthest)
+        return SteppedBound(CHECK_DEVIATION_RATIO * base.check_deviation, 2, self.order, farthest)
 
     def _bounds(self, dataset: Dataset) -> list[tuple[SteppedBound, Floats]]:
         """Return the step functions, each with log q of its queries."""

@@ -119,7 +119,7 @@ def _median(labels: NDArray[np.int64]) -> int:
     return int(np.sort(labels)[(len(labels) - 1) // 2])
 
 
-STATISTICS: dict[str, Callable[[NDArray[np.int64]], int]] = {"mode": _mode, "median": _median}
+PART_STATISTICS: dict[str, Callable[[NDArray[np.int64]], int]] = {"mode": _mode, "median": _median}
 
 
 @dataclass(frozen=True)
@@ -156,10 +156,10 @@ class SampleAndAggregate(VotesOfParts):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.statistic, str):
-            one_of(STATISTICS, statistic=self.statistic)
+            one_of(PART_STATISTICS, statistic=self.statistic)
         elif not callable(self.statistic):
             raise ParameterError(
-                f"statistic must be one of {', '.join(STATISTICS)}, or a function, but is {self.statistic!r}.",
+                f"statistic must be one of {', '.join(PART_STATISTICS)}, or a function, but is {self.statistic!r}.",
                 argument="statistic",
             )
         if self.aggregator.n_queries != 1:
@@ -186,7 +186,7 @@ class SampleAndAggregate(VotesOfParts):
     def votes(self, dataset: Dataset) -> Counts:
         """Return the number of parts with each value, `(1, n_classes)`."""
         records = self.records(dataset)
-        statistic = STATISTICS[self.statistic] if isinstance(self.statistic, str) else self.statistic
+        statistic = PART_STATISTICS[self.statistic] if isinstance(self.statistic, str) else self.statistic
         values = [[int(statistic(records[part]))] for part in part_of(len(records), self.aggregator.n_teachers)]
         return count_votes(values, self.aggregator.n_classes)
 

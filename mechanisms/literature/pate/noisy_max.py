@@ -24,7 +24,7 @@ from .winners import laplace_majority_log_odds, log_gaussian_winner, log_laplace
 
 EACH_LABEL, ONE_DRAW = "each-label", "one"
 
-RARE = 5.0
+WORST_CASE_LEAD = 5.0
 """Product rate * lead in the worst case of LNMax, for which label 0 wins about once in a hundred runs."""
 
 
@@ -77,7 +77,7 @@ class LNMax(Aggregator):
     @property
     def worst_lead(self) -> int:
         """Lead at which label 0 wins about once in a hundred runs, because a larger one approaches the claim; or 0."""
-        return 0 if self.draws == ONE_DRAW else min(self.n_teachers, math.ceil(RARE / self.rate)) - 2
+        return 0 if self.draws == ONE_DRAW else min(self.n_teachers, math.ceil(WORST_CASE_LEAD / self.rate)) - 2
 
     def answers(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         if self.draws == ONE_DRAW:

@@ -27,7 +27,7 @@ from .teachers import TEACHERS, Teachers
 from .vote_counts import Counts, count_votes
 
 VIEWS = ("final", "labels")
-_BLOCK = 4_000_000
+_MAX_BLOCK_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class PATE(VotesOfParts):
         if self.view == "labels":
             return Outputs(labels)
         students = np.empty((size, self.network.n_parameters))
-        runs = max(1, _BLOCK // (len(self.public) * self.aggregator.n_classes))
+        runs = max(1, _MAX_BLOCK_ENTRIES // (len(self.public) * self.aggregator.n_classes))
         for start in range(0, size, runs):
             students[start : start + runs] = self.learn(labels[start : start + runs])
         return Outputs(students)

@@ -23,7 +23,7 @@ from scipy.special import log_ndtr, logsumexp
 
 from ...core.arrays import Floats
 
-CHECK = math.sqrt(2.0)
+CHECK_DEVIATION_RATIO = math.sqrt(2.0)
 """Ratio of the deviation of an equivalent GNMax of two labels to that of a check.
 
 A moved vote changes the support of a check by 1, but the lead of a GNMax by 2.

@@ -13,7 +13,7 @@ from ...accounting import ExactDP
 from ...core.arrays import Floats
 from ...core.relation import Relation
 
-MOST = 200_000
+MAX_OUTCOMES = 200_000
 """Largest number of outcomes that are enumerated."""
 
 
@@ -33,11 +33,11 @@ def repeated_law(
     grouped = _grouped(log_law0, log_law1)
     parts = grouped.shape[1]
     if most_answers is None or most_answers >= n_queries:
-        if math.comb(n_queries + parts - 1, parts - 1) > MOST:
+        if math.comb(n_queries + parts - 1, parts - 1) > MAX_OUTCOMES:
             return None
         return _exact(_multinomial(grouped, _splits(n_queries, parts)), relation)
     unanswered = n_queries - most_answers
-    if math.comb(most_answers + parts - 1, parts - 1) * (n_queries + 1) > MOST:
+    if math.comb(most_answers + parts - 1, parts - 1) * (n_queries + 1) > MAX_OUTCOMES:
         return None
     splits = _splits(most_answers, parts - 1)
     missed = np.arange(unanswered + 1)

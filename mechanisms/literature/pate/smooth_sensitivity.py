@@ -29,9 +29,9 @@ from scipy.special import log_ndtr, ndtri, ndtri_exp
 from ...core.arrays import Floats
 from .renyi import gaussian_divergences
 
-STEPS = 32
+STEPS_PER_VOTE = 32
 """Grid steps in the distance by which a moved vote changes t."""
-MOVE = STEPS + 1
+MAX_VOTE_STEPS = STEPS_PER_VOTE + 1
 """Largest change of the grid position of a query by a moved vote, including rounding."""
 _SLACK = 1e-6
 """Fraction of a step by which t may be below its grid position, so that exact positions survive rounding errors."""
@@ -56,14 +56,16 @@ class SteppedBound:
     @cached_property
     def _start(self) -> int:
         """Grid position below which q is at least 1 - 1/m, and the bound is the one for all votes."""
-        return math.floor(-float(ndtri(1.0 / self.n_classes)) / math.sqrt(2.0) * self.standard_deviation * STEPS)
+        return math.floor(
+            -float(ndtri(1.0 / self.n_classes)) / math.sqrt(2.0) * self.standard_deviation * STEPS_PER_VOTE
+        )
 
     @cached_property
     def _values(self) -> Floats:
         """Bound at each position from `_start` on, non-increasing; constant beyond the last position."""
         sigma = self.standard_deviation
-        n_places = max(1, math.ceil(self.reach * STEPS) - self._start + 1)
-        t = (self._start + np.arange(n_places) - _SLACK) / (sigma * STEPS)
+        n_places = max(1, math.ceil(self.reach * STEPS_PER_VOTE) - self._start + 1)
+        t = (self._start + np.arange(n_places) - _SLACK) / (sigma * STEPS_PER_VOTE)
         log_q = np.minimum(math.log(self.n_classes - 1.0) + log_ndtr(-math.sqrt(2.0) * t), 0.0)
         values = gaussian_divergences(log_q, sigma, np.array([self.order]))[:, 0]
         values[0] = self.order / sigma**2
@@ -72,7 +74,7 @@ class SteppedBound:
     def places(self, log_miss: Floats) -> NDArray[np.int64]:
         """Return the grid position of each query, from 0: `(n,)` for `(n,)` values of log q."""
         t = -ndtri_exp(log_miss - math.log(self.n_classes - 1.0)) / math.sqrt(2.0)
-        positions = np.floor(np.minimum(t * self.standard_deviation * STEPS, 1e15) + _SLACK) - self._start
+        positions = np.floor(np.minimum(t * self.standard_deviation * STEPS_PER_VOTE, 1e15) + _SLACK) - self._start
         return np.asarray(np.clip(positions, 0, len(self._values) - 1), dtype=np.int64)
 
     def divergences(self, log_miss: Floats) -> Floats:
@@ -82,20 +84,20 @@ class SteppedBound:
     @cached_property
     def drops(self) -> Floats:
         """Decrease of the bound within one move that begins at each position, `(n_places,)`."""
-        values = np.append(self._values, np.full(MOVE, self._values[-1]))
-        return np.asarray(values[:-MOVE] - values[MOVE:])
+        values = np.append(self._values, np.full(MAX_VOTE_STEPS, self._values[-1]))
+        return np.asarray(values[:-MAX_VOTE_STEPS] - values[MAX_VOTE_STEPS:])
 
     @cached_property
     def changes(self) -> Floats:
         """Largest change of the bound by one move from each position, down or up, `(n_places,)`."""
-        lower = self._values[np.maximum(np.arange(len(self._values)) - MOVE, 0)]
+        lower = self._values[np.maximum(np.arange(len(self._values)) - MAX_VOTE_STEPS, 0)]
         return np.maximum(self.drops, lower - self._values)
 
     @cached_property
     def nearest_drops(self) -> Floats:
         """Largest decrease that begins within one move below each position, `(n_places,)`."""
-        padded = np.pad(self.drops, (MOVE, 0))
-        return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, MOVE + 1).max(axis=1))
+        padded = np.pad(self.drops, (MAX_VOTE_STEPS, 0))
+        return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, MAX_VOTE_STEPS + 1).max(axis=1))
 
 
 def one_move_further(drops: Floats) -> Floats:
@@ -104,8 +106,8 @@ def one_move_further(drops: Floats) -> Floats:
     The largest change within k moves is the largest decrease that begins between k + 1 moves below a position and k
     moves above it.
     """
-    wider = np.pad(drops, (MOVE, MOVE), mode="edge")
-    return np.maximum(drops, np.maximum(wider[: -2 * MOVE], wider[2 * MOVE :]))
+    wider = np.pad(drops, (MAX_VOTE_STEPS, MAX_VOTE_STEPS), mode="edge")
+    return np.maximum(drops, np.maximum(wider[: -2 * MAX_VOTE_STEPS], wider[2 * MAX_VOTE_STEPS :]))
 
 
 def smooth_sensitivity(bounds: list[tuple[SteppedBound, Floats]], beta: float, n_teachers: int) -> float:

@@ -118,11 +118,11 @@ class EstimatorTeachers(Teachers):
 
         if (y == y[0]).all():
             return np.full(len(queries), y[0])
-        X = np.clip(X, -LARGEST_FEATURE, LARGEST_FEATURE)
+        X = np.clip(X, -MAX_FEATURE, MAX_FEATURE)
         return np.asarray(clone(self.estimator).fit(X, y).predict(queries), dtype=np.int64)
 
 
-LARGEST_FEATURE = 1e38
+MAX_FEATURE = 1e38
 """Limit to which features are clipped, because scikit-learn raises for larger ones, which would leak the record."""
 
 TEACHERS: dict[str, Teachers] = {"nearest": NearestTeachers(), "kernel": KernelTeachers()}

@@ -11,18 +11,18 @@ from ...core.arrays import Floats
 from ...selection.laws import log_largest_laplace
 from .vote_counts import Counts
 
-STEP = 0.1
+NODE_DISTANCE = 0.1
 """Distance between the nodes of the quadrature, in standard deviations.
 
 The integrand is analytic and decays as a Gaussian, so that the trapezoidal rule is exact to rounding.
 """
-TAIL = 9.0
+TAIL_DEVIATIONS = 9.0
 """Distance from the peak to the outermost nodes, in standard deviations."""
-WIDE = 2_000.0
+MAX_SHARED_RANGE = 2_000.0
 """Range of the votes, in standard deviations, above which each label has separate nodes."""
-LARGEST = 1e150
+MAX_VOTES = 1e150
 """Largest number of votes, in standard deviations, whose square does not overflow."""
-_BLOCK = 1_000_000
+_MAX_BLOCK_ENTRIES = 1_000_000
 
 
 def log_gaussian_winner(counts: Counts, standard_deviation: float) -> Floats:
@@ -39,8 +39,8 @@ def log_gaussian_winner(counts: Counts, standard_deviation: float) -> Floats:
         array([[0.76025, 0.23975]])
     """
     distinct, inverse = np.unique(counts, axis=0, return_inverse=True)
-    scaled = np.clip(distinct / standard_deviation, -LARGEST, LARGEST)
-    wide = np.ptp(scaled, axis=1) > WIDE
+    scaled = np.clip(distinct / standard_deviation, -MAX_VOTES, MAX_VOTES)
+    wide = np.ptp(scaled, axis=1) > MAX_SHARED_RANGE
     log_probabilities = np.empty(scaled.shape)
     log_probabilities[~wide] = _by_common_nodes(scaled[~wide])
     for row in np.flatnonzero(wide):
@@ -52,9 +52,9 @@ def log_gaussian_winner(counts: Counts, standard_deviation: float) -> Floats:
 def _by_common_nodes(scaled: Floats) -> Floats:
     """Return the log integrals of rows of votes in standard deviations, up to a constant, with common nodes."""
     top, low = scaled.max(axis=1), scaled.min(axis=1)
-    start = 0.5 * (top + low) - TAIL
-    n_nodes = math.ceil(float((top + TAIL - start).max(initial=0.0)) / STEP) + 1
-    steps, rows = STEP * np.arange(n_nodes), max(1, _BLOCK // (n_nodes * scaled.shape[1]))
+    start = 0.5 * (top + low) - TAIL_DEVIATIONS
+    n_nodes = math.ceil(float((top + TAIL_DEVIATIONS - start).max(initial=0.0)) / NODE_DISTANCE) + 1
+    steps, rows = NODE_DISTANCE * np.arange(n_nodes), max(1, _MAX_BLOCK_ENTRIES // (n_nodes * scaled.shape[1]))
     log_integrals = np.empty(scaled.shape)
     for block in range(0, len(scaled), rows):
         part = slice(block, block + rows)
@@ -69,10 +69,12 @@ def _by_nodes_of_each(scaled: Floats) -> Floats:
     """Return the log integrals of one row, with nodes around the maximum of the integrand of each label.
 
     The logarithm of the integrand is concave with a second derivative of at most -1, so that the integrand is
-    negligible at a distance of `TAIL` from the maximum.
+    negligible at a distance of `TAIL_DEVIATIONS` from the maximum.
     """
     log_integrals = np.empty(len(scaled))
-    offsets = STEP * np.arange(-round(TAIL / STEP), round(TAIL / STEP) + 1)
+    offsets = NODE_DISTANCE * np.arange(
+        -round(TAIL_DEVIATIONS / NODE_DISTANCE), round(TAIL_DEVIATIONS / NODE_DISTANCE) + 1
+    )
     for label, votes in enumerate(scaled):
         others = np.delete(scaled, label)
         low, high = votes, max(votes, others.max()) + len(scaled)

@@ -30,7 +30,7 @@ from ...core.relation import Relation
 from ...core.validation import positive, whole
 from ...noise.queries.workload import Workload
 
-SPANNED = 1e-7
+SPAN_TOLERANCE = 1e-7
 """Residual of least squares, relative to the largest entry of the workload, that counts as rounding."""
 
 
@@ -47,9 +47,9 @@ def reconstruction(workload: Workload, measured: Workload) -> Floats:
         )
     matrix = np.asarray(workload.matrix @ np.linalg.pinv(measured.matrix))
     residuals = np.abs(matrix @ measured.matrix - workload.matrix).max(axis=1)
-    if residuals.max() > SPANNED * np.abs(workload.matrix).max():
+    if residuals.max() > SPAN_TOLERANCE * np.abs(workload.matrix).max():
         raise ParameterError(
-            f"the strategy must span the workload, but {np.count_nonzero(residuals > SPANNED):,} of its "
+            f"the strategy must span the workload, but {np.count_nonzero(residuals > SPAN_TOLERANCE):,} of its "
             f"{plural(workload.n_answers, 'query', 'queries')} do not follow from {measured}. Add measurements, or "
             "use strategy = {name = 'identity'}, which spans every workload.",
             argument="strategy",

@@ -19,14 +19,14 @@ from ...selection.laws import log_all_below, log_hazards_below, nodes_between, p
 from ...selection.noisy_max import NOISES
 
 _DEGREE = 15
-_LONGEST = 1.5
+_MAX_PIECE = 1.5
 """Longest piece, in scales, on which a log density is a polynomial of that degree up to rounding."""
-_MOST_POLYNOMIALS = 1_000_000
+_MAX_POLYNOMIALS = 1_000_000
 """Largest number of polynomials of all distinct utilities together: 128 MB of coefficients."""
-_FARTHEST = 2_000.0
+_MAX_DISTANCE = 2_000.0
 """Largest distance, in scales, of the largest and the smallest score for which the law is computed on pieces."""
 _NEVER_BRIDGED = 150.0
-_LARGEST_CURVE = 30_000.0
+_MAX_CURVE_EPSILON = 30_000.0
 """Largest epsilon whose exact curve is computed; beyond, quadrature takes too long."""
 
 
@@ -77,9 +77,9 @@ class NoisyMaxWithGap(Selection):
 
     def _brought_closer(self, scores: Floats) -> Floats:
         """Return the scores with gaps that the noise never exceeds shortened, to avoid too many pieces."""
-        if np.ptp(scores) <= _FARTHEST:
+        if np.ptp(scores) <= _MAX_DISTANCE:
             return scores
-        widest = max(_FARTHEST / (self.n_candidates - 1), _NEVER_BRIDGED)
+        widest = max(_MAX_DISTANCE / (self.n_candidates - 1), _NEVER_BRIDGED)
         order = np.argsort(-scores, kind="stable")
         closer = np.zeros(len(scores))
         closer[order[1:]] = np.cumsum(np.maximum(np.diff(scores[order]), -widest))
@@ -98,7 +98,7 @@ class NoisyMaxWithGap(Selection):
         The gap is integrated given that candidate 0 is chosen, and given that another one is.
         """
         half = 0.5 * self.epsilon
-        if self.epsilon > _LARGEST_CURVE:
+        if self.epsilon > _MAX_CURVE_EPSILON:
             return None
         ends = pieces(np.array([-half, 0.0, half]), 0.25)
         gap, weights = nodes_between(np.concatenate([[0.0], ends[ends > 0.0]]))
@@ -134,16 +134,16 @@ class _LeadLaw:
     @classmethod
     def of(cls, scores: Floats) -> _LeadLaw:
         knots, which, counts = np.unique(scores, return_inverse=True, return_counts=True)
-        ends = pieces(scores, _LONGEST)
-        if len(ends) * len(knots) > _MOST_POLYNOMIALS:
+        ends = pieces(scores, _MAX_PIECE)
+        if len(ends) * len(knots) > _MAX_POLYNOMIALS:
             raise ParameterError(
                 f"the utilities have {len(knots)} different values, for which the density of the gap needs "
-                f"{len(ends) * len(knots):,} polynomials, and at most {_MOST_POLYNOMIALS:,} are computed. Use fewer "
+                f"{len(ends) * len(knots):,} polynomials, and at most {_MAX_POLYNOMIALS:,} are computed. Use fewer "
                 "candidates, or attack='classifier'.",
                 argument="dataset",
             )
         coefficients = np.empty((len(knots), len(ends) - 1, _DEGREE + 1))
-        block = max(1, _MOST_POLYNOMIALS // (10 * len(ends)))
+        block = max(1, _MAX_POLYNOMIALS // (10 * len(ends)))
         for start in range(0, len(knots), block):
             some = np.arange(start, min(start + block, len(knots)))
             log_h = _log_next_best(knots, counts, some, ends)

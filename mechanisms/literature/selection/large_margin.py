@@ -18,10 +18,10 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...selection.base import TopK
 
-ABSTAINED = -1
+NO_CANDIDATE = -1
 """Output of a run that chooses no candidate."""
 
-RARE = 0.01
+LEADER_PROBABILITY = 0.01
 """Probability on `d0` that one of the leaders is chosen."""
 
 
@@ -102,11 +102,11 @@ class LargeMargin(TopK, FiniteMechanism):
         possible = np.flatnonzero(probabilities)
         steps = np.cumsum(probabilities[possible])
         chosen = possible[np.searchsorted(steps[:-1], rng.random(size) * steps[-1], side="right")]
-        return Outputs(np.where(chosen == self.n_candidates, ABSTAINED, chosen))
+        return Outputs(np.where(chosen == self.n_candidates, NO_CANDIDATE, chosen))
 
     def _positions(self, values: NDArray[Any], n_outputs: int) -> Ints:
         candidates = super()._positions(values, self.n_candidates)
-        return np.where(values == ABSTAINED, self.n_candidates, candidates)
+        return np.where(values == NO_CANDIDATE, self.n_candidates, candidates)
 
     def guarantee(self) -> Guarantee:
         """Return `ApproximateDP(epsilon, delta)`."""
@@ -117,7 +117,7 @@ class LargeMargin(TopK, FiniteMechanism):
 
         On `d0` the leaders are so close to the others that one of them is chosen in one of 100 runs.
         """
-        odds = math.log(RARE / (1.0 - RARE)) + self.log_weight - math.log(self.k)
+        odds = math.log(LEADER_PROBABILITY / (1.0 - LEADER_PROBABILITY)) + self.log_weight - math.log(self.k)
         return self.leading(self.k, float(np.logaddexp(0.0, odds)))
 
     def exact_guarantee(self) -> Guarantee:

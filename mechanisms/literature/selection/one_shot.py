@@ -26,7 +26,7 @@ from ...selection.noisy_max import NOISES
 from .peeling import log_ranking
 
 _LARGEST_EPSILON, _LARGEST_DELTA = 0.2, 0.05
-_CELLS = 2_000
+_N_CELLS = 2_000
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ class GumbelTopKCounts(TopK):
         for moved in (0.0, 1.0):
             ranks, missed = self._log_ranks(moved * self.sensitivity * self.rate)
             shift = self.sensitivity / self.count_scale
-            ends = np.pad(np.linspace(0.0, shift, _CELLS) - moved * shift, 1, constant_values=(-np.inf, np.inf))
+            ends = np.pad(np.linspace(0.0, shift, _N_CELLS) - moved * shift, 1, constant_values=(-np.inf, np.inf))
             count = log_laplace_mass(ends[:-1], ends[1:], 1.0)
             laws.append(np.append(np.add.outer(ranks, count).ravel(), missed))
         return ExactDP.of_logs(laws[0], laws[1], self.relation)

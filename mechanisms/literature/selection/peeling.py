@@ -17,7 +17,7 @@ from ...noise.queries.answers import refuse_worst_case
 from ...selection.base import TopK, rare_lead
 from ...selection.noisy_max import NOISES
 
-_MOST_ROUNDS = 14  # 2^14 orders of leaders and others
+_MAX_ROUNDS = 14  # 2^14 orders of leaders and others
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class PeelingTopK(TopK):
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of `worst_case()`, from the 2^k orders of leaders and others; None for k > 14."""
-        if self.k > _MOST_ROUNDS:
+        if self.k > _MAX_ROUNDS:
             return None
         pair = self.worst_case()
         lead = self.rate * (pair.d0[0] - pair.d0[-1])

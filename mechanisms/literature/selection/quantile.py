@@ -17,7 +17,7 @@ from ...core.records import RecordsMechanism, check_worst_case
 from ...core.relation import Relation
 from ..statistics.median_sensitivity import BoundedMedian
 
-NARROW = 0.02
+RARE_SHARE = 0.02
 """Share of [lower, upper] taken by the rare outputs of the worst case."""
 
 
@@ -96,7 +96,7 @@ class Quantile(PureMechanism, RecordsMechanism):
         check_worst_case(1.0 / rarer, q=self.q)
         n = max(2, math.ceil(1.0 / rarer))
         t, width = self.target(n), self.upper - self.lower
-        between = self.lower + NARROW * width
+        between = self.lower + RARE_SHARE * width
         d1 = np.repeat([self.lower, between, self.upper], [t, 1, n - t - 1])
         d0 = np.append(d1[1:], self.upper)
         return Neighbours(d0, d1, self.relation)

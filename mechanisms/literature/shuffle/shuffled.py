@@ -21,9 +21,9 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...local.base import LocalMechanism
 
-_MOST_MESSAGES = 4096
-_MOST_HISTOGRAMS = 1_000_000
-_BLOCK = 2_000_000
+_MAX_MESSAGES = 4096
+_MAX_HISTOGRAMS = 1_000_000
+_MAX_BLOCK_ENTRIES = 2_000_000
 """Largest number of integers in the messages in memory at once."""
 
 
@@ -71,10 +71,10 @@ class Shuffled(Mechanism):
                 f"randomizer must be a local mechanism, such as RandomizedResponse(1.0), but is {self.randomizer!r}.",
                 argument="randomizer",
             )
-        if self.randomizer.n_messages > _MOST_MESSAGES:
+        if self.randomizer.n_messages > _MAX_MESSAGES:
             raise ParameterError(
                 f"{type(self.randomizer).__name__} has {self.randomizer.n_messages} possible messages, too many to "
-                f"count each. Use a local mechanism with {_MOST_MESSAGES} at most.",
+                f"count each. Use a local mechanism with {_MAX_MESSAGES} at most.",
                 argument="randomizer",
             )
         if not math.isfinite(self.randomizer.guarantee().epsilon(0.0)):
@@ -105,7 +105,7 @@ class Shuffled(Mechanism):
         """
         values = self._values(dataset)
         counts = np.empty((size, self.randomizer.n_messages), dtype=np.int64)
-        runs = max(1, _BLOCK // (values.size * math.prod(self.randomizer.message_shape)))
+        runs = max(1, _MAX_BLOCK_ENTRIES // (values.size * math.prod(self.randomizer.message_shape)))
         for start in range(0, size, runs):
             n = min(runs, size - start)
             counts[start : start + n] = self._counts(self.randomizer.release(values, n, rng).values)
@@ -251,7 +251,7 @@ def classes(common: Floats, first: Floats, second: Floats) -> tuple[Floats, Floa
 
 def histograms(n: int, kinds: int) -> Ints | None:
     """Return all counts of n messages of `kinds` kinds, `(n_ways, kinds)`; None if more than a million."""
-    if math.comb(n + kinds - 1, kinds - 1) > _MOST_HISTOGRAMS:
+    if math.comb(n + kinds - 1, kinds - 1) > _MAX_HISTOGRAMS:
         return None
     ways = np.zeros((1, 0), dtype=np.int64)
     for _ in range(kinds - 1):

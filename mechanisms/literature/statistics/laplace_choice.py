@@ -15,7 +15,7 @@ from ...core.arrays import Bools, Floats
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 
-LARGEST = 1e300
+MAX_EPSILON = 1e300
 """Largest epsilon, used in place of infinity: no finite privacy loss reaches it."""
 
 
@@ -85,7 +85,7 @@ class ChoiceDP(ProfileGuarantee):
         """Return the mean over the choices of `_excess` at epsilon minus the log ratio of the weights."""
         possible = log_upper > -np.inf
         loss = log_upper[possible] - log_lower[possible]
-        excess = self._excess(np.minimum(epsilon, LARGEST)[:, None] - loss, self.distances[possible])
+        excess = self._excess(np.minimum(epsilon, MAX_EPSILON)[:, None] - loss, self.distances[possible])
         return np.asarray(excess @ np.exp(log_upper[possible]))
 
     @abstractmethod

@@ -20,7 +20,7 @@ from ...core.relation import Relation
 from ...noise.laplace import draw_laplace
 from .median_sensitivity import BoundedMedian
 
-LEAST = 1e-140
+MIN_RELATIVE_SENSITIVITY = 1e-140
 """Smallest sensitivity that noise is scaled to, as a fraction of the range of the values."""
 
 
@@ -92,9 +92,13 @@ class SmoothSensitivityMedian(RecordsMechanism):
     def scale(self, dataset: Dataset) -> float:
         """Return S(x) / alpha, the scale of the noise on this dataset.
 
-        S is at least `LEAST` times the range, which keeps it smooth: e^-beta is 0 as a float at a large epsilon.
+        S is at least `MIN_RELATIVE_SENSITIVITY` times the range, which keeps it smooth: e^-beta is 0 as a float at a
+        large epsilon.
         """
-        return max(self.median.smooth(dataset, self.beta), LEAST * (self.upper - self.lower)) / self.alpha
+        return (
+            max(self.median.smooth(dataset, self.beta), MIN_RELATIVE_SENSITIVITY * (self.upper - self.lower))
+            / self.alpha
+        )
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return `size` noisy medians, shape `(size,)`."""

@@ -20,7 +20,7 @@ from ...core.relation import Relation
 from ...noise.laplace import draw_laplace, laplace_log_cdf
 from .laplace_choice import LaplaceChoiceDP
 
-LEAST = 1.0
+MIN_SENSITIVITY_BOUND = 1.0
 """Smallest bound on the local sensitivity."""
 PIECES, NODES = 60, 8
 """Pieces on each side of the kink, and nodes per piece, of the quadrature over the bound."""
@@ -97,7 +97,7 @@ class TriangleCount(RecordsMechanism):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return `size` pairs of a bound and a noisy count, shape `(size, 2)`."""
         centre = self.local_sensitivity(dataset) + self.margin
-        bounds = np.maximum(LEAST, centre + draw_laplace(2.0 / self.epsilon, (size,), rng))
+        bounds = np.maximum(MIN_SENSITIVITY_BOUND, centre + draw_laplace(2.0 / self.epsilon, (size,), rng))
         counts = self.triangles(dataset) + draw_laplace(2.0 / self.epsilon, (size,), rng) * bounds
         return Outputs(np.column_stack([bounds, counts]))
 
@@ -106,11 +106,13 @@ class TriangleCount(RecordsMechanism):
         bounds, counts = np.asarray(outputs.values, dtype=np.float64).T
         rate, deviation = self.epsilon / 2.0, bounds - self.local_sensitivity(dataset) - self.margin
         log_bound = np.where(
-            bounds > LEAST, math.log(rate / 2.0) - rate * np.abs(deviation), laplace_log_cdf(rate * deviation)
+            bounds > MIN_SENSITIVITY_BOUND,
+            math.log(rate / 2.0) - rate * np.abs(deviation),
+            laplace_log_cdf(rate * deviation),
         )
-        scale = np.maximum(LEAST, bounds) / rate
+        scale = np.maximum(MIN_SENSITIVITY_BOUND, bounds) / rate
         density = log_bound - np.abs(counts - self.triangles(dataset)) / scale - np.log(2.0 * scale)
-        return np.where(bounds >= LEAST, density, -np.inf)
+        return np.where(bounds >= MIN_SENSITIVITY_BOUND, density, -np.inf)
 
     def guarantee(self) -> Guarantee:
         """Return `ApproximateDP(epsilon, delta)`."""
@@ -134,16 +136,20 @@ class TriangleCount(RecordsMechanism):
         logs = []
         for centre in centres:
             inside = np.log(widths) - rate * np.abs(bounds - centre)
-            least, more = laplace_log_cdf(rate * np.array([LEAST - centre, centre - LEAST]))
+            least, more = laplace_log_cdf(
+                rate * np.array([MIN_SENSITIVITY_BOUND - centre, centre - MIN_SENSITIVITY_BOUND])
+            )
             logs.append(np.append(inside + (more - logsumexp(inside)), least))
         moved = abs(self.triangles(pair.d1) - self.triangles(pair.d0))
-        distances = moved * rate / np.append(bounds, LEAST)
+        distances = moved * rate / np.append(bounds, MIN_SENSITIVITY_BOUND)
         return LaplaceChoiceDP.of_logs(logs[0], logs[1], distances, self.relation)
 
     def _nodes(self, centre: float) -> tuple[Floats, Floats]:
         """Return Gauss-Legendre nodes and weights on pieces of [1, far], split at the kink of the density."""
         far = centre + 80.0 / self.epsilon
-        cuts = np.concatenate([np.linspace(LEAST, centre, PIECES + 1), np.linspace(centre, far, PIECES + 1)[1:]])
+        cuts = np.concatenate(
+            [np.linspace(MIN_SENSITIVITY_BOUND, centre, PIECES + 1), np.linspace(centre, far, PIECES + 1)[1:]]
+        )
         x, w = np.polynomial.legendre.leggauss(NODES)
         half = np.diff(cuts)[:, None] / 2.0
         return (cuts[:-1, None] + half * (1.0 + x)).ravel(), (half * w).ravel()

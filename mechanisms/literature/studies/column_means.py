@@ -25,7 +25,7 @@ from .populations import Population, Study, check_people, draw_people
 
 LOG_CDF: dict[str, Callable[[Floats], Floats]] = {"gaussian": special.log_ndtr, "laplace": laplace_log_cdf}
 """Log distribution function of standard noise."""
-CELLS = 100_000
+MAX_BLOCK_OUTPUTS = 100_000
 """Number of outputs whose densities are summed over counts at once."""
 POWERS, SMALL = 200.0, 1e-200
 """Largest exponent of e, and smallest sum, for which powers of e are added without rescaling.
@@ -206,7 +206,7 @@ class ColumnMeans(Mechanism):
                 values, dataset, centres if self.decimals is None else np.round(centres, self.decimals)
             )
         log_densities = np.empty(values.shape)
-        step = max(1, CELLS // max(1, len(values)))
+        step = max(1, MAX_BLOCK_OUTPUTS // max(1, len(values)))
         for start in range(0, self.n_attributes, step):
             part = slice(start, start + step)
             masses = self._log_masses(dataset, part)

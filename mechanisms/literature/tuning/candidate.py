@@ -51,9 +51,9 @@ class OutcomeCells:
 
 
 NOISES = ("laplace", "gaussian")
-MOST_SCALES = 1000.0
+MAX_PIECE_SCALES = 1000.0
 """Longest finely divided piece of an integral, in noise scales; the middle of a longer piece has mass e^-40."""
-_BLOCK = 2_000_000
+_MAX_BLOCK_ENTRIES = 2_000_000
 """Largest number of floats in memory at once."""
 
 
@@ -115,7 +115,7 @@ class NoisyCandidate(TuningTrial):
         distinct, counts = np.unique(self.scores(dataset), return_counts=True)
         shares, levels = counts / self.n_candidates, np.asarray(scores)
         worse, better = np.empty((2, len(levels)))
-        block = max(1, _BLOCK // len(distinct))
+        block = max(1, _MAX_BLOCK_ENTRIES // len(distinct))
         for start in range(0, len(levels), block):
             some = slice(start, start + block)
             distance = (levels[some, np.newaxis] - distinct) / self.scale
@@ -138,7 +138,7 @@ class NoisyCandidate(TuningTrial):
         ends = np.unique(
             np.concatenate([moves.ravel(), moves.ravel() - 40 * self.scale, moves.ravel() + 40 * self.scale, cuts])
         )
-        widths = np.maximum(self.scale, np.diff(ends) / MOST_SCALES) / 100.0
+        widths = np.maximum(self.scale, np.diff(ends) / MAX_PIECE_SCALES) / 100.0
         scores, weights = zip(*map(_simpson, ends[:-1], ends[1:], widths), strict=True)
         score, weight = np.concatenate(scores), np.concatenate(weights)
         outputs = np.column_stack([np.repeat(first, len(score)), np.tile(score, len(first))])

@@ -209,7 +209,7 @@ class BestOfRepetitions(ChoosesRun):
         return self.repetitions.none
 
 
-NOTHING = "none was good enough"
+NO_RESULT = "none was good enough"
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ class FirstGoodEnough(ChoosesRun):
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the good outputs, `(size, k)`; the event "none was good enough" if a run stopped before one."""
-        waiting, events = np.arange(size), np.full(size, NOTHING)
+        waiting, events = np.arange(size), np.full(size, NO_RESULT)
         values = np.zeros((size, self.run.release(dataset, 0, rng).values.shape[1]))
         while waiting.size:
             runs = self.run.release(dataset, waiting.size, rng).values

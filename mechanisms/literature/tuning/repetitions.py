@@ -21,7 +21,7 @@ from ...core.constraints import Finite, OpenUnit, Options, Positive, check_field
 from ...core.errors import AccountingError, ParameterError
 from ...core.guarantee import Guarantee
 
-_LARGEST_EXPONENT = 600.0
+_MAX_EXPONENT = 600.0
 """Largest log of stopping^-shape: e^700 is about the largest float."""
 
 
@@ -85,9 +85,9 @@ class NegativeBinomialRepetitions(Repetitions):
             raise ParameterError(
                 argument="shape", value=self.shape, allowed="be > -1", advice="1 is the geometric law."
             )
-        if self.shape * -math.log(self.stopping) > _LARGEST_EXPONENT:
+        if self.shape * -math.log(self.stopping) > _MAX_EXPONENT:
             raise ParameterError(
-                f"shape must be at most {_LARGEST_EXPONENT / -math.log(self.stopping):.3g} with stopping = "
+                f"shape must be at most {_MAX_EXPONENT / -math.log(self.stopping):.3g} with stopping = "
                 f"{self.stopping!r}, but is {self.shape!r}: a larger stopping^-shape is not a float.",
                 argument="shape",
             )

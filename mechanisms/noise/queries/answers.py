@@ -17,7 +17,7 @@ from ...core.errors import NeighboursError, ParameterError
 from ...core.records import check_records
 from .base import AnyQuery, Query
 
-ROUNDING = 1e-9
+DISTANCE_TOLERANCE = 1e-9
 """Relative tolerance when a distance is compared with a sensitivity: sums of floats are not exact."""
 
 
@@ -43,7 +43,7 @@ def check_query(mechanism: Any, *, norm: float, n_name: str) -> None:
             argument=n_name,
         )
     needed = query.sensitivity(relation, norm=norm)
-    if sensitivity < needed * (1.0 - ROUNDING):
+    if sensitivity < needed * (1.0 - DISTANCE_TOLERANCE):
         raise ParameterError(
             f"sensitivity is {sensitivity:g}, but {query!r} has {needed:g} under {relation.value!r} (L{norm:g} norm). "
             f"Set sensitivity={needed:g}.",
@@ -79,7 +79,7 @@ def evaluate(query: AnyQuery | None, dataset: Dataset, *, n_answers: int, n_name
 def check_distance(answers0: Floats, answers1: Floats, *, sensitivity: float, norm: float) -> None:
     """Raise `NeighboursError` if two vectors of answers lie further apart than the sensitivity."""
     distance = float(np.linalg.norm(np.atleast_1d(answers1 - answers0), ord=norm))
-    if distance > sensitivity * (1.0 + ROUNDING):
+    if distance > sensitivity * (1.0 + DISTANCE_TOLERANCE):
         raise NeighboursError(
             f"the answers on d0 and d1 lie {distance:g} apart in the L{norm:g} norm, but neighbours are at most "
             f"sensitivity = {sensitivity:g} apart. Bring the pair closer, or declare sensitivity={distance:g}."

@@ -16,7 +16,7 @@ from ...core.base import Dataset
 from ...core.errors import ParameterError, plural, unknown_name_message
 from ...core.validation import whole
 
-LARGEST_TABLE = 2 * 10**9
+MAX_TABLE_BYTES = 2 * 10**9
 """Largest size of one table of numbers, in bytes."""
 
 
@@ -183,10 +183,10 @@ def check_memory(n_numbers: int, what: str, *, advice: str = "Give fewer attribu
         dpassay.mechanisms.core.errors.ParameterError: a histogram of 1,000,000,000,000 numbers \
 would take 8,000.0 GB, and at most 2.0 GB are taken. Give fewer attributes, or fewer values of them.
     """
-    if 8 * n_numbers > LARGEST_TABLE:
+    if 8 * n_numbers > MAX_TABLE_BYTES:
         raise ParameterError(
             f"{what} of {plural(n_numbers, 'number')} would take {8 * n_numbers / 1e9:,.1f} GB, and at most "
-            f"{LARGEST_TABLE / 1e9:.1f} GB are taken. {advice}",
+            f"{MAX_TABLE_BYTES / 1e9:.1f} GB are taken. {advice}",
             argument="domain",
             value=n_numbers,
         )

@@ -31,9 +31,9 @@ from ...noise.laplace import draw_laplace
 from ...noise.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
 from ...noise.queries.base import AnyQuery
 from .answers import ABOVE, STOPPED, Answers, all_patterns, as_answers, distinct, possible
-from .threshold_integral import FAR, ThresholdIntegral, threshold_integral
+from .threshold_integral import MAX_ANSWER_DISTANCE, ThresholdIntegral, threshold_integral
 
-MOST_PATTERNS = 20_000
+MAX_PATTERNS = 20_000
 """Largest number of patterns of answers for which the exact curve is computed."""
 
 
@@ -161,7 +161,11 @@ class SparseVector(PureMechanism):
 
     def _integral(self, values: Floats) -> ThresholdIntegral:
         scales = (self.threshold_scale, self.query_scale)
-        near = np.clip(values, self.threshold - FAR * max(scales), self.threshold + FAR * max(scales))
+        near = np.clip(
+            values,
+            self.threshold - MAX_ANSWER_DISTANCE * max(scales),
+            self.threshold + MAX_ANSWER_DISTANCE * max(scales),
+        )
         return threshold_integral(self.threshold, *scales, tuple(float(value) for value in near))
 
     def exact_guarantee(self) -> Guarantee | None:
@@ -170,7 +174,7 @@ class SparseVector(PureMechanism):
 
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
         """Return the exact curve of a pair; None if there are too many patterns of answers."""
-        patterns = all_patterns(self.n_queries, self.stops_after, MOST_PATTERNS)
+        patterns = all_patterns(self.n_queries, self.stops_after, MAX_PATTERNS)
         if patterns is None:
             return None
         log0, log1 = (self.log_probabilities(patterns, side) for side in (neighbours.d0, neighbours.d1))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 ABOVE, BELOW, STOPPED = 1, 0, -1
 Answers = NDArray[np.int8]
 _ANSWERS = 3
-_LARGEST = 2**20  # codes up to here are counted in a table, larger ones sorted
+_MAX_COUNTED_CODE = 2**20  # codes up to here are counted in a table, larger ones sorted
 
 
 def as_answers(values: NDArray[Any]) -> tuple[Answers, NDArray[np.bool_] | None]:
@@ -40,7 +40,7 @@ def distinct(answers: Answers) -> tuple[Answers, NDArray[np.int64]]:
         code += column
         code += 1
         n_codes *= _ANSWERS
-        if n_codes > _LARGEST:
+        if n_codes > _MAX_COUNTED_CODE:
             code, n_codes = _renumbered(code)
     run = np.full(n_codes, -1)
     run[code] = np.arange(len(answers))

@@ -20,7 +20,7 @@ from ...core.relation import Relation
 from ...noise.laplace import laplace_log_cdf
 from ...noise.queries.base import AnyQuery
 from . import NumericalSparseVector
-from .above_threshold import MOST_PATTERNS, AboveThreshold, SparseVector
+from .above_threshold import MAX_PATTERNS, AboveThreshold, SparseVector
 from .answers import ABOVE, BELOW, Answers
 from .numerical import ReleasesValues
 
@@ -72,7 +72,7 @@ class NeverStops(Broken, SparseVector):
         sides = (neighbours.d0, neighbours.d1)
         group = np.unique(np.array([self.answers(side) for side in sides]), axis=1, return_inverse=True)[1]
         sizes = np.bincount(group.reshape(self.n_queries))
-        if math.prod(int(size) + 1 for size in sizes) > MOST_PATTERNS:
+        if math.prod(int(size) + 1 for size in sizes) > MAX_PATTERNS:
             return None
         rank = np.array([np.count_nonzero(group.reshape(-1)[:i] == label) for i, label in enumerate(group.reshape(-1))])
         counts = np.array(list(product(*(range(size + 1) for size in sizes))))
@@ -251,7 +251,7 @@ class ReleasesTestedValue(Broken, ReleasesValues):
         return self._integral(values).log_probability_up_to(below, released.min(axis=1))
 
 
-MOST_OUTCOMES = 2_000_000
+MAX_OUTCOMES = 2_000_000
 """Largest number of pairs of outcomes for which the exact curve is computed."""
 
 
@@ -336,6 +336,6 @@ class TwoBrokenSparseVectors(Broken, Mechanism):
         first, second = (part.curve(neighbours) for part in self._parts)
         if not isinstance(first, ExactDP) or not isinstance(second, ExactDP):
             return None
-        if len(first.p0) * len(second.p0) > MOST_OUTCOMES:
+        if len(first.p0) * len(second.p0) > MAX_OUTCOMES:
             return None
         return first.product(second).under(self.relation)

@@ -22,9 +22,9 @@ from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import PositiveInt
 from ...core.guarantee import Guarantee
 from ...noise.laplace import draw_laplace, laplace_log_density
-from .above_threshold import MOST_PATTERNS, SparseVector
+from .above_threshold import MAX_PATTERNS, SparseVector
 from .answers import ABOVE, BELOW, STOPPED, Answers, all_patterns, distinct
-from .threshold_integral import FAR, REACH, gauss_legendre, panels
+from .threshold_integral import MAX_ANSWER_DISTANCE, TAIL_SCALES, gauss_legendre, panels
 
 CELLS, NODES = 6, 4
 """Parts of a panel, and Gauss-Legendre nodes in each, in the exact curve."""
@@ -95,12 +95,14 @@ class ReleasesValues(SparseVector):
         integrated by Gauss-Legendre panels that end at the kinks of the densities. A cell with a constant likelihood
         ratio is exact; the error of delta is the variation of the ratio within a cell, about 1e-6.
         """
-        patterns = all_patterns(self.n_queries, self.stop_after, MOST_PATTERNS) if self.stop_after == 1 else None
+        patterns = all_patterns(self.n_queries, self.stop_after, MAX_PATTERNS) if self.stop_after == 1 else None
         if patterns is None:
             return None
         sides = (neighbours.d0, neighbours.d1)
         scales = (self.threshold_scale, self.query_scale, self.value_scale)
-        if max(float(np.abs(self.answers(side) - self.threshold).max()) for side in sides) > FAR * max(scales):
+        if max(float(np.abs(self.answers(side) - self.threshold).max()) for side in sides) > MAX_ANSWER_DISTANCE * max(
+            scales
+        ):
             return None
         nodes, weights = self._cells(sides)
         log0, log1 = (self._log_cell_probabilities(patterns, nodes, weights, side) for side in sides)
@@ -120,7 +122,7 @@ class ReleasesValues(SparseVector):
         """Return the released numbers and the weights of their cells."""
         corners = np.unique(np.concatenate([[self.threshold], *(self.answers(side) for side in sides)]))
         scales = (self.threshold_scale, self.query_scale, self.value_scale)
-        coarse = panels(corners, min(scales) / 2.0, REACH * max(scales))
+        coarse = panels(corners, min(scales) / 2.0, TAIL_SCALES * max(scales))
         return gauss_legendre(np.unique(np.linspace(coarse[:-1], coarse[1:], CELLS + 1)), NODES)
 
 

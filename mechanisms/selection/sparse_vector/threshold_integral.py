@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 Counts = Ints
 
-NODES = 16
+N_NODES = 16
 """Gauss-Legendre nodes per panel."""
-GROWTH = 1.4
+PANEL_GROWTH = 1.4
 """Ratio of the widths of successive panels, away from a corner."""
-REACH = 60.0
+TAIL_SCALES = 60.0
 """Range of the integral beyond the last corner, in scales: the omitted part is e^-60 of the density there."""
-NEAR = 1e-9
+MERGE_DISTANCE = 1e-9
 """Distance of two corners, in steps, up to which they are merged."""
-FAR = 1e6
+MAX_ANSWER_DISTANCE = 1e6
 """Largest distance of answers from the threshold, in noise scales: more distant answers are clipped."""
-CUTS = 40
+PANEL_PARTS = 40
 """Parts of a panel in an interpolated curve."""
 
 
@@ -88,10 +88,10 @@ class ThresholdIntegral:
     @cached_property
     def _nodes(self) -> tuple[Floats, Floats]:
         """Nodes, and the log of weight times density of the threshold."""
-        return self._quadrature(panels(self._corners, self._step, REACH * self._widest))
+        return self._quadrature(panels(self._corners, self._step, TAIL_SCALES * self._widest))
 
     def _quadrature(self, edges: Floats) -> tuple[Floats, Floats]:
-        nodes, weights = gauss_legendre(edges, NODES)
+        nodes, weights = gauss_legendre(edges, N_NODES)
         return nodes, np.log(weights) + self._log_density(nodes)
 
     def _log_density(self, t: Floats) -> Floats:
@@ -100,7 +100,7 @@ class ThresholdIntegral:
     @property
     def _corners(self) -> Floats:
         corners = np.unique([self.threshold, *self.values])
-        return np.asarray(corners[np.append(True, np.diff(corners) > NEAR * self._step)])
+        return np.asarray(corners[np.append(True, np.diff(corners) > MERGE_DISTANCE * self._step)])
 
     @property
     def _step(self) -> float:
@@ -125,9 +125,9 @@ def _curve(integral: ThresholdIntegral, n_below: tuple[int, ...]) -> tuple[float
     from scipy.interpolate import CubicHermiteSpline  # slow to import
 
     corners, counts = integral._corners, np.array(n_below)
-    coarse = panels(corners, integral._step, REACH * integral._widest)
+    coarse = panels(corners, integral._step, TAIL_SCALES * integral._widest)
     coarse = coarse[coarse >= corners[0]]
-    inside = coarse[:-1, None] + np.diff(coarse)[:, None] * np.arange(CUTS) / CUTS
+    inside = coarse[:-1, None] + np.diff(coarse)[:, None] * np.arange(PANEL_PARTS) / PANEL_PARTS
     edges = np.append(inside.ravel(), coarse[-1])
     nodes, log_weights = integral._quadrature(edges)
 
@@ -137,7 +137,7 @@ def _curve(integral: ThresholdIntegral, n_below: tuple[int, ...]) -> tuple[float
     slope = 1.0 / integral.threshold_scale + counts.sum() / integral.query_scale
     log_integrand = integral._log_density(edges) + log_below(edges)
     start = log_integrand[0] - np.log(slope)
-    parts = logsumexp((log_weights + log_below(nodes)).reshape(-1, NODES), axis=1)
+    parts = logsumexp((log_weights + log_below(nodes)).reshape(-1, N_NODES), axis=1)
     log_integral = np.logaddexp.accumulate(np.concatenate([[start], parts]))
     return (
         float(corners[0]),
@@ -172,7 +172,7 @@ def panels(corners: Floats, step: float, reach: float) -> Floats:
             "epsilon, or scale the answers."
         )
     longest = max(reach, float(np.ptp(corners)))
-    widths = step * GROWTH ** np.arange(1 + int(np.log(1.0 + longest / step) / np.log(GROWTH)))
+    widths = step * PANEL_GROWTH ** np.arange(1 + int(np.log(1.0 + longest / step) / np.log(PANEL_GROWTH)))
     steps = np.cumsum(widths)
     edges = [corners[0] - reach, *(corners[0] - steps[steps < reach]), corners[-1] + reach]
     edges += [*(corners[-1] + steps[steps < reach]), *corners]

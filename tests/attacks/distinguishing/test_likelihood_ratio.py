@@ -13,7 +13,7 @@ from tests.attacks.attack_laws import advantage, auc, outputs, rates
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.distinguishing import AssumedLaw, LikelihoodRatio
-from dpassay.attacks.distinguishing.likelihood_ratio import RESOLUTION
+from dpassay.attacks.distinguishing.likelihood_ratio import SCORE_RESOLUTION
 from dpassay.audit import audit
 from dpassay.mechanisms import Laplace, Neighbours, Outputs, PureDP
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
@@ -89,7 +89,7 @@ def test_the_atoms_of_laplace_scores_are_whole(epsilon: float) -> None:
     tail = 1.0 + law.ppf(0.5 + QUANTILES[::100] / 2.0)
     assert len(np.unique(law.logpdf(tail - 1.0) - law.logpdf(tail))) > 1, "without rounding the atom falls apart"
     assert len(np.unique(scores_of(Noise(law), tail))) == 1
-    assert scores_of(Noise(law), tail)[0] == pytest.approx(epsilon, abs=RESOLUTION)
+    assert scores_of(Noise(law), tail)[0] == pytest.approx(epsilon, abs=SCORE_RESOLUTION)
 
 
 def test_scores_of_a_vector_are_sums_over_its_coordinates() -> None:
@@ -100,7 +100,7 @@ def test_scores_of_a_vector_are_sums_over_its_coordinates() -> None:
         sum(stats.norm.logpdf(x - b) - stats.norm.logpdf(x - a) for x, a, b in zip(row, d0, d1, strict=True))
         for row in values
     ]
-    assert scores_of(Noise(stats.norm), values, d0, d1) == pytest.approx(naive, abs=RESOLUTION)
+    assert scores_of(Noise(stats.norm), values, d0, d1) == pytest.approx(naive, abs=SCORE_RESOLUTION)
 
 
 def test_impossible_outputs_settle_the_side_and_never_give_nan() -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dpassay.attacks.distinguishing.low_level.labels import RARE, LabelOdds
-from dpassay.attacks.distinguishing.low_level.repeats import OFTEN, Repeats
+from dpassay.attacks.distinguishing.low_level.labels import MIN_LABEL_RUNS, LabelOdds
+from dpassay.attacks.distinguishing.low_level.repeats import MIN_LEVEL_RUNS, Repeats
 from dpassay.attacks.distinguishing.low_level.rules import (
-    NOTHING,
-    STATISTICS,
+    NO_LEVEL,
+    ROW_STATISTICS,
     Decimals,
     Granularity,
     RowStatistic,
@@ -71,7 +71,7 @@ def test_decimals_survive_the_rounding_of_an_addition():
 
 def test_noise_has_too_many_decimals():
     levels = Decimals(None).levels(np.random.default_rng(0).laplace(size=1000)[:, None])
-    assert np.count_nonzero(levels == NOTHING) >= 995
+    assert np.count_nonzero(levels == NO_LEVEL) >= 995
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,13 @@ def test_decimals_in_words(value, text):
     ],
 )
 def test_statistics_of_a_vector(name, row, value):
-    assert STATISTICS[name][0](np.array([row], dtype=np.float64)).tolist() == [value]
+    assert ROW_STATISTICS[name][0](np.array([row], dtype=np.float64)).tolist() == [value]
 
 
 def test_every_order_has_a_code_of_its_own():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(5000, 4))
-    codes = STATISTICS["order"][0](rows)
+    codes = ROW_STATISTICS["order"][0](rows)
     orders = [tuple(order) for order in np.argsort(rows, axis=1).tolist()]
     assert len(set(zip(orders, codes.tolist(), strict=True))) == len(set(orders)) == len(set(codes.tolist())) == 24
 
@@ -127,7 +127,7 @@ def test_one_number_has_no_order_and_few_coordinates_are_read_one_by_one():
     single, wide = np.zeros((10, 1)), np.zeros((10, 50))
     assert len(rules_for(single, most_coordinates=9, bits=True)) == 3
     assert len(rules_for(single, most_coordinates=9, bits=False)) == 1
-    assert len(rules_for(wide, most_coordinates=9, bits=False)) == 9 + len(STATISTICS)
+    assert len(rules_for(wide, most_coordinates=9, bits=False)) == 9 + len(ROW_STATISTICS)
 
 
 @pytest.mark.filterwarnings("error")
@@ -154,7 +154,7 @@ def test_left_out_levels_equal_those_learned_without_the_row():
     rows, sides = pilot()
     repeats = Repeats.learn(rows, sides, None)
     left_out = repeats.levels_left_out(rows, sides)
-    rare = [i for i in range(len(rows)) if np.count_nonzero(rows == rows[i]) < OFTEN]
+    rare = [i for i in range(len(rows)) if np.count_nonzero(rows == rows[i]) < MIN_LEVEL_RUNS]
     assert len(rare) > 100
     for i in rare:
         without = Repeats.learn(np.delete(rows, i, 0), np.delete(sides, i), None)
@@ -210,7 +210,7 @@ def counts_of(n_labels=2_000, n=3_000, shared=0.5, seed=0):
 def test_left_out_log_odds_are_those_of_the_remaining_counts():
     counts, _ = counts_of()
     odds = LabelOdds.learn(counts, (3_000, 3_000))
-    for label in np.flatnonzero((counts[1] > 0) & (counts.sum(axis=0) <= RARE))[:200]:
+    for label in np.flatnonzero((counts[1] > 0) & (counts.sum(axis=0) <= MIN_LABEL_RUNS))[:200]:
         a, b = counts[0, label], counts[1, label] - 1
         class_odds = odds.classes[a, b]
         assert odds.left_out(np.array([label]), 1)[0] == (odds.own[label] if np.isnan(class_odds) else class_odds)

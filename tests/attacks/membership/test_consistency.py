@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 from dpassay.attacks.membership import shadows_of
-from dpassay.attacks.membership.consistency import LEVEL, SHARE, doubts_about
+from dpassay.attacks.membership.consistency import TEST_LEVEL, WARNING_LEVEL, doubts_about
 from dpassay.attacks.membership.designs import Design
 from dpassay.audit.metrics.membership import evaluate
 
@@ -72,7 +72,7 @@ def test_a_mistake_is_warned_of_with_test_and_level(mistake, design, m, n, seed)
     assert len(found) >= 1
     text = " ".join(found)
     assert any(word in text for word in WORDS[mistake].split("|")), text
-    assert f"level {LEVEL:g}" in text
+    assert f"level {WARNING_LEVEL:g}" in text
 
 
 def test_two_modes_reveal_the_membership_of_another_run_without_pairs():
@@ -121,7 +121,7 @@ def labelled(rng, inclusion, leak, labels="random", n_classes=5):
 def test_right_designs_are_warned_of_at_most_at_the_level(n_rounds):
     rng = np.random.default_rng(3)
     warned = [bool(doubts_about(s) or s.warnings) for _ in range(n_rounds) for s in right_designs(rng)]
-    assert sum(warned) <= stats.binom.isf(1e-6, len(warned), LEVEL)
+    assert sum(warned) <= stats.binom.isf(1e-6, len(warned), WARNING_LEVEL)
 
 
 def test_people_are_one_coin_each():
@@ -130,7 +130,7 @@ def test_people_are_one_coin_each():
         people = np.repeat(np.arange(30), 10)
         together, own = drawn(rng, "bernoulli", 16, 30)[:, people], rng.normal(size=(16, 30))[:, people]
         warned += bool(doubts(together, logits(rng, together, 0.0) + 3.0 * own))
-    assert warned <= stats.binom.isf(1e-6, 40, LEVEL)
+    assert warned <= stats.binom.isf(1e-6, 40, WARNING_LEVEL)
 
 
 @pytest.mark.parametrize("leak", [0.0, 1.0, 4.0])
@@ -176,5 +176,5 @@ def test_moments_of_labels_in_a_random_order_are_those_of_permutations():
 
 
 def test_each_of_five_tests_has_its_share_of_the_level():
-    assert pytest.approx(LEVEL) == 5 * SHARE
-    assert special.ndtri(SHARE) < special.ndtri(LEVEL) < 0
+    assert pytest.approx(WARNING_LEVEL) == 5 * TEST_LEVEL
+    assert special.ndtri(TEST_LEVEL) < special.ndtri(WARNING_LEVEL) < 0

@@ -87,8 +87,8 @@ def test_the_same_seed_gives_the_same_shadows_and_another_does_not():
 
 def test_batches_of_records_do_not_change_the_signals(monkeypatch):
     whole = train_shadows(softmax(), (X, Y), 4, seed=7)
-    monkeypatch.setattr("dpassay.attacks.membership.queries.CHUNK", 4 * 3 * 7)
-    monkeypatch.setattr("dpassay.attacks.membership.queries.KEPT", 0)
+    monkeypatch.setattr("dpassay.attacks.membership.queries.MAX_BATCH_ENTRIES", 4 * 3 * 7)
+    monkeypatch.setattr("dpassay.attacks.membership.queries.MAX_KEPT_LOG_PROBABILITIES", 0)
     pieces = train_shadows(softmax(), (X, Y), 4, seed=7)
     assert pieces.log_probabilities is None
     for name in ("loss", "rescaled-logit", "modified-entropy", "correct", "gradient-norm"):

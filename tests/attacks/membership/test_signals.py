@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import special
 
-from dpassay.attacks.membership.signals import FLOOR, SIGNALS
+from dpassay.attacks.membership.signals import MIN_LOG_PROBABILITY, SIGNALS
 
 P = np.log([[0.7, 0.2, 0.1]])
 Y = np.array([0])
@@ -56,7 +56,7 @@ def test_signals_are_finite_where_a_class_has_probability_zero(name):
     log_p = np.array([[0.0, -np.inf, -np.inf], [-np.inf, 0.0, -np.inf], [-np.inf, np.log(0.5), np.log(0.5)]])
     values = SIGNALS[name](log_p, np.zeros(3))
     assert np.isfinite(values).all()
-    assert np.abs(values).max() <= -2 * FLOOR
+    assert np.abs(values).max() <= -2 * MIN_LOG_PROBABILITY
     if name != "entropy":
         assert values[0] > values[1]
 

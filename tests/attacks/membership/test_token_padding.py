@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.attacks.membership.token_signals import SIGNALS, ScoredTexts, signal_of
+from dpassay.attacks.membership.token_signals import TEXT_SIGNALS, ScoredTexts, signal_of
 from dpassay.audit.metrics.membership import evaluate_texts
 from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
 
@@ -41,7 +41,7 @@ def padded(fields, value, side):
 def test_padded_texts_have_the_signals_of_their_tokens(value, side):
     fields = ragged(100)
     texts, other = ScoredTexts(**fields), ScoredTexts(**padded(fields, value, side))
-    for name in set(SIGNALS) - {"zlib", "exposure"}:
+    for name in set(TEXT_SIGNALS) - {"zlib", "exposure"}:
         assert signal_of(name, other).tolist() == signal_of(name, texts).tolist()
     assert texts.padding == ()
     assert len(other.padding) == 2

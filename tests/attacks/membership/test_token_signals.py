@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpassay.attacks.membership.token_signals import (
-    SIGNALS,
+    TEXT_SIGNALS,
     ScoredTexts,
     blind_features,
     default_signal,
@@ -73,7 +73,7 @@ def naive(name, texts, i, law, share=0.2):
     return math.log2(len(others) + 1) - math.log2(1 + sum(other >= sum(row) for other in others))
 
 
-@pytest.mark.parametrize("name", SIGNALS)
+@pytest.mark.parametrize("name", TEXT_SIGNALS)
 @pytest.mark.parametrize("share", [0.2, 1.0, 0.01])
 def test_a_signal_is_the_formula_of_its_paper(name, share):
     texts, laws = made()

@@ -213,7 +213,7 @@ class _SlowAndWrong(_Slow):
 
 
 def test_slow_method_runs_in_few_audits_and_reports_numbers_in_fewer(monkeypatch):
-    monkeypatch.setattr(methods, "SLOW", (*methods.SLOW, "slow"))
+    monkeypatch.setattr(methods, "SLOW_BOUNDS", (*methods.SLOW_BOUNDS, "slow"))
     plan = CertificatePlan(
         "few", (CertificateSetting(laplace(1.0), (0.0,), ((40, 40),), 600, few=300),), (0.8,), numbers=20
     )

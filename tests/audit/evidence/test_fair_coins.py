@@ -6,7 +6,7 @@ from scipy import stats
 
 from dpassay.attacks.membership.shadows import draw_inclusion
 from dpassay.audit import audit_scores
-from dpassay.audit.evidence.fair_coins import DOUBTFUL, LEVEL, unfair
+from dpassay.audit.evidence.fair_coins import STATED_COINS_LEVEL, UNSTATED_COINS_LEVEL, unfair
 from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.mechanisms.accounting import PureDP
@@ -79,7 +79,7 @@ def test_designs_of_the_library_are_not_refused():
 def test_a_split_that_coins_seldom_give_needs_the_statement_that_they_did(ones, n):
     bits = np.random.default_rng(5).permutation(n)[None, :] < ones
     evidence = BitScores(bits, RNG.normal(size=bits.shape))
-    assert stats.binomtest(ones, n).pvalue <= DOUBTFUL
+    assert stats.binomtest(ones, n).pvalue <= UNSTATED_COINS_LEVEL
     with pytest.raises(
         ParameterError, match=f"but {ones:,} of {n:,} are 1, which happens .* 0.001 or less. .*--tossed"
     ):
@@ -90,7 +90,7 @@ def test_a_split_that_coins_seldom_give_needs_the_statement_that_they_did(ones, 
 @pytest.mark.parametrize(("ones", "n"), [(830, 1_800), (0, 10), (18, 60), (452, 1_000)])
 def test_splits_that_coins_give_need_no_statement(ones, n):
     bits = np.random.default_rng(5).permutation(n)[None, :] < ones
-    assert stats.binomtest(ones, n).pvalue > DOUBTFUL
+    assert stats.binomtest(ones, n).pvalue > UNSTATED_COINS_LEVEL
     assert audit_scores(BitScores(bits, RNG.normal(size=bits.shape)), claim=PureDP(1.0)).verdict is not None
 
 
@@ -117,7 +117,7 @@ def test_the_condition_stands_before_any_number(evidence, words):
     assert AuditResult.from_json(result.to_json()).valid_if == result.valid_if
 
 
-@pytest.mark.parametrize(("tossed", "level"), [(False, DOUBTFUL), (True, LEVEL)])
+@pytest.mark.parametrize(("tossed", "level"), [(False, UNSTATED_COINS_LEVEL), (True, STATED_COINS_LEVEL)])
 def test_the_coins_are_in_the_ledger_and_do_not_weaken_the_bound(tossed, level):
     bits = np.random.default_rng(3).random((1, 400)) < 0.5
     result = audit_scores(BitScores(bits, 1.0 * bits), claim=PureDP(1.0), bound="one-run", tossed=tossed)

@@ -5,12 +5,12 @@ import dataclasses
 import pytest
 
 from dpassay.audit import audit
-from dpassay.audit.evidence.verdict import MOSTLY_UNSEEN, Verdict, judge, mostly_unseen
+from dpassay.audit.evidence.verdict import MAX_UNSEEN_SHARE, Verdict, judge, mostly_unseen
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import ResultError
 
-JUST_TOO_MANY = MOSTLY_UNSEEN + 1e-9
+JUST_TOO_MANY = MAX_UNSEEN_SHARE + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ JUST_TOO_MANY = MOSTLY_UNSEEN + 1e-9
         ({"bound": 1.5, "ceiling": 5.0}, Verdict.VIOLATION),
         ({"bound": 0.5, "ceiling": 5.0, "curve_refuted": True}, Verdict.VIOLATION),
         ({"bound": 1.5, "ceiling": 5.0, "dependent": True}, Verdict.DEPENDENT),
-        ({"bound": 0.5, "ceiling": 5.0, "unseen": MOSTLY_UNSEEN}, Verdict.CONSISTENT),
+        ({"bound": 0.5, "ceiling": 5.0, "unseen": MAX_UNSEEN_SHARE}, Verdict.CONSISTENT),
         ({"bound": 0.5, "ceiling": 5.0, "unseen": JUST_TOO_MANY}, Verdict.UNDERPOWERED),
         ({"bound": 1.5, "ceiling": 5.0, "unseen": 1.0}, Verdict.VIOLATION),
     ],

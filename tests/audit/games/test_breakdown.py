@@ -10,7 +10,7 @@ from scipy import stats
 from dpassay.audit import audit
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.results.audit_result import AuditResult
-from dpassay.audit.results.breakdown import STEPS, break_down
+from dpassay.audit.results.breakdown import PARTS, break_down
 from dpassay.audit.results.estimates.gaussian_fit import gaussian_fit
 from dpassay.experiments.report.plots.breakdown import BreakdownPlot
 from dpassay.experiments.report.plots.style import new_figure
@@ -124,7 +124,7 @@ def test_poisson_view_with_a_dirac_canary_is_that_of_the_accountant():
 @pytest.mark.parametrize("white_box", [None, 8.0])
 def test_parts_and_bound_sum_to_the_claim_whatever_is_unknown(white_box, view, attack):
     found = break_down(10.0, white_box=white_box, view=view, attack=attack, bound=3.0)
-    assert tuple(step for part in found.parts for step in part.steps) == STEPS
+    assert tuple(step for part in found.parts for step in part.steps) == PARTS
     assert found.claim == pytest.approx(10.0)
     found.check(10.0, 3.0, "")
     with pytest.raises(ResultError, match="sum to"):

@@ -58,7 +58,7 @@ def test_low_bits_that_are_not_read_are_not_reported():
 
 def test_counts_on_a_grid_show_the_same_as_scores(monkeypatch):
     kept = audited(half_the_noise)
-    monkeypatch.setattr("dpassay.audit.trials.plan.HOLD_SCORES", 5_000)
+    monkeypatch.setattr("dpassay.audit.trials.plan.MAX_KEPT_SCORES", 5_000)
     counted = audited(half_the_noise)
     assert counted.without_low_bits.bound.hits == kept.without_low_bits.bound.hits
 

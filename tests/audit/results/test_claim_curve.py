@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpassay.audit.results.claim_curve import MOST, bends, claim_curve
+from dpassay.audit.results.claim_curve import MAX_CURVE_POINTS, bends, claim_curve
 from dpassay.mechanisms import ApproximateDP, Laplace, PureDP
 from dpassay.mechanisms.accounting import GaussianDP
 
@@ -31,7 +31,7 @@ def between(x):
 def test_the_tradeoff_curve_looks_smooth_and_misses_nothing(claim):
     curve = claim_curve(claim, claim.epsilon(1e-5))
     x, y = np.array(curve.fpr), np.array(curve.fnr)
-    assert len(x) <= MOST
+    assert len(x) <= MAX_CURVE_POINTS
     assert (x[0], x[-1]) == (0.0, 1.0)
     assert turns(x, y).max() < 6.0  # even points: 13 to 45
     at = between(x)

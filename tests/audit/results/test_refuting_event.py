@@ -99,7 +99,7 @@ def test_what_refutes_nothing_shows_nothing():
 def test_stopping_early_and_counting_on_a_grid_keep_them(monkeypatch):
     stopped = audit(LaplaceInverseScale(0.2), trials=2_000, stop="anytime", seed=0)
     assert stopped.verdict is Verdict.VIOLATION
-    monkeypatch.setattr("dpassay.audit.trials.plan.HOLD_SCORES", 500)
+    monkeypatch.setattr("dpassay.audit.trials.plan.MAX_KEPT_SCORES", 500)
     result = audit(LaplaceInverseScale(0.2), trials=2_000, seed=0)
     assert result.deciding.outputs0 or result.deciding.outputs1
 

@@ -14,7 +14,7 @@ from dpassay.audit import Verdict, assert_private, audit
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.trials.independence import (
-    SHARE,
+    FALSE_ALARM_SHARE,
     Independence,
     _log_e,
     _log_mean,
@@ -107,7 +107,7 @@ def test_the_share_costs_less_than_a_hundredth_of_the_bound():
     scores = [PairScores(rng.laplace(size=1_000), 1.0 + rng.laplace(size=1_000)) for _ in range(50)]
     shared, whole = (
         np.mean([calls.lower_bound(bound, each, delta=0.0, confidence=level).epsilon for each in scores])
-        for level in (1 - 0.05 * (1 - SHARE), 0.95)
+        for level in (1 - 0.05 * (1 - FALSE_ALARM_SHARE), 0.95)
     )
     assert 0.99 * whole <= shared < whole
 

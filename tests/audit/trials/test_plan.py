@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from dpassay.audit.trials.plan import CHUNK_BYTES, TrialPlan, plan_trials
+from dpassay.audit.trials.plan import MAX_CHUNK_BYTES, TrialPlan, plan_trials
 from dpassay.audit.trials.seeds import Stage, root_seed, stream
 from dpassay.mechanisms.core.errors import ParameterError
 
@@ -19,7 +19,7 @@ def test_every_trial_is_planned_once_and_the_pilot_stays_apart(trials, bytes_per
     assert plan.pilot + plan.evaluation == plan.per_side == trials
     assert plan.evaluation >= trials // 2
     assert (plan.pilot > 0) == (learns or chooses or trials > 2_000_000)
-    assert plan.chunk_size == 1 or plan.chunk_size * bytes_per_run <= CHUNK_BYTES
+    assert plan.chunk_size == 1 or plan.chunk_size * bytes_per_run <= MAX_CHUNK_BYTES
 
 
 @given(pilot=st.integers(0, 500), evaluation=st.integers(1, 500), chunk_size=st.integers(1, 70))

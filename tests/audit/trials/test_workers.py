@@ -29,7 +29,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def shared(tmp_path, monkeypatch):
-    monkeypatch.setattr(workers, "SHARED", tmp_path)
+    monkeypatch.setattr(workers, "SHARED_MEMORY_FOLDER", tmp_path)
     return tmp_path
 
 

@@ -22,7 +22,7 @@ from dpassay.mechanisms.combinators import (
     simplified_epsilon,
 )
 from dpassay.mechanisms.combinators.broken import VIOLATIONS, BrokenParallel, FixedSample
-from dpassay.mechanisms.combinators.subsampled import LARGEST_SIMPLE
+from dpassay.mechanisms.combinators.subsampled import MAX_SIMPLE_EPSILON
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.literature.statistics import NaiveBayesCounts
 from dpassay.mechanisms.noise.discrete_gaussian import DiscreteGaussian
@@ -67,12 +67,12 @@ def test_rate_one_is_the_mechanism_itself_and_far_tails_do_not_overflow():
 def test_simplified_form_bounds_the_theorem_within_its_range_only():
     """2 q epsilon, up to the root of e^x - 1 = 2 x; at q = 1 it meets the theorem there."""
     assert simplified_epsilon(0.7, 0.03) == pytest.approx(0.042, rel=1e-12)
-    assert 0.0 < 1.2564312 - LARGEST_SIMPLE < 1e-6
-    assert simplified_epsilon(LARGEST_SIMPLE, 1.0) == pytest.approx(math.expm1(LARGEST_SIMPLE), rel=1e-6)
-    for epsilon in np.linspace(0.01, LARGEST_SIMPLE, 30):
+    assert 0.0 < 1.2564312 - MAX_SIMPLE_EPSILON < 1e-6
+    assert simplified_epsilon(MAX_SIMPLE_EPSILON, 1.0) == pytest.approx(math.expm1(MAX_SIMPLE_EPSILON), rel=1e-6)
+    for epsilon in np.linspace(0.01, MAX_SIMPLE_EPSILON, 30):
         for rate in (1e-4, 0.1, 1.0):
             assert math.log1p(rate * math.expm1(epsilon)) <= simplified_epsilon(float(epsilon), rate)
-    assert math.expm1(LARGEST_SIMPLE + 1e-5) > 2.0 * (LARGEST_SIMPLE + 1e-5)
+    assert math.expm1(MAX_SIMPLE_EPSILON + 1e-5) > 2.0 * (MAX_SIMPLE_EPSILON + 1e-5)
     with pytest.raises(ParameterError, match="at most"):
         simplified_epsilon(1.26, 0.1)
 

@@ -18,7 +18,7 @@ from dpassay.mechanisms.noise.broken_floats import (
     LoopCountReleased,
     RoundedSum,
 )
-from dpassay.mechanisms.noise.float_samplers import LADDERS, SAMPLERS, n_preimages
+from dpassay.mechanisms.noise.float_samplers import SAMPLER_LADDERS, SAMPLERS, n_preimages
 from dpassay.mechanisms.noise.geometric import Geometric
 
 FALSE_ALARM = 1e-6
@@ -281,7 +281,7 @@ def test_outputs_too_fine_for_an_answer_are_impossible_and_others_are_not():
     assert not np.isneginf(mechanism.log_density(outputs, 0.0)).any()
 
 
-@pytest.mark.parametrize("dtype", LADDERS)
+@pytest.mark.parametrize("dtype", SAMPLER_LADDERS)
 @pytest.mark.parametrize("answer", [0.0, 1.0, -0.1, 1000.0])
 def test_no_output_of_rounded_sum_is_called_impossible(dtype, answer):
     for epsilon in (0.1, 1.0, 20.0):
@@ -317,9 +317,9 @@ def test_where_floats_are_fine_the_law_is_that_of_real_numbers():
     np.testing.assert_allclose(mechanism.log_density(outputs, 1000.0)[near], real[near], atol=2e-2)
 
 
-@pytest.mark.parametrize("dtype", LADDERS)
+@pytest.mark.parametrize("dtype", SAMPLER_LADDERS)
 def test_positions_count_floats(dtype):
-    floats, one = LADDERS[dtype], np.ones(1, dtype=dtype)
+    floats, one = SAMPLER_LADDERS[dtype], np.ones(1, dtype=dtype)
     for value in (one, -one, 0 * one, np.nextafter(0 * one, one), 7 * one / 3):
         place = floats.place(value)
         assert floats.at(place) == value

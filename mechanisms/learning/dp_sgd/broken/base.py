@@ -32,7 +32,7 @@ from ....core.constraints import PositiveInt
 from ....core.errors import ParameterError
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
-from ...base import UNSEEN, Floats, TrainingData
+from ...base import MAX_ROUNDING, Floats, TrainingData
 from ...models import LogisticRegression, MultiLayerPerceptron
 from ...models.base import Model
 from ..mechanism import DPSGD
@@ -41,11 +41,12 @@ from ..training import Batch, Trainer
 
 REGRESSION = LogisticRegression(4)
 PERCEPTRON = MultiLayerPerceptron(4, hidden=(3,), n_outputs=2)
+ALL_BY_FIVE = FullBatch(expected_batch_size=5)
 ALL_BY_TEN = FullBatch(expected_batch_size=10)
 """Defaults of the broken trainers."""
-LARGE = 20.0
+UNBOUNDED_NORM = 20.0
 """Norm of a gradient record, in clip norms, where it is not bounded: epsilon grows with it without limit."""
-ROUNDING = 1e-4
+OBSERVATION_TOLERANCE = 1e-4
 """Tolerance below which two observations are equal."""
 
 
@@ -138,7 +139,7 @@ class BrokenDPSGD(Broken, DPSGD):
 
         None if the law of the observations is unknown, or if all observed directions are orthogonal to the canary.
         """
-        observed = bool(np.abs(self.seen_directions @ self.canary).max() > UNSEEN)
+        observed = bool(np.abs(self.seen_directions @ self.canary).max() > MAX_ROUNDING)
         return certain_leak(self.relation) if self.law_is_known and observed else None
 
     def _centre(self, data: TrainingData) -> Floats:
@@ -190,7 +191,7 @@ def standard_log_density(values: Floats) -> NDArray[np.float64]:
 def where_zero(differences: Floats, log_density: Floats) -> NDArray[np.float64]:
     """Return `log_density` `(size,)` where all `differences` of a row are 0, and -inf elsewhere."""
     rows = np.abs(differences).reshape(len(differences), -1)
-    return np.where(rows.max(axis=1, initial=0.0) < ROUNDING, log_density, -np.inf)
+    return np.where(rows.max(axis=1, initial=0.0) < OBSERVATION_TOLERANCE, log_density, -np.inf)
 
 
 # --- accounting of correctly trained models ---------------------------------------------------------------------------

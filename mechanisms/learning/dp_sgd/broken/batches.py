@@ -26,14 +26,13 @@ from ..sampling import FullBatch, PoissonSampling, Sampling
 from ..sampling.base import BatchDraw, Mask, gaussian_exponent
 from ..sampling.poisson import sampled_sums_log_likelihood
 from ..training import Batch, Trainer
-from .base import LARGE, ROUNDING, BrokenDPSGD, where_zero
+from .base import ALL_BY_FIVE, OBSERVATION_TOLERANCE, UNBOUNDED_NORM, BrokenDPSGD, where_zero
 from .clipping import batch_sizes
 
 # --- layers across examples -------------------------------------------------------------------------------------------
 
-ALL_BY_FIVE = FullBatch(expected_batch_size=5)
 WITHOUT_BIAS = LogisticRegression(4, bias=False)
-STABLE = 1e-5
+VARIANCE_OFFSET = 1e-5
 """Number that batch normalisation adds to a variance."""
 
 
@@ -48,7 +47,7 @@ class _BatchNormalised(Trainer):
         size = np.maximum(1.0, counts.sum(axis=-1))[..., None, None]
         centred = features - (counts[..., None] * features).sum(axis=-2, keepdims=True) / size
         variance = (counts[..., None] * centred**2).sum(axis=-2, keepdims=True) / size
-        scaled = centred / np.sqrt(variance + STABLE)
+        scaled = centred / np.sqrt(variance + VARIANCE_OFFSET)
         inputs = np.ones((*scaled.shape[:-1], batch.inputs.shape[-1]), dtype=self.dtype)
         inputs[..., : self.model.n_features] = scaled
         return replace(batch, inputs=inputs, inputs_squared=np.einsum("...i,...i->...", inputs, inputs))
@@ -182,7 +181,7 @@ class _StatisticReleased(BrokenDPSGD):
             return None
         pair = self.worst_case()
         statistics = [self._centre(TrainingData.of(pair.side(side)))[:, -1] for side in (0, 1)]
-        return self._revealed() if np.abs(statistics[1] - statistics[0]).max() > ROUNDING else None
+        return self._revealed() if np.abs(statistics[1] - statistics[0]).max() > OBSERVATION_TOLERANCE else None
 
     @abstractmethod
     def worst_case(self) -> Neighbours:
@@ -264,8 +263,8 @@ class ClippedCountReleased(_StatisticReleased):
     def worst_case(self) -> Neighbours:
         """Return a gradient of 20 clip norms, or on side 0 one of 0 or -1/2 clip norms, or none."""
         if self.relation is Relation.REPLACE_ONE:
-            return Neighbours(self._along([-0.5]), self._along([LARGE]), self.relation)
-        return self._pair(LARGE)
+            return Neighbours(self._along([-0.5]), self._along([UNBOUNDED_NORM]), self.relation)
+        return self._pair(UNBOUNDED_NORM)
 
 
 # --- empty batches ----------------------------------------------------------------------------------------------------

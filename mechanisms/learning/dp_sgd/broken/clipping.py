@@ -28,13 +28,12 @@ from .. import DPSGD, AdaptiveClippingDPSGD
 from ..sampling import BatchSampling, FullBatch, PoissonSampling, Sampling
 from ..sampling.base import Mask
 from ..training import Batch, Recipe, Trainer
-from .base import LARGE, PERCEPTRON, REGRESSION, BrokenDPSGD, Unclipped
+from .base import ALL_BY_FIVE, PERCEPTRON, REGRESSION, UNBOUNDED_NORM, BrokenDPSGD, Unclipped
 from .noise import PartWithoutNoise
 
 # --- averages are clipped, not the gradient of each example -----------------------------------------------------------
 
-ALL_BY_FIVE = FullBatch(expected_batch_size=5)
-REGROUPED = 4
+N_MICROBATCHES = 4
 """Number of microbatches of the worst-case pair under add_remove, in which epsilon is unbounded."""
 
 
@@ -178,9 +177,9 @@ class MicrobatchMeanClipped(BrokenDPSGD):
         if not self.regroups:
             return self._pair(4.0 * k, -2.0 * k)
         others = []
-        for sum_before in range(2 * REGROUPED - 1, 0, -2):
+        for sum_before in range(2 * N_MICROBATCHES - 1, 0, -2):
             others += [-2.0 * k * sum_before, *[0.0] * (k - 2), 2.0 * k * (sum_before - 1)]
-        return self._pair(4.0 * k * REGROUPED, *others[:-1])
+        return self._pair(4.0 * k * N_MICROBATCHES, *others[:-1])
 
     def bind(self, neighbours: Neighbours) -> DPSGD:
         """Return self for these neighbours; under replace_one all other records must keep their positions."""
@@ -193,7 +192,7 @@ class MicrobatchMeanClipped(BrokenDPSGD):
         """Return `GaussianDP(2 sqrt(steps) / noise_multiplier)` for full batches; under add_remove 4 times that mu."""
         if self.microbatch_size == 1:
             return self._gaussian(self.reach)
-        return self._gaussian(2.0 * REGROUPED if self.regroups else 2.0)
+        return self._gaussian(2.0 * N_MICROBATCHES if self.regroups else 2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,7 +340,7 @@ class PerLayerFullClip(BrokenDPSGD):
 
     def worst_case(self) -> Neighbours:
         """Return one gradient record that is large in every layer, and no other record."""
-        return self._pair(LARGE)
+        return self._pair(UNBOUNDED_NORM)
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return `GaussianDP(sqrt(L steps) / noise_multiplier)` for full batches."""
@@ -378,11 +377,11 @@ class LayerNotClipped(BrokenDPSGD):
 
     def worst_case(self) -> Neighbours:
         """Return one gradient of 20 clip norms in the last layer, and no other record."""
-        return self._pair(LARGE)
+        return self._pair(UNBOUNDED_NORM)
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return `GaussianDP(20 sqrt(steps) / noise_multiplier)` for full batches; 40 under replace_one."""
-        return self._gaussian(self.reach * LARGE)
+        return self._gaussian(self.reach * UNBOUNDED_NORM)
 
 
 @dataclass(frozen=True, eq=False)
@@ -416,7 +415,7 @@ class BaseNotFrozen(PartWithoutNoise):
 
     def worst_case(self) -> Neighbours:
         """Return one gradient of 20 clip norms in the first layer, and no other record."""
-        return self._pair(LARGE)
+        return self._pair(UNBOUNDED_NORM)
 
 
 # --- the unclipped mean -----------------------------------------------------------------------------------------------
@@ -466,11 +465,11 @@ class RawMeanMixedIn(BrokenDPSGD):
 
     def worst_case(self) -> Neighbours:
         """Return one gradient of 20 clip norms, and no other record."""
-        return self._pair(LARGE)
+        return self._pair(UNBOUNDED_NORM)
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return `GaussianDP((1 + 20 / B) sqrt(steps) / noise_multiplier)` for full batches; twice if replace_one."""
-        return self._gaussian(self.reach * (1.0 + LARGE / self.batch))
+        return self._gaussian(self.reach * (1.0 + UNBOUNDED_NORM / self.batch))
 
 
 # --- divisors that depend on the data ---------------------------------------------------------------------------------
@@ -479,7 +478,7 @@ NINE_FEATURES = LogisticRegression(9)
 ALL_BY_TWO = FullBatch(expected_batch_size=2)
 HALF = PoissonSampling(sampling_probability=0.5, expected_batch_size=1)
 """Defaults of the two trainers."""
-CELLS = 2_000
+N_SHELLS = 2_000
 """Number of shells in each half of each Gaussian for the exact curve, which is then too low by less than 0.01."""
 
 
@@ -630,7 +629,7 @@ def radius_laws(
 
     The distance from 0, whose scaled square is chi-squared, is a sufficient statistic.
     """
-    tails = np.geomspace(1e-40, 0.5, CELLS)
+    tails = np.geomspace(1e-40, 0.5, N_SHELLS)
     squares = 2.0 * np.concatenate([gammaincinv(dimension / 2, tails), gammainccinv(dimension / 2, tails)])
     edges = np.unique([squares / divisor**2 for divisor in {**divisors0, **divisors1}])
     return _shells(divisors0, dimension, edges), _shells(divisors1, dimension, edges)

@@ -14,9 +14,9 @@ from ....core.constraints import PositiveInt, one_of_names
 from ....core.errors import ParameterError
 from .base import CorrelatedNoise, prefix_decoder
 
-LARGEST_OPTIMISED = 1024
+MAX_OPTIMISED_STEPS = 1024
 """Largest number of steps for an optimised matrix; each iteration inverts a matrix of that size."""
-ITERATIONS = 500
+MAX_ITERATIONS = 500
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ class BandedNoise(CorrelatedNoise):
         square_root = np.tril(toeplitz(column))
         if self.entries == "square-root" or self.bands == 1:
             return np.asarray(square_root)
-        if steps > LARGEST_OPTIMISED:
+        if steps > MAX_OPTIMISED_STEPS:
             raise ParameterError(
-                f"a banded matrix is optimised for at most {LARGEST_OPTIMISED:,} steps, but there are {steps:,}. Use "
+                f"a banded matrix is optimised for at most {MAX_OPTIMISED_STEPS:,} steps, but there are {steps:,}. Use "
                 "entries='square-root', or buffered Toeplitz noise.",
                 argument=("entries", "steps"),
             )
@@ -85,7 +85,7 @@ def _optimised(start: Floats) -> Floats:
         (start / np.linalg.norm(start, axis=0))[rows, columns],
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": ITERATIONS, "maxfun": 2 * ITERATIONS, "ftol": 1e-12, "gtol": 1e-9},
+        options={"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "ftol": 1e-12, "gtol": 1e-9},
     )
     best = np.zeros_like(start)
     best[rows, columns] = result.x

@@ -16,8 +16,8 @@ from ....core.constraints import PositiveInt, one_of_names
 from ....core.errors import ParameterError
 from .base import ERRORS, CorrelatedNoise
 
-DESCENT = {"maxiter": 1000, "maxfun": 20_000, "ftol": 1e-13}
-LOGIT = 20.0
+OPTIMISER_OPTIONS = {"maxiter": 1000, "maxfun": 20_000, "ftol": 1e-13}
+MAX_LOGIT = 20.0
 """Largest absolute value of the parameters of the optimisation."""
 
 
@@ -172,7 +172,12 @@ def _optimised(buffers: int, n: int, separation: int, error: str) -> tuple[Float
         gaps = np.geomspace(min(0.5, slowest / n), 0.5, buffers)
         start = np.concatenate([0.5 * np.log(gaps), np.log1p(-gaps) - np.log(gaps)])
         return minimize(
-            loss, start, method="L-BFGS-B", jac="3-point", bounds=[(-LOGIT, LOGIT)] * len(start), options=DESCENT
+            loss,
+            start,
+            method="L-BFGS-B",
+            jac="3-point",
+            bounds=[(-MAX_LOGIT, MAX_LOGIT)] * len(start),
+            options=OPTIMISER_OPTIONS,
         )
 
     return series(min((descent(slowest) for slowest in (1.0, 8.0)), key=lambda found: float(found.fun)).x)

@@ -17,7 +17,7 @@ from ....core.guarantee import Guarantee
 from ....core.relation import Relation
 from ...base import Floats
 from .base import BatchDraw, Mask, Sampling, gaussian_exponent, single_contribution
-from .poisson import ACCOUNTANTS, PoissonSampling
+from .poisson import POISSON_ACCOUNTANTS, PoissonSampling
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class CyclicPoisson(PoissonSampling):
         _check(relation)
         visits = -(-steps // int(rates["batches_per_epoch"]))
         probability = rates["sampling_probability"]
-        return ACCOUNTANTS[accounting](
+        return POISSON_ACCOUNTANTS[accounting](
             noise_multiplier, steps=visits, relation=relation, sampling_probability=probability
         )
 

@@ -122,7 +122,7 @@ def common_and_differing(shifts: Floats) -> tuple[Floats, Floats | None]:
     return distinct[common], distinct[1 - common] if len(distinct) == 2 else None
 
 
-KEYED = 8
+MAX_KEYED_RATIO = 8
 """Largest ratio of records to subset size for which a subset is drawn by sorting one key for each record.
 
 Above it, records are drawn one by one until enough are distinct.
@@ -145,7 +145,7 @@ class FixedSizeSampling(BatchSampling):
     ) -> Iterator[BatchDraw]:
         members = Members.of(n_records, n_runs, inclusion)
         self._check_size(int(members.counts.min()))
-        use_keys = members.counts.max() <= KEYED * self.batch_size
+        use_keys = members.counts.max() <= MAX_KEYED_RATIO * self.batch_size
         subset = _subset_by_keys if use_keys else _subset_by_rejection
         while True:
             yield BatchDraw(members.rows(subset(members.counts, self.batch_size, rng)), None)

@@ -22,10 +22,10 @@ from ...base import Floats
 from .base import DENSE_RATE, BatchDraw, Mask, Rows, Sampling, gaussian_exponent, padded
 from .full_batch import FullBatch
 
-MOST_SUBSETS = 2**10
+MAX_SUBSETS = 2**10
 """Largest number of subsets of gradient records in the mixture density, each with its Gaussian."""
 
-ACCOUNTANTS: Mapping[str, Callable[..., Guarantee]] = MappingProxyType(
+POISSON_ACCOUNTANTS: Mapping[str, Callable[..., Guarantee]] = MappingProxyType(
     {"privacy-loss": PrivacyLossDP.gaussian, "renyi": RenyiDP.gaussian, "moments": MomentsDP.gaussian}
 )
 
@@ -46,7 +46,7 @@ class PoissonSampling(Sampling):
     """
 
     relation: ClassVar[Relation] = Relation.ADD_REMOVE
-    accountants: ClassVar[tuple[str, ...]] = tuple(ACCOUNTANTS)
+    accountants: ClassVar[tuple[str, ...]] = tuple(POISSON_ACCOUNTANTS)
     rates: ClassVar[tuple[str, ...]] = ("sampling_probability",)
     option_names: ClassVar[Mapping[str, str]] = {"expected_batch_size": "batch_size"}
     tight: ClassVar[bool] = True
@@ -89,7 +89,7 @@ class PoissonSampling(Sampling):
         cls, noise_multiplier: float, *, steps: int, relation: Relation, accounting: str, **rates: float
     ) -> Guarantee:
         """Return the composition of the Gaussian on a Poisson sample, by privacy-loss distribution or Renyi moments."""
-        return ACCOUNTANTS[accounting](noise_multiplier, steps=steps, relation=relation, **rates)
+        return POISSON_ACCOUNTANTS[accounting](noise_multiplier, steps=steps, relation=relation, **rates)
 
     @classmethod
     def participation(cls, *, relation: Relation, **rates: float) -> Participation:
@@ -129,10 +129,10 @@ def sampled_sums_log_likelihood(values: Floats, shifts: Floats, rates: Floats) -
     """
     contributes = np.any(shifts != 0.0, axis=1)
     shifts, rates = shifts[contributes], rates[contributes]
-    if 2 ** len(shifts) > MOST_SUBSETS:
+    if 2 ** len(shifts) > MAX_SUBSETS:
         raise ParameterError(
             f"{plural(len(shifts), 'gradient record')} are observed: a Poisson sample of them has too many "
-            f"possible sums for a density. Use at most {int(math.log2(MOST_SUBSETS))}, or another attack."
+            f"possible sums for a density. Use at most {int(math.log2(MAX_SUBSETS))}, or another attack."
         )
     subsets = (np.arange(2 ** len(shifts))[:, None] >> np.arange(len(shifts))) & 1
     with np.errstate(divide="ignore"):  # a record of rate 0 is never sampled

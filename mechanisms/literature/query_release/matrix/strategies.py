@@ -16,7 +16,7 @@ from ....noise.queries.domain import check_memory
 from ....noise.queries.workload import Workload, product
 from ..error_bounds import squared_error
 
-LARGEST_OPTIMISED = 2048
+MAX_OPTIMISED_CELLS = 2048
 """Largest number of cells for an optimised strategy; each step decomposes a matrix of that size."""
 
 
@@ -125,9 +125,9 @@ class OptimisedStrategy(Strategy):
 
     def queries(self, workload: Workload, *, norm: float) -> Workload:
         domain = workload.domain
-        if domain.n_cells > LARGEST_OPTIMISED:
+        if domain.n_cells > MAX_OPTIMISED_CELLS:
             raise ParameterError(
-                f"a strategy is optimised for at most {LARGEST_OPTIMISED:,} cells, but the domain has "
+                f"a strategy is optimised for at most {MAX_OPTIMISED_CELLS:,} cells, but the domain has "
                 f"{domain.n_cells:,}. Use strategy = {{name = 'hierarchical'}}, or fewer values.",
                 argument="strategy",
             )
@@ -170,7 +170,7 @@ def _haar(n: int) -> Floats:
     return np.array(rows)
 
 
-LEAST_PRICE = 1e-9
+MIN_PRICE = 1e-9
 """Smallest price relative to the largest; the price of a cell whose constraint is not active tends to 0."""
 
 
@@ -213,7 +213,7 @@ def optimal_gaussian_strategy(matrix: Floats, *, tolerance: float = 1e-4, steps:
         if gap <= tolerance:
             break
         prices = prices * squares**2
-        prices = np.maximum(prices, LEAST_PRICE * prices.max())
+        prices = np.maximum(prices, MIN_PRICE * prices.max())
     strategy = np.zeros((rank, matrix.shape[1]))
     strategy[:, counted] = best / np.linalg.norm(best, axis=0).max()
     return strategy, max(0.0, gap)

@@ -141,7 +141,7 @@ class WorkloadRelease(RecordsMechanism):
         return domain.records_in(np.array(cells, dtype=np.int64)).reshape(len(cells), len(domain.shape))
 
 
-BLOCK = 4_000_000
+MAX_BLOCK_ENTRIES = 4_000_000
 """Size of the largest array of one block of runs."""
 
 
@@ -186,5 +186,5 @@ class MultiplicativeWeightsUpdate:
 
 def blocks(size: int, width: int) -> Iterator[slice]:
     """Yield slices of runs that keep an array `(runs, width)` in bounds; one empty slice for no runs."""
-    step = max(1, BLOCK // width)
+    step = max(1, MAX_BLOCK_ENTRIES // width)
     yield from (slice(start, min(start + step, size)) for start in range(0, max(size, 1), step))

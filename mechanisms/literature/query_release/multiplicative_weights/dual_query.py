@@ -152,7 +152,7 @@ SOLVERS: dict[str, type[RecordSolver]] = {"all-records": ExhaustiveSolver, "high
 
 
 VIEWS = ("transcript", "table")
-MOST_TRANSCRIPTS = 100_000
+MAX_TRANSCRIPTS = 100_000
 """Largest number of transcripts for which the exact curve is computed."""
 
 
@@ -333,7 +333,7 @@ class DualQuery(RecordsMechanism):
 
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
         """Return the exact curve of a pair for transcripts, by enumeration of all draws; None if there are too many."""
-        if self.view != "transcript" or self._n_transcripts > MOST_TRANSCRIPTS:
+        if self.view != "transcript" or self._n_transcripts > MAX_TRANSCRIPTS:
             return None
         outputs = Outputs(self._transcripts)
         log0, log1 = (self.log_density(outputs, side) for side in (neighbours.d0, neighbours.d1))

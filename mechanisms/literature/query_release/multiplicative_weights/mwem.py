@@ -29,11 +29,11 @@ from ...statistics.laplace_choice import ChoiceDP, LaplaceChoiceDP
 from .base import MultiplicativeWeightsUpdate, WorkloadRelease, blocks
 
 VIEWS = ("transcript", "distribution", "answers")
-MOST_NUMBERS = 40_000_000
+MAX_TRANSCRIPT_ENTRIES = 40_000_000
 """Largest number of probabilities of discretised transcripts and weights for which the exact curve is computed."""
-SEEN = 0.01
+MIN_CHOICE_PROBABILITY = 0.01
 """Smallest probability of a choice that matters for the worst case."""
-NODES = 8
+N_NODES = 8
 """Gauss-Legendre nodes per panel."""
 
 
@@ -178,7 +178,7 @@ class BaseMWEM(WorkloadRelease):
         start = self.updates.uniform(1)
         log_p = [log_softmax(factor * self._log_probabilities(start, answers)[0]) for answers in exact]
         losses = np.abs(log_p[1] - log_p[0]) + factor * np.abs(exact[1] - exact[0]) / self.noise_scale
-        return float(losses[np.maximum(*log_p) >= np.log(SEEN)].max(initial=0.0))
+        return float(losses[np.maximum(*log_p) >= np.log(MIN_CHOICE_PROBABILITY)].max(initial=0.0))
 
     # --- exact curve --------------------------------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ class BaseMWEM(WorkloadRelease):
         exact = [self.answers(side) for side in (neighbours.d0, neighbours.d1)]
         nodes = [self._noise_nodes(*centres) for centres in zip(*exact, strict=True)]
         n_prefixes = sum(len(values) for values, _ in nodes) ** (self.rounds - 1)
-        if self.view != "transcript" or n_prefixes * sum(self.workload.matrix.shape) > MOST_NUMBERS:
+        if self.view != "transcript" or n_prefixes * sum(self.workload.matrix.shape) > MAX_TRANSCRIPT_ENTRIES:
             return None
         log_weights, transcripts = self.updates.uniform(1), np.empty((1, 0, 2))
         laws = [np.zeros(1), np.zeros(1)]
@@ -232,10 +232,10 @@ class BaseMWEM(WorkloadRelease):
 
     def _noise_nodes(self, *centres: float) -> tuple[Floats, Floats]:
         """Return nodes and weights of a quadrature over a noisy answer that is centred on one of two numbers."""
-        return gauss_legendre(self._panels(np.unique(centres)), NODES)
+        return gauss_legendre(self._panels(np.unique(centres)), N_NODES)
 
 
-_LEAST = 1e-12
+_CENTRE_TOLERANCE = 1e-12
 """Distance below which two centres are equal."""
 
 
@@ -267,11 +267,11 @@ class GaussianChoiceDP(ChoiceDP):
     """
 
     def _excess(self, threshold: Floats, distances: Floats) -> Floats:
-        t, d = threshold, np.maximum(distances, _LEAST)
+        t, d = threshold, np.maximum(distances, _CENTRE_TOLERANCE)
         with np.errstate(invalid="ignore", over="ignore"):
             different = ndtr(0.5 * d - t / d) - np.exp(t + log_ndtr(-0.5 * d - t / d))
         equal = -np.expm1(np.minimum(t, 0.0))
-        return np.where((distances < _LEAST) | ~np.isfinite(t), equal, np.maximum(different, 0.0))
+        return np.where((distances < _CENTRE_TOLERANCE) | ~np.isfinite(t), equal, np.maximum(different, 0.0))
 
     def _epsilon(self, delta: Floats) -> Floats:
         bounded = np.array_equal(*self._possible) and not self.distances.any()

@@ -24,7 +24,7 @@ from .base import MultiplicativeWeightsUpdate, WorkloadRelease, blocks, detectab
 VIEWS = ("transcript", "answers")
 NODES, GROWTH, REACH = 8, 3.0, 60.0
 """Nodes per panel, growth factor of the panels away from a corner, and range beyond the last corner in scales."""
-MOST = 2_000_000
+MAX_BLOCK_ENTRIES = 2_000_000
 """Largest number of entries in an array of one block of rows."""
 
 
@@ -259,7 +259,7 @@ def log_comparison_probability(
     distinct, inverse = _distinct(cases)
     sign, queries = np.hsplit(distinct, 2)
     log_probabilities, widths = np.empty(len(distinct)), _widths(scales)
-    rows = max(1, MOST // (2 * len(widths) * NODES * (queries.shape[1] + 2) ** 2))
+    rows = max(1, MAX_BLOCK_ENTRIES // (2 * len(widths) * NODES * (queries.shape[1] + 2) ** 2))
     for start in range(0, len(distinct), rows):
         block = slice(start, start + rows)
         log_probabilities[block] = _integrals(sign[block], queries[block], threshold, scales, widths)

@@ -23,11 +23,11 @@ from .base import DETECTABLE_DELTA, WorkloadRelease, blocks
 
 Line: TypeAlias = tuple[int | None, int, Floats, Floats]
 """Cells of the differing record on both sides, and two distributions of the others over the cells."""
-RATES = (1.0, 2.0, 4.0, 8.0)
+RATE_FACTORS = (1.0, 2.0, 4.0, 8.0)
 """Factors of the rate at which pairs are compared."""
-BEAM = 4
+BEAM_WIDTH = 4
 """Number of pairs whose neighbours are searched in one step."""
-MOST_PAIRS = 128
+MAX_PAIRS = 128
 """Number of pairs whose curves are computed in one step of the search."""
 HALF_WIDTH = 16
 """Number of splits searched on each side of one at which the best database changes."""
@@ -135,10 +135,10 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
     def worst_case(self) -> Neighbours:
         """Return the pair whose privacy loss is most detectable at the rate of the claim and at larger rates.
 
-        Pairs are compared by the mean of epsilon_r(delta) / (r epsilon) over the factors r of `RATES`, where epsilon_r
-        is the curve of the mechanism at r times its rate, and delta is `DETECTABLE_DELTA` min(1, epsilon). The factor 1
-        alone is no measure: an event with a probability of a few percent may have almost none at three times the rate,
-        and the faster mechanism would look private.
+        Pairs are compared by the mean of epsilon_r(delta) / (r epsilon) over the factors r of `RATE_FACTORS`, where
+        epsilon_r is the curve of the mechanism at r times its rate, and delta is `DETECTABLE_DELTA` min(1, epsilon).
+        The factor 1 alone is no measure: an event with a probability of a few percent may have almost none at three
+        times the rate, and the faster mechanism would look private.
 
         The search starts with the other records in two cells, or spread between one cell and all, and then moves
         records between cells as long as the mean grows. Which mixtures suffice to start: where one database leads all N
@@ -169,7 +169,7 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
         best, found, failed = -1.0, pairs[0], 0
         while failed < 2:
             shares = self._shares(pairs)
-            kept = pairs[np.argsort(-shares, kind="stable")[:BEAM]]
+            kept = pairs[np.argsort(-shares, kind="stable")[:BEAM_WIDTH]]
             failed = failed + 1 if shares.max() <= best * (1.0 + 1e-9) else 0
             if failed == 0:
                 best, found = float(shares.max()), kept[0]
@@ -211,16 +211,16 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
         return others + columns[pairs[:, 0]], others + columns[pairs[:, 1]]
 
     def _shares(self, pairs: Ints) -> Floats:
-        """Return the mean of `worst_case` for each pair; 0 for all but the `MOST_PAIRS` of largest total variation."""
+        """Return the mean of `worst_case` for each pair; 0 for all but the `MAX_PAIRS` of largest total variation."""
         width = len(self.databases) * self.workload.n_answers
         scores = [self._scores(pairs[part]) for part in blocks(len(pairs), width)]
-        kept = np.argsort(-np.concatenate([_distances(*pair) for pair in scores]), kind="stable")[:MOST_PAIRS]
+        kept = np.argsort(-np.concatenate([_distances(*pair) for pair in scores]), kind="stable")[:MAX_PAIRS]
         score0, score1 = (np.concatenate([pair[side] for pair in scores])[kept] for side in (0, 1))
         delta, shares = DETECTABLE_DELTA * min(1.0, self.epsilon), np.zeros(len(pairs))
-        for factor in RATES:
+        for factor in RATE_FACTORS:
             log0, log1 = (np.asarray(log_softmax(factor * score, axis=1)) for score in (score0, score1))
             found = np.maximum(_epsilons(log0, log1, delta), _epsilons(log1, log0, delta))
-            shares[kept] += found / (factor * self.epsilon * len(RATES))
+            shares[kept] += found / (factor * self.epsilon * len(RATE_FACTORS))
         return shares
 
     def _scores(self, pairs: Ints) -> tuple[Floats, Floats]:

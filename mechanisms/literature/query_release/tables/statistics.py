@@ -14,7 +14,7 @@ from ....core.constraints import NonNegativeInt, Options, check_fields, one_of_n
 from ....core.errors import ParameterError
 from .domain import Group
 
-RULES = ("half-even", "half-up", "half-down", "down", "unknown")
+ROUNDING_RULES = ("half-even", "half-up", "half-down", "down", "unknown")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Rounding:
 
     digits: NonNegativeInt = 1
     _: KW_ONLY
-    rule: Annotated[str, one_of_names(*RULES)] = "half-even"
+    rule: Annotated[str, one_of_names(*ROUNDING_RULES)] = "half-even"
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -155,7 +155,7 @@ class InvariantNeighbours:
 
 VIEWS = ("measurements", "tables")
 """Parts of a release that can be observed."""
-MOST_LOSSES = 2**17
+MAX_LOSSES = 2**17
 """Largest number of privacy losses for which the exact curve is computed."""
 PEOPLE = Domain((("relationship", 3), ("age", 3), ("white", 2), ("other", 2)))
 """Default domain: householder, partner, other; below 15, 15 to 64, older; and two flags of race."""
@@ -312,7 +312,7 @@ class TopDown(RecordsMechanism):
             for _ in range(self.invariant_neighbours.n_changed_cells)
         ]
         laws = [_spread(self._log_changed_count(query), query.share) for query in affected]
-        if sum(map(len, laws)) > MOST_LOSSES:
+        if sum(map(len, laws)) > MAX_LOSSES:
             return None
         law = reduce(convolved_logs, sorted(laws, key=len))
         possible = (law > -np.inf) | (law[::-1] > -np.inf)

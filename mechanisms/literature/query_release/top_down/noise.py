@@ -15,12 +15,12 @@ from ....core.arrays import Floats
 from ....core.constraints import Positive
 from ....core.errors import ParameterError
 from ....core.guarantee import Guarantee
-from ....noise.discrete_gaussian import LARGEST_SIGMA, DiscreteGaussian
+from ....noise.discrete_gaussian import MAX_SIGMA, DiscreteGaussian
 from ....noise.geometric import Geometric
 from .base import TopDown
 from .geography import LevelQuery
 
-REACH = 9.0
+NOISE_DEVIATIONS = 9.0
 """Range of the noise, in standard deviations, that is enumerated for the exact curve."""
 
 
@@ -74,16 +74,16 @@ class GaussianTopDown(TopDown):
         ((3, 5, 36), True, array([3, 3, 3]))
     """
 
-    omitted_probability: ClassVar[float] = math.exp(-0.5 * REACH**2)
+    omitted_probability: ClassVar[float] = math.exp(-0.5 * NOISE_DEVIATIONS**2)
 
     rho: Positive
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if max(self.standard_deviations) > LARGEST_SIGMA:
+        if max(self.standard_deviations) > MAX_SIGMA:
             raise ParameterError(
                 f"rho = {self.rho!r} needs noise of standard deviation {max(self.standard_deviations):.3g}, and at "
-                f"most {LARGEST_SIGMA:g} is drawn exactly. Choose a larger rho, or larger shares of the queries.",
+                f"most {MAX_SIGMA:g} is drawn exactly. Choose a larger rho, or larger shares of the queries.",
                 argument="rho",
                 value=self.rho,
             )
@@ -104,7 +104,7 @@ class GaussianTopDown(TopDown):
         The losses are (2 z - 1) / 2 sigma^2.
         """
         sigma = self._sigma(query)
-        reach = math.ceil(REACH * sigma)
+        reach = math.ceil(NOISE_DEVIATIONS * sigma)
         law = -0.5 * (np.arange(-reach - 1.0, reach + 1.0) / sigma) ** 2
         return np.asarray(law - logsumexp(law))
 

@@ -33,9 +33,9 @@ from .plan import TopDownPlan, at_level_or_finer
 
 MAX_ITERATIONS = 4000
 """Largest number of iterations; a few hundred are typical."""
-CLOSE = 1e-4
+CONVERGENCE_TOLERANCE = 1e-4
 """Tolerance at the end, in people: largest change of a cell in a step, and largest negative value."""
-RELAXED = 1.6
+RELAXATION = 1.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +71,10 @@ class LeastSquares:
         scaled = np.zeros_like(x)
         for _ in range(MAX_ITERATIONS):
             x = fixed + (z - scaled) @ pull
-            before, relaxed = z, RELAXED * x + (1.0 - RELAXED) * z
+            before, relaxed = z, RELAXATION * x + (1.0 - RELAXATION) * z
             z = np.maximum(relaxed + scaled, 0.0)
             scaled = scaled + relaxed - z
-            if max(np.abs(x - z).max(initial=0.0), np.abs(z - before).max(initial=0.0)) < CLOSE:
+            if max(np.abs(x - z).max(initial=0.0), np.abs(z - before).max(initial=0.0)) < CONVERGENCE_TOLERANCE:
                 break
         return x
 
@@ -98,9 +98,9 @@ def _solver(hessian: Floats, sums: Floats) -> tuple[Floats, Floats]:
     return inverse - values @ sums @ inverse, values
 
 
-AT_ONCE = 4000
+MAX_LP_VARIABLES = 4000
 """Number of variables of one linear program."""
-NEAR = 1e-3
+INTEGER_TOLERANCE = 1e-3
 """Numbers this close below an integer count as the integer; larger than the tolerance of `least_squares`."""
 
 
@@ -113,8 +113,8 @@ def controlled_rounding(numbers: Floats, sums: Floats, values: Floats) -> Ints:
         values: integer values of the sums, shape `(size, n_sums)`.
     """
     size, n = numbers.shape
-    at_once = max(1, AT_ONCE // max(n, 1))
-    low = np.floor(np.maximum(numbers, 0.0) + NEAR).astype(np.int64)
+    at_once = max(1, MAX_LP_VARIABLES // max(n, 1))
+    low = np.floor(np.maximum(numbers, 0.0) + INTEGER_TOLERANCE).astype(np.int64)
     up = np.zeros_like(low)
     for start in range(0, size, at_once):
         part = slice(start, start + at_once)
@@ -140,9 +140,9 @@ def _up(fractions: Floats, sums: Floats, missing: Floats) -> Ints:
     return up
 
 
-STEPS = ("least-squares", "non-negative", "whole")
+PROCESSING_STEPS = ("least-squares", "non-negative", "whole")
 """Steps of the processing; each includes the steps before."""
-RIDGE = 1e-6
+UNMEASURED_WEIGHT = 1e-6
 """Weight of unmeasured directions relative to the mean weight, too small to affect measured ones."""
 
 
@@ -168,7 +168,7 @@ class TopDownPostProcessing:
         Returns:
             For each level `(size, n_nodes, n_possible)`.
         """
-        one_of(STEPS, step=step)
+        one_of(PROCESSING_STEPS, step=step)
         answers, public = self.plan.split(np.asarray(outputs, dtype=np.float64))
         tables: dict[str, Floats] = {}
         for level in LEVELS:
@@ -239,7 +239,7 @@ class TopDownPostProcessing:
             for query, margin, weight in zip(self.plan.queries, self.plan.margins, self.weights, strict=True):
                 if query.level == level:
                     hessian += weight * (margin[:, None] == margin)
-            hessians[level] = hessian / self._scales[level] + RIDGE * np.eye(len(hessian))
+            hessians[level] = hessian / self._scales[level] + UNMEASURED_WEIGHT * np.eye(len(hessian))
         return hessians
 
     @cached_property

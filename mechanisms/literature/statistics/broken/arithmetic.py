@@ -16,15 +16,15 @@ from ....core.base import Dataset, Neighbours
 from ....core.constraints import one_of_names
 from ....noise.broken_statistic import BrokenStatistic, numbers
 
-LARGEST = 2**30
+WRAPPED_SUM_UPPER = 2**30
 """Upper bound of the values of `WrappedSum`."""
 
 
-TOP = 4096.0
+SINGLE_PRECISION_UPPER = 4096.0
 """Upper bound of the values of `SinglePrecisionSum`: 4,096 of them sum to 2^24, above which a float32 is even."""
 
 
-CASES = {"half-up": np.full(1365, 3.0), "up": np.full(4095, 1.0001), "order": np.full(12_288, 1.0)}
+CASE_RECORDS = {"half-up": np.full(1365, 3.0), "up": np.full(4095, 1.0001), "order": np.full(12_288, 1.0)}
 """Small records of each case."""
 
 
@@ -53,17 +53,17 @@ class WrappedSum(BrokenStatistic):
     @property
     def sensitivity(self) -> float:
         """Declared sensitivity."""
-        return float(LARGEST)
+        return float(WRAPPED_SUM_UPPER)
 
     def statistic(self, dataset: Dataset) -> float:
         """Return the sum of clipped values in the arithmetic of the mechanism."""
-        values = np.clip(numbers(dataset), 0.0, LARGEST).astype(np.int64)
+        values = np.clip(numbers(dataset), 0.0, WRAPPED_SUM_UPPER).astype(np.int64)
         total = values.sum()
         return float(total if self.correct else total.astype(np.int32))
 
     def worst_case(self) -> Neighbours:
         """Return records (2^30, 2^30 - 1), and on side 1 one more of 1."""
-        d0 = np.array([LARGEST, LARGEST - 1])
+        d0 = np.array([WRAPPED_SUM_UPPER, WRAPPED_SUM_UPPER - 1])
         return Neighbours(d0, np.append(d0, 1), self.relation)
 
 
@@ -99,23 +99,23 @@ class SinglePrecisionSum(BrokenStatistic):
     cause = "Values in [0, 4096] are summed as float32, and Laplace noise of scale 4096 / epsilon is added."
     source = "Casacuberta, Shoemate, Vadhan, Wagaman (2022)."
 
-    case: Annotated[str, one_of_names(*CASES)] = "up"
+    case: Annotated[str, one_of_names(*CASE_RECORDS)] = "up"
 
     @property
     def sensitivity(self) -> float:
         """Declared sensitivity."""
-        return TOP
+        return SINGLE_PRECISION_UPPER
 
     def statistic(self, dataset: Dataset) -> float:
         """Return the sum of clipped values in the arithmetic of the mechanism."""
-        values = np.clip(numbers(dataset), 0.0, TOP)
+        values = np.clip(numbers(dataset), 0.0, SINGLE_PRECISION_UPPER)
         return math.fsum(values) if self.correct else _sequential_sum(values)
 
     def worst_case(self) -> Neighbours:
         """Return the pair of the case; the record of side 1 is one of 4096."""
-        large, small = np.full(4096, TOP), CASES[self.case]
+        large, small = np.full(4096, SINGLE_PRECISION_UPPER), CASE_RECORDS[self.case]
         d0 = np.concatenate([large[:-1] if self.case != "order" else large, small])
-        d1 = np.concatenate([large, small] if self.case != "order" else [small, large, [TOP]])
+        d1 = np.concatenate([large, small] if self.case != "order" else [small, large, [SINGLE_PRECISION_UPPER]])
         return Neighbours(d0, d1, self.relation)
 
 

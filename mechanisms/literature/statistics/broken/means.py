@@ -63,7 +63,7 @@ class DivisorOfData(BrokenStatistic):
         return Neighbours(d0, np.append(d0, self.bound), self.relation)
 
 
-FLOOR = 1e-12
+MIN_NOISE_SCALE = 1e-12
 """Smallest scale of the noise on the mean."""
 
 
@@ -146,7 +146,7 @@ class MeanWithExactCounts(BrokenStatistic):
             noisy = np.maximum(noisy, 1.0)
         divisor = noisy if self.noisy_divisor or self.correct else np.full(size, float(n))
         below = noisy if self.noisy_scale or self.correct else np.full(size, float(n))
-        noise = draw_laplace(1.0, (size,), rng) * np.maximum(FLOOR, self.base_scale / below)
+        noise = draw_laplace(1.0, (size,), rng) * np.maximum(MIN_NOISE_SCALE, self.base_scale / below)
         return Outputs(total / divisor + noise)
 
     def output_law(self) -> LogDensity | None:
@@ -179,7 +179,7 @@ class MeanWithExactCounts(BrokenStatistic):
         if self.correct:
             return density + tail * np.exp(log_laplace(values, total, self.base_scale))
         if total == 0.0:
-            return density + tail * np.exp(log_laplace(values, 0.0, FLOOR))
+            return density + tail * np.exp(log_laplace(values, 0.0, MIN_NOISE_SCALE))
         negative = np.minimum(values, -1e-100)
         ratio = np.exp(-np.abs(total / negative - n) / self.base_scale) / (2.0 * self.base_scale)
         return density + np.where(values < 0.0, ratio * total / np.square(negative), 0.0)

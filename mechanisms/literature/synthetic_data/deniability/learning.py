@@ -21,7 +21,7 @@ from .release import DeniableRelease
 from .seeds import SeedBasedSynthesis
 from .structure import NoisyEntropies
 
-SHARES = (0.25, 0.25, 0.5)
+SPLIT_SHARES = (0.25, 0.25, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ def learn_generator(
     rng: np.random.Generator,
     epsilon_entropy: float = 0.05,
     epsilon_table: float = 0.1,
-    shares: Sequence[float] = SHARES,
+    shares: Sequence[float] = SPLIT_SHARES,
     max_parents: int = 3,
     max_cells: int = 1000,
 ) -> LearnedGenerator:

@@ -22,7 +22,7 @@ from .seeds import SeedBasedSynthesis, SeedGenerator
 
 NOT_RELEASED = -1
 """Output of a run that releases nothing."""
-LARGEST = 2**16
+MAX_SUMMED_OUTPUTS = 2**16
 """Largest number of outputs for which the probability of releasing nothing is computed as a sum over all of them."""
 
 
@@ -126,7 +126,7 @@ class DeniableRelease(RecordsMechanism):
 
     def output_law(self) -> LogDensity | None:
         """Return self, whose `log_density` is exact; None if the domain is large."""
-        return self if self.generator.n_outputs <= LARGEST else None
+        return self if self.generator.n_outputs <= MAX_SUMMED_OUTPUTS else None
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, `(size,)`; -inf for an impossible output."""
@@ -185,7 +185,7 @@ class DeniableRelease(RecordsMechanism):
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of `worst_case()`; None if the domain is large."""
-        if self.generator.n_outputs > LARGEST:
+        if self.generator.n_outputs > MAX_SUMMED_OUTPUTS:
             return None
         pair = self.worst_case()
         return ExactDP.of_logs(self.log_law(pair.d0), self.log_law(pair.d1), self.relation)

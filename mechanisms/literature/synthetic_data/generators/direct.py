@@ -14,7 +14,7 @@ from ....noise.queries.domain import Domain, check_memory
 from ..base import FittedDistribution, NoisyMarginal
 from .mirror_descent import MirrorDescentGenerator, Parts
 
-BLOCK = 2**22
+MAX_BLOCK_ENTRIES = 2**22
 """Size of the blocks in which runs are fitted, in numbers; several arrays of this size are held at once."""
 
 
@@ -52,7 +52,7 @@ class DirectGenerator(MirrorDescentGenerator):
             advice="Use fewer attributes or runs, or a generator that does not list the domain: GraphicalModel.",
         )
         shares = np.empty((len(total), domain.n_cells))
-        at_once = max(1, BLOCK // domain.n_cells)
+        at_once = max(1, MAX_BLOCK_ENTRIES // domain.n_cells)
         for start in range(0, len(total), at_once):
             runs = np.arange(start, min(start + at_once, len(total)))
             shares[runs] = self._shares(domain, [measurement.of_runs(runs) for measurement in measured], total[runs])

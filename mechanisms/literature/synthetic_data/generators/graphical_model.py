@@ -14,11 +14,11 @@ from ....core.constraints import PositiveInt
 from ....core.errors import ParameterError
 from ....noise.queries.domain import Domain, check_memory
 from ..base import FittedDistribution, Generator, NoisyMarginal
-from .direct import BLOCK, Projection, sampled_given, systematic_sample
+from .direct import MAX_BLOCK_ENTRIES, Projection, sampled_given, systematic_sample
 from .junction_tree import JunctionTree
 from .mirror_descent import MirrorDescentGenerator, Parts
 
-_TINY = 1e-300
+_MIN_PROBABILITY = 1e-300
 """Probability below which a cell counts as empty."""
 
 
@@ -52,7 +52,7 @@ class GraphicalModel(MirrorDescentGenerator):
         tree = JunctionTree.of(domain, [measurement.attributes for measurement in measured])
         check_memory(len(total) * tree.n_cells, "the junction trees of all runs")
         beliefs = CliqueBeliefs(tree, measured)
-        at_once = max(1, BLOCK // tree.n_cells)
+        at_once = max(1, MAX_BLOCK_ENTRIES // tree.n_cells)
         blocks = []
         for block_start in range(0, len(total), at_once):
             runs = np.arange(block_start, min(block_start + at_once, len(total)))
@@ -100,7 +100,7 @@ class CliqueBeliefs:
         for clique, log in enumerate(logs):
             back = -messages[clique]
             if (in_parent := self._in_parent[clique]) is not None:
-                back += np.log(np.maximum(in_parent.sums(probabilities[self._tree.parents[clique]]), _TINY))
+                back += np.log(np.maximum(in_parent.sums(probabilities[self._tree.parents[clique]]), _MIN_PROBABILITY))
             log += self._up[clique].spread(back)
             probabilities.append(np.exp(log, out=log).reshape(size, -1))
         return probabilities
@@ -166,7 +166,7 @@ class JunctionTreeDistributions(FittedDistribution):
         domain = self.domain.project(self.tree.cliques[clique])
         shared = Projection(domain, self.tree.separators[clique])
         shares = self.cliques[clique]
-        below = shared.spread(np.maximum(shared.sums(shares), _TINY))
+        below = shared.spread(np.maximum(shared.sums(shares), _MIN_PROBABILITY))
         return np.asarray(shares.reshape(-1, *domain.shape) / below)
 
     def table(self, n_rows: int, rng: np.random.Generator) -> Ints:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ....core.errors import ParameterError
-from ....noise.queries.domain import LARGEST_TABLE, Domain
+from ....noise.queries.domain import MAX_TABLE_BYTES, Domain
 from ..base import Marginal
 
 Graph = dict[str, set[str]]
@@ -53,12 +53,12 @@ class JunctionTree:
         graph = _graph(domain, marginals)
         trees = [_joined(domain, _cliques(domain, graph, cost)) for cost in (_weight, _fill)]
         best = min(trees, key=lambda tree: tree.n_cells)
-        if 8 * best.n_cells > LARGEST_TABLE:
+        if 8 * best.n_cells > MAX_TABLE_BYTES:
             largest = max(best.cliques, key=lambda names: domain.project(names).n_cells)
             raise ParameterError(
                 f"marginals too large for memory: their junction tree would have {best.n_cells:,} cells, "
                 f"{8 * best.n_cells / 1e9:,.1f} GB, of which {domain.project(largest).n_cells:,} for "
-                f"({', '.join(largest)}), and at most {LARGEST_TABLE / 1e9:.1f} GB are allowed. Measure fewer pairs, "
+                f"({', '.join(largest)}), and at most {MAX_TABLE_BYTES / 1e9:.1f} GB are allowed. Measure fewer pairs, "
                 "so that they form no long cycles, or attributes of fewer values; or use a generator that needs no "
                 "such tree: RelaxedTable.",
                 argument="measured",

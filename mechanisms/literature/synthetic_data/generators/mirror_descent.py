@@ -28,13 +28,13 @@ Parts: TypeAlias = list[Floats]
 Oracle: TypeAlias = Callable[[Parts, Ints], Parts]
 """Function from the potentials and numbers of some runs to their marginals, which sum to 1 in each run."""
 
-SMOOTHED = 0.02
+CORNER_HALF_WIDTH = 0.02
 """Half-width, relative to the scale of Laplace noise, of the smoothed corner of |z|."""
 _GROWTH_AT_FIRST, _GROWTH = 1.5, 1.03
 """Factors by which the step length grows: until the first rejected step, and after it."""
 _SHORTER, _SHORTER_WITH_MOMENTUM = 0.5, 0.7
-_WINDOW = 25
-_FEWER = 0.7
+_STALL_STEPS = 25
+_KEEP_SHARE = 0.7
 """Finished runs are dropped once the share of unfinished runs is at most this."""
 
 
@@ -87,7 +87,7 @@ class Likelihood:
     def steepest(self) -> Floats:
         """Return the largest second derivative of a loss in a cell, times the number of marginals, `(size,)`."""
         curvatures = [
-            self._total / scale**2 * self._total / (1.0 if gaussian else SMOOTHED)
+            self._total / scale**2 * self._total / (1.0 if gaussian else CORNER_HALF_WIDTH)
             for scale, gaussian in zip(self._scales, self._gaussian, strict=True)
         ]
         return np.asarray(np.sum(curvatures, axis=0)[:, 0])
@@ -100,8 +100,8 @@ class Likelihood:
             if gaussian:
                 loss += 0.5 * np.einsum("ij,ij->i", residual, residual)
             else:
-                length = np.sqrt(residual * residual + SMOOTHED**2)
-                loss += (length - SMOOTHED).sum(axis=1)
+                length = np.sqrt(residual * residual + CORNER_HALF_WIDTH**2)
+                loss += (length - CORNER_HALF_WIDTH).sum(axis=1)
                 residual /= length
             residual *= self._total / scale
             slopes.append(residual)
@@ -126,10 +126,10 @@ def fit_potentials(oracle: Oracle, likelihood: Likelihood, start: Parts, *, n_st
     state = _Descending(likelihood, start, *likelihood.loss_and_slope(oracle(start, runs)))
     for step in range(1, n_steps + 1):
         state.step(oracle, runs)
-        if step % _WINDOW and step < n_steps:
+        if step % _STALL_STEPS and step < n_steps:
             continue
         active = state.still_falling(tolerance)
-        if step == n_steps or np.count_nonzero(active) <= _FEWER * len(active):
+        if step == n_steps or np.count_nonzero(active) <= _KEEP_SHARE * len(active):
             for part, value in zip(final, state.potentials, strict=True):
                 part[runs] = value
             if not active.any():

@@ -84,7 +84,7 @@ def through_softmax(probabilities: Floats, gradient: Floats) -> Floats:
     return np.asarray(probabilities * (gradient - (gradient * probabilities).sum(axis=-1, keepdims=True)))
 
 
-LARGEST = 2**24
+MAX_BLOCK_ENTRIES = 2**24
 """Largest number of entries of one array during a fit; more runs are fitted in parts."""
 
 
@@ -174,8 +174,8 @@ def _drawn(column: Floats, rows: Ints, rng: np.random.Generator) -> Ints:
 
 
 def parts_of_runs(size: int, numbers_per_run: int) -> Iterator[slice]:
-    """Yield slices of runs such that an array of `numbers_per_run` numbers per run stays within `LARGEST`."""
-    step = max(1, LARGEST // max(1, numbers_per_run))
+    """Yield slices of runs such that an array of `numbers_per_run` numbers per run stays within `MAX_BLOCK_ENTRIES`."""
+    step = max(1, MAX_BLOCK_ENTRIES // max(1, numbers_per_run))
     for start in range(0, size, step):
         yield slice(start, min(start + step, size))
 

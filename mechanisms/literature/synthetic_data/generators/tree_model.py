@@ -16,7 +16,7 @@ from ....noise.queries.domain import Domain, check_memory
 from ..base import FittedDistribution, NoisyMarginal, n_runs
 from .mirror_descent import MirrorDescentGenerator, Parts
 
-BLOCK = 2**21
+MAX_BLOCK_ENTRIES = 2**21
 """Size of the blocks in which runs are fitted, in numbers; several arrays of this size are held at once."""
 
 
@@ -70,7 +70,7 @@ class TreeModel(MirrorDescentGenerator):
         trees, answers = answers_of(domain, measured, len(total))
         root_shares = np.empty((len(total), widest))
         conditionals = np.empty((len(total), len(domain.names) - 1, widest, widest))
-        at_once = max(1, BLOCK // per_run)
+        at_once = max(1, MAX_BLOCK_ENTRIES // per_run)
         for start in range(0, len(total), at_once):
             runs = slice(start, start + at_once)
             root_shares[runs], conditionals[runs] = self._fitted(trees.of(runs), answers.of(runs), total[runs])

@@ -32,7 +32,7 @@ from ..generators.junction_tree import model_size
 
 HALF_NORMAL = math.sqrt(2.0 / math.pi)
 """Expected absolute value of a standard normal number."""
-LESS = 1.0 - 1e-9
+ROUNDING_FACTOR = 1.0 - 1e-9
 """Factor that leaves room for rounding in comparisons of the remaining budget and of the model size.
 
 Costs that are read from a transcript differ in their last digits; a different decision would give an observed
@@ -175,7 +175,7 @@ class AIM(MarginalSelection):
         model = self._fit(collected, active, table, generator, rng)
         while True:
             remaining, charge = self.rho - spent[active], self.accounted_cost(cost[active], domain)
-            last = remaining < LESS * 2.0 * charge
+            last = remaining < ROUNDING_FACTOR * 2.0 * charge
             cost[active] = np.where(last, remaining, cost[active])
             spent[active] += np.where(last, remaining, charge)
             before = setting.counts(model)
@@ -293,7 +293,7 @@ class AIM(MarginalSelection):
                 spent[active] += self.measuring * cost
             else:
                 remaining, charge = self.rho - spent[active], self.accounted_cost(cost, table.domain)
-                spent[active] += np.where(remaining < LESS * 2.0 * charge, remaining, charge)
+                spent[active] += np.where(remaining < ROUNDING_FACTOR * 2.0 * charge, remaining, charge)
                 counts = setting.counts(self._fit(collected, active, table, generator, unused_rng))
                 odds = self.log_odds(table, setting, counts, collected, active, cost, spent[active])
                 log_density[active] += odds[np.arange(len(active)), chosen]
@@ -349,7 +349,7 @@ class AIMCandidates(NamedTuple):
             runs: numbers of the runs.
             limit: size limit in megabytes, shape `(len(runs),)`.
         """
-        limit = limit / LESS
+        limit = limit / ROUNDING_FACTOR
         if model_size(self.domain, frozenset({self.domain.names})) <= limit.min():
             return np.ones((len(runs), len(self.candidates)), dtype=np.bool_)
         mask = np.empty((len(runs), len(self.candidates)), dtype=np.bool_)

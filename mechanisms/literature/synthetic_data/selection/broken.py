@@ -17,7 +17,7 @@ from ....noise.queries.domain import Domain
 from ..base import CodedTable, Generator
 from . import spanning_trees as trees
 from .aim import AIM
-from .mst import LARGEST_WORST_CASE, MST, RARE, worst_case_clusters
+from .mst import MAX_WORST_CASE_RECORDS, MST, RARE_DEVIATIONS, worst_case_clusters
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class BestTree(Broken, MST):
         """Return two groups of records whose scores all tie on side 0; on side 1 attributes 0 and 1 score highest."""
         if len(domain.names) < 3 or min(domain.shape) < 2:
             return super().worst_case(domain)
-        return worst_case_clusters(domain.shape, self.relation, min(LARGEST_WORST_CASE, self._enough(domain)), 0)
+        return worst_case_clusters(domain.shape, self.relation, min(MAX_WORST_CASE_RECORDS, self._enough(domain)), 0)
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
         """Return None: the probability of each tree depends on noise that decides between ties."""
@@ -99,12 +99,12 @@ class MergedByExactCounts(Broken, MST):
 
     def kept(self, answers: Floats, table: CodedTable, place: int) -> NDArray[np.bool_]:
         exact = table.marginal((table.domain.names[place],))
-        return np.broadcast_to(exact >= RARE * self.noise(table.domain).one_way, answers.shape)
+        return np.broadcast_to(exact >= RARE_DEVIATIONS * self.noise(table.domain).one_way, answers.shape)
 
     def worst_case(self, domain: Domain) -> Neighbours:
         """Return tables in which value 0 of the widest attribute is one record below the threshold on side 0."""
         widest = int(np.argmax(domain.shape))
-        below = max(0, math.ceil(RARE * self.noise(domain).one_way) - 1)
+        below = max(0, math.ceil(RARE_DEVIATIONS * self.noise(domain).one_way) - 1)
         records = np.array([size - 1 for size in domain.shape]) * np.ones((below + 50, 1), dtype=np.int64)
         records[:below, widest] = 0
         new = records[:1].copy()

@@ -23,9 +23,9 @@ from . import spanning_trees as trees
 from .aim import HALF_NORMAL
 from .compression import IndependentModel
 
-LARGEST_WORST_CASE = 10**6
+MAX_WORST_CASE_RECORDS = 10**6
 """Largest number of records that a worst case has."""
-RARE = 3.0
+RARE_DEVIATIONS = 3.0
 """Values with a noisy count below this many standard deviations of its noise are merged."""
 
 
@@ -120,7 +120,9 @@ class MST(MarginalSelection):
         if len(domain.names) < 3 or min(domain.shape) < 2:
             return super().worst_case(domain)
         n_more = round(math.log(2.0) / (2.0 * self.noise(domain).rate))
-        return worst_case_clusters(domain.shape, self.relation, min(LARGEST_WORST_CASE, self._enough(domain)), n_more)
+        return worst_case_clusters(
+            domain.shape, self.relation, min(MAX_WORST_CASE_RECORDS, self._enough(domain)), n_more
+        )
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
         """Return the curve on `worst_case(domain)`; None for more than five attributes, or if it has too few records.
@@ -128,7 +130,7 @@ class MST(MarginalSelection):
         The curve is exact for the noise of both measuring steps, and approximate for the choices: noise in the counts
         of the attributes is ignored, which changes their log probabilities by at most about rate / 100.
         """
-        if not 3 <= len(domain.names) <= 5 or min(domain.shape) < 2 or self._enough(domain) > LARGEST_WORST_CASE:
+        if not 3 <= len(domain.names) <= 5 or min(domain.shape) < 2 or self._enough(domain) > MAX_WORST_CASE_RECORDS:
             return None
         pair, noise = self.worst_case(domain), self.noise(domain)
         tables = [CodedTable.of(domain, pair.side(side)) for side in (0, 1)]
@@ -192,7 +194,7 @@ class MST(MarginalSelection):
 
     def kept(self, answers: Floats, table: CodedTable, place: int) -> Bools:
         """Return a mask of the values of attribute number `place` that are not merged, shape `(size, n_values)`."""
-        threshold = RARE * self.noise(table.domain).one_way
+        threshold = RARE_DEVIATIONS * self.noise(table.domain).one_way
         return answers >= threshold if self.compress else np.ones(answers.shape, dtype=np.bool_)
 
     def transcript(self, domain: Domain, measured: Sequence[NoisyMarginal], size: int) -> Floats:

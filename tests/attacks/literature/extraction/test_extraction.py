@@ -16,7 +16,7 @@ from dpassay.attacks.literature.extraction import (
     exposure,
     extrapolated_exposure,
 )
-from dpassay.attacks.literature.extraction.extract import SIGNALS, scores
+from dpassay.attacks.literature.extraction.extract import EXTRACTION_SIGNALS, scores
 from dpassay.attacks.literature.extraction.secret_sharer import most_often_first, ranks
 from dpassay.attacks.membership.memorization import exposure_of_rank, mean_exposure_without
 from dpassay.attacks.reconstruction.base import FairBits, OneOf, SecretTarget
@@ -114,7 +114,7 @@ class TestSignals:
             assert caught.value.argument == argument
         with pytest.raises(ParameterError, match="lower-case letters"):
             scores("lower-case", NGramModel.fit(["ABAB"], 2), ["AB"])
-        assert set(SIGNALS) == {"perplexity", "reference", "lower-case", "zlib", "window"}
+        assert set(EXTRACTION_SIGNALS) == {"perplexity", "reference", "lower-case", "zlib", "window"}
 
 
 class TestExtraction:

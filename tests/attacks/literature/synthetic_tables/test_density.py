@@ -6,7 +6,12 @@ from scipy import special, stats
 from tests.attacks.attack_laws import auc
 
 from dpassay.attacks.literature.synthetic_tables import DensityRatio, Known
-from dpassay.attacks.literature.synthetic_tables.density import ESTIMATORS, FLOOR, NEIGHBOUR, RIDGE
+from dpassay.attacks.literature.synthetic_tables.density import (
+    DISTANCE_FLOOR,
+    ESTIMATORS,
+    NEIGHBOUR_RANK,
+    VARIANCE_RIDGE,
+)
 
 GAUSSIAN = {"independent": 0.03, "gaussian": 0.01, "kernel": 0.02, "nearest": 0.02, "classifier": 0.01}
 """How far the AUC may lie from what it should be, with 4,000 rows and 4,000 known records."""
@@ -25,7 +30,7 @@ def test_two_normal_densities_one_apart_have_auc_0_7602(estimator):
     records = np.concatenate([quantiles + 1.0, quantiles])
     observed = DensityRatio(estimator=estimator).signals(table, records, Known.of(public, records))[0]
     # The log of the distance to the third nearest row is that of a gamma variable, of variance trigamma(3).
-    noise = 2 * special.polygamma(1, NEIGHBOUR) if estimator == "nearest" else 0.0
+    noise = 2 * special.polygamma(1, NEIGHBOUR_RANK) if estimator == "nearest" else 0.0
     best = stats.norm.cdf(1 / np.sqrt(2 * (1 + noise)))
     assert noise or best == pytest.approx(0.7602, abs=1e-4)
     assert auc(observed[:400], observed[400:]) == pytest.approx(best, abs=GAUSSIAN[estimator])
@@ -59,7 +64,7 @@ def test_estimates_are_those_of_loops():
     width = 30 ** (-1 / 7)
     mean = [[np.log(np.mean(np.exp(-np.array(d) / (2 * width**2)))) for d in of] for of in differ]
     np.testing.assert_allclose(ESTIMATORS["kernel"](tables, records, known), mean, rtol=1e-12)
-    third = [[-3 * np.log(np.sqrt(sorted(d)[2]) + FLOOR) for d in of] for of in differ]
+    third = [[-3 * np.log(np.sqrt(sorted(d)[2]) + DISTANCE_FLOOR) for d in of] for of in differ]
     np.testing.assert_allclose(ESTIMATORS["nearest"](tables, records, known), third, rtol=1e-12)
 
 
@@ -72,7 +77,8 @@ def test_the_gaussian_estimate_is_a_normal_log_density():
     )
     scale = public.std(axis=0)
     law = [
-        stats.multivariate_normal(t.mean(axis=0), np.cov((t / scale).T, bias=True) + RIDGE * np.eye(2)) for t in tables
+        stats.multivariate_normal(t.mean(axis=0), np.cov((t / scale).T, bias=True) + VARIANCE_RIDGE * np.eye(2))
+        for t in tables
     ]
     exact = [
         stats.multivariate_normal(t.mean(axis=0) / scale, one.cov).logpdf(records / scale) + np.log(2 * np.pi)

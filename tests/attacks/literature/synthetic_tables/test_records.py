@@ -77,7 +77,7 @@ def test_scores_of_many_records_are_made_in_pieces(monkeypatch):
     tables, records = rng.integers(0, 4, (7, 9, 3)), rng.integers(0, 4, (11, 3))
     known, attack = Known.of(records, records), ClosestRecord()
     whole = attack.signals(tables, records, known)
-    monkeypatch.setattr("dpassay.attacks.literature.synthetic_tables.records.PIECE", 40)
+    monkeypatch.setattr("dpassay.attacks.literature.synthetic_tables.records.MAX_BATCH_ENTRIES", 40)
     assert np.array_equal(attack.in_pieces(tables, records, known), whole)
 
 

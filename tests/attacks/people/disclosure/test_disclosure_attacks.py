@@ -43,7 +43,7 @@ def slow_neighbours(record, rows, names, k):
 
 @pytest.mark.parametrize("k", [1, 3, 30])
 def test_neighbours_are_those_of_loops_in_any_blocks(k, monkeypatch):
-    monkeypatch.setattr(nearest_rows, "BLOCK", 70)
+    monkeypatch.setattr(nearest_rows, "MAX_BLOCK_DISTANCES", 70)
     rows, some = records(30, 0), records(11, 4)
     attack = SinglingOut(DOMAIN, ORDERED)
     observed = np.vstack([near for _, near in nearest_rows.neighbours(some, rows, attack.scales(DOMAIN.names), k)])

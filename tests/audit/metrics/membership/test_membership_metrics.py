@@ -18,8 +18,8 @@ from dpassay.audit.metrics.membership import MembershipResult, evaluate
 from dpassay.audit.metrics.membership.evaluate import measure, name_of
 from dpassay.audit.metrics.membership.feature_baseline import feature_baseline
 from dpassay.audit.metrics.membership.records import (
-    EXACT_PAIRS,
-    RADEMACHER,
+    MAX_EXACT_PAIRS,
+    RADEMACHER_RATIO,
     _half_sums,
     _signed_rank_tail,
     models_needed,
@@ -397,9 +397,9 @@ def test_the_p_value_of_many_signed_ranks_is_an_upper_bound():
         law, total = _half_sums(weights), sum(weights)
         assert law[0] == pytest.approx(1.0)
         spread = np.sqrt(np.sum(np.square(weights)))
-        bound = RADEMACHER * stats.norm.sf((2.0 * np.arange(total + 1) - total) / spread)
+        bound = RADEMACHER_RATIO * stats.norm.sf((2.0 * np.arange(total + 1) - total) / spread)
         assert (np.minimum(1.0, bound) >= law * (1.0 - 1e-9)).all()
-    many = tuple(range(2, 2 * EXACT_PAIRS + 4, 2))
+    many = tuple(range(2, 2 * MAX_EXACT_PAIRS + 4, 2))
     assert 1e-6 < _signed_rank_tail(many, round(0.75 * sum(many))) < 1e-4
     assert _signed_rank_tail(many, 0) == 1.0
 

@@ -66,8 +66,8 @@ def test_models_of_one_procedure_are_rarely_said_to_differ():
 
 def test_all_comparisons_share_the_level(monkeypatch):
     """Without a margin and at level 0.2: a z for each comparison by itself would warn of nearly all designs."""
-    monkeypatch.setattr(models, "MARGIN", 0.0)
-    monkeypatch.setattr(models, "LEVEL", 0.2)
+    monkeypatch.setattr(models, "AUC_MARGIN", 0.0)
+    monkeypatch.setattr(models, "WARNING_LEVEL", 0.2)
     rng, n_designs, m = np.random.default_rng(4), 300, 16
     warned = 0
     for _ in range(n_designs):

@@ -9,7 +9,7 @@ from tests.audit.metrics.table_risk import made_tables as made
 
 from dpassay.audit.metrics import RiskResult, risk
 from dpassay.audit.metrics.table_risk.agreements import agreement_p_value
-from dpassay.audit.metrics.table_risk.descriptions import FITS, PER_ROW, singled_out
+from dpassay.audit.metrics.table_risk.descriptions import EXPECTED_MATCHES, PER_ROW, singled_out
 from dpassay.audit.metrics.table_risk.holdout import check_holdout
 from dpassay.audit.metrics.table_risk.risk import _memorised
 from dpassay.audit.metrics.table_risk.splits import due_to_use, fewest_hits, p_value
@@ -89,7 +89,7 @@ def test_descriptions_of_independent_rows_fit_as_few_records_as_intended(n):
     rng, d = rng_of(0), 5
     records, rows = rng.normal(size=(n, d)), rng.normal(size=(n, d))
     found = singled_out(records, rows, np.ones(d, dtype=bool), rng)
-    assert binom.sf(found.sum() - 1, n * PER_ROW, FITS) > 1e-6
+    assert binom.sf(found.sum() - 1, n * PER_ROW, EXPECTED_MATCHES) > 1e-6
     copied = singled_out(records, np.vstack([rows, records[:10]]), np.ones(d, dtype=bool), rng)
     assert copied[:10].all()
 

@@ -10,7 +10,7 @@ from scipy import stats
 from tests.audit import replayed_functions as replayed
 
 from dpassay.audit import assert_private, audit
-from dpassay.audit.results.witness.base import CERTAIN, Kind
+from dpassay.audit.results.witness.base import CERTAIN_DELTA, Kind
 from dpassay.audit.results.witness.no_randomness import Replayed, doubt, doubt_of_shared_noise, no_randomness
 from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.repeated_outputs import Unvarying, only_output
@@ -54,7 +54,7 @@ def test_a_seed_from_the_data_is_a_finding_and_the_bound_decides(function, claim
     assert (result.refuted_by, result.dependence) == (refuted_by, None)
     assert result.verdict.value == ("violation" if refuted_by else "underpowered")
     (witness,) = result.witnesses
-    assert (witness.kind, witness.delta, witness.refutes) == (Kind.NO_RANDOMNESS, CERTAIN, False)
+    assert (witness.kind, witness.delta, witness.refutes) == (Kind.NO_RANDOMNESS, CERTAIN_DELTA, False)
     assert witness.outputs == tuple((repr(function(PAIR.side(side), None)),) for side in (0, 1))
     assert witness.datasets == ("[1.0, 0.0]", "[1.0, 0.0, 1.0]")
 

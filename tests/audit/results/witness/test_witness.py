@@ -6,7 +6,7 @@ import pytest
 
 from dpassay.audit import AuditResult, audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.audit.results.witness.base import CERTAIN, Kind, Witness
+from dpassay.audit.results.witness.base import CERTAIN_DELTA, Kind, Witness
 from dpassay.experiments.report.results.sentences import answer, reading
 from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace
@@ -32,7 +32,7 @@ def test_an_impossible_output_refutes_claims_whose_delta_falls_to_zero(claim, re
 
 @pytest.mark.parametrize("claim", [PURE, GAUSSIAN, APPROXIMATE, ApproximateDP(50.0, 0.999)])
 def test_outputs_that_never_vary_refute_nothing_by_themselves(claim):
-    witness = against(claim, kind=Kind.NO_RANDOMNESS, delta=CERTAIN)
+    witness = against(claim, kind=Kind.NO_RANDOMNESS, delta=CERTAIN_DELTA)
     assert not witness.refutes
     assert witness.contradicts.startswith("no claim by itself")
     assert [kind for kind in Kind if not kind.is_proof] == [Kind.NO_RANDOMNESS]

@@ -5,7 +5,7 @@ import pytest
 from tests.experiments.made_configs import line_of
 
 from dpassay.attacks.literature.synthetic_tables import GroundhogMembership, ShadowTables
-from dpassay.attacks.literature.synthetic_tables.shadows import SIGNALS
+from dpassay.attacks.literature.synthetic_tables.shadows import TABLE_SIGNALS
 from dpassay.attacks.membership.likelihood_ratios import LiRA
 from dpassay.attacks.membership.thresholds import LossThreshold
 from dpassay.audit.games import train_shadows
@@ -76,9 +76,9 @@ def test_default_attacks_are_groundhog_and_all_likelihood_ratios(tmp_path):
     everything = TABLES.replace('attacks = ["closest-record", { name = "lira", signal = "density-ratio" }]\n', "")
     made = planned(tmp_path, everything)
     assert made.attacks[0] == GroundhogMembership()
-    assert [attack.signal for attack in made.attacks[1:]] == list(SIGNALS)
+    assert [attack.signal for attack in made.attacks[1:]] == list(TABLE_SIGNALS)
     assert made.learner.statistics == "all"
-    assert set(made.learner.signals) == set(SIGNALS)
+    assert set(made.learner.signals) == set(TABLE_SIGNALS)
     assert set(planned(tmp_path, TABLES).learner.signals) == {"closest-record", "density-ratio"}
 
 

@@ -9,7 +9,7 @@ from dpassay.audit.games.canaries import gradient_canary_game
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD, AdaptiveClippingDPSGD, PoissonSampling
-from dpassay.mechanisms.learning.dp_sgd.adaptive_clipping import RANGE
+from dpassay.mechanisms.learning.dp_sgd.adaptive_clipping import MAX_NORM_FACTOR
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
 
 EPSILONS = np.array([0.0, 0.2, 0.5, 1.0, 2.0])
@@ -78,7 +78,7 @@ def test_the_clipping_norm_stays_in_its_range():
     trainer = mechanism.trainer_on(data)
     for _ in trainer.train(1, np.random.default_rng(0)):
         pass
-    assert trainer.norms == RANGE
+    assert trainer.norms == MAX_NORM_FACTOR
 
 
 @pytest.mark.parametrize("count_noise", [1.1, 3.0, 100.0])

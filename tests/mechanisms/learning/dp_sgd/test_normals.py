@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.learning.dp_sgd.steps import PIECE, standard_normal
+from dpassay.mechanisms.learning.dp_sgd.steps import MAX_BLOCK_ENTRIES, standard_normal
 
 FALSE_ALARM = 1e-6
 
@@ -41,7 +41,7 @@ def test_tails_hold_as_much_as_they_should():
 
 def test_pairs_that_share_a_word_are_independent():
     """Cosine and sine of one angle lie half a piece apart: counts over a grid of equally likely cells."""
-    values = drawn(16, 2, PIECE // 2).transpose(1, 0, 2).reshape(2, -1).astype(float)
+    values = drawn(16, 2, MAX_BLOCK_ENTRIES // 2).transpose(1, 0, 2).reshape(2, -1).astype(float)
     n = values.shape[1]
     cells = np.minimum((stats.norm.cdf(values) * 8).astype(int), 7)
     counts = np.bincount(8 * cells[0] + cells[1], minlength=64)
@@ -51,7 +51,7 @@ def test_pairs_that_share_a_word_are_independent():
     assert abs(squares) < stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(n)
 
 
-@pytest.mark.parametrize("shape", [(0,), (1,), (2,), (5,), (3, 7), (2, 0), (3, PIECE // 2 + 1)])
+@pytest.mark.parametrize("shape", [(0,), (1,), (2,), (5,), (3, 7), (2, 0), (3, MAX_BLOCK_ENTRIES // 2 + 1)])
 def test_every_shape_is_filled(shape):
     assert np.isfinite(drawn(*shape)).all()
     assert len(np.unique(drawn(*shape))) >= 0.98 * np.prod(shape)  # 24 bits repeat

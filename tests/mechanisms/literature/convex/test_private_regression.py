@@ -26,7 +26,7 @@ from dpassay.mechanisms.literature.convex.objective_perturbation import Objectiv
 from dpassay.mechanisms.literature.convex.output_perturbation import OutputPerturbation
 from dpassay.mechanisms.literature.convex.projected_sgd import NoisyProjectedSGD
 from dpassay.mechanisms.literature.convex.regularised_logistic import (
-    TOLERANCE,
+    GRADIENT_TOLERANCE,
     SignedExamples,
     minimise,
     spherical_log_density,
@@ -68,7 +68,7 @@ def test_every_run_converges_to_its_own_minimiser(strength, scale):
     w = (2 * y - 1)[:, None] * X
     for f, b in zip(minimisers, linear, strict=True):
         gradient = -(w.T @ (1 / (1 + np.exp(np.minimum(700, w @ f))))) / 50 + strength * f + b / 50
-        assert np.linalg.norm(gradient) <= 2 * TOLERANCE * (1 + np.linalg.norm(b) / 50)
+        assert np.linalg.norm(gradient) <= 2 * GRADIENT_TOLERANCE * (1 + np.linalg.norm(b) / 50)
     assert_allclose(minimise(data, strength, linear[:1])[0], minimisers[0], rtol=1e-6)
 
 
@@ -76,7 +76,7 @@ def test_blocks_and_wide_data_change_nothing(monkeypatch):
     X, y = examples(30, 6)
     linear = np.random.default_rng(2).normal(size=(25, 6))
     usual = minimise(SignedExamples.of((X, y)), 0.01, linear)
-    monkeypatch.setattr(regularised_logistic, "_BLOCK", 200)
+    monkeypatch.setattr(regularised_logistic, "_MAX_BLOCK_ENTRIES", 200)
     small = SignedExamples.of((X, y))
     assert small.wide
     assert len(small.blocks(25)) == 25

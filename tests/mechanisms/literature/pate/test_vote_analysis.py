@@ -16,14 +16,14 @@ from dpassay.mechanisms.literature.pate import ConfidentGNMax, GNMax, LNMax, Pri
 from dpassay.mechanisms.literature.pate.broken import EpsilonOfVotes
 from dpassay.mechanisms.literature.pate.data_dependent_epsilon import noise_divergences
 from dpassay.mechanisms.literature.pate.renyi import (
-    CHECK,
+    CHECK_DEVIATION_RATIO,
     gaussian_divergences,
     laplace_divergences,
     log_check_miss,
     log_gaussian_miss,
     log_laplace_miss,
 )
-from dpassay.mechanisms.literature.pate.smooth_sensitivity import MOVE, SteppedBound
+from dpassay.mechanisms.literature.pate.smooth_sensitivity import MAX_VOTE_STEPS, SteppedBound
 from dpassay.mechanisms.literature.pate.winners import log_gaussian_winner, log_laplace_majority, log_laplace_winner
 
 ORDERS = np.array([1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
@@ -96,7 +96,7 @@ def test_bound_may_fail_from_the_neighbour_to_the_votes_that_were_cast():
 @pytest.mark.parametrize("above", [-300.0, -40.0, 0.0, 3.0, 90.0, 400.0])
 def test_bound_of_a_check_is_above_its_exact_divergence(above):
     for sd in (20.0, 100.0):
-        allowed = gaussian_divergences(log_check_miss(np.array([above]), sd), CHECK * sd, ORDERS)[0]
+        allowed = gaussian_divergences(log_check_miss(np.array([above]), sd), CHECK_DEVIATION_RATIO * sd, ORDERS)[0]
         assert (allowed <= ORDERS / (2 * sd**2) + ROUNDING).all()
         own, *moved = ([stats.norm.logcdf(x / sd), stats.norm.logcdf(-x / sd)] for x in (above, above + 1, above - 1))
         for other in moved:
@@ -146,7 +146,7 @@ def test_a_moved_vote_moves_the_place_on_the_grid_by_at_most_one_vote():
         for votes in some_votes(9, n_classes):
             place = bound.places(log_gaussian_miss(votes[None], 7.0))
             moved = bound.places(log_gaussian_miss(neighbours(votes), 7.0))
-            assert np.abs(moved - place).max() <= MOVE
+            assert np.abs(moved - place).max() <= MAX_VOTE_STEPS
 
 
 def test_stepped_bound_is_above_the_plain_one_and_close():

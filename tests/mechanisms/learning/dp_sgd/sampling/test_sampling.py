@@ -131,7 +131,7 @@ def test_poisson_on_subsets_samples_members_only_at_the_same_rate():
 @pytest.mark.parametrize("keyed", [True, False])
 @pytest.mark.parametrize("size", [2, 3])
 def test_fixed_size_subsets_are_uniform_without_replacement(monkeypatch, keyed, size):
-    monkeypatch.setattr(fixed_size, "KEYED", 100 if keyed else 0)
+    monkeypatch.setattr(fixed_size, "MAX_KEYED_RATIO", 100 if keyed else 0)
     inclusions = indicators(FixedSizeSampling(batch_size=size), 5, 100, 200).reshape(-1, 5)
     assert inclusions.max() == 1
     assert np.all(inclusions.sum(axis=1) == size)
@@ -144,7 +144,7 @@ def test_fixed_size_subsets_are_uniform_without_replacement(monkeypatch, keyed, 
 
 @pytest.mark.parametrize("keyed", [True, False])
 def test_fixed_size_subsets_of_members_are_uniform(monkeypatch, keyed):
-    monkeypatch.setattr(fixed_size, "KEYED", 100 if keyed else 0)
+    monkeypatch.setattr(fixed_size, "MAX_KEYED_RATIO", 100 if keyed else 0)
     inclusion = np.array([[True, False, True, True, False, True], [True] * 6, [False, True, True, False, False, False]])
     inclusions = indicators(FixedSizeSampling(batch_size=2), 6, 3, 6000, inclusion=inclusion)
     for run, members in enumerate(inclusion):

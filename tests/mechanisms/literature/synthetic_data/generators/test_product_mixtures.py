@@ -158,6 +158,8 @@ def test_parts_hold_every_run_once():
 def test_runs_that_are_fitted_in_parts_are_fitted_alike(generator, monkeypatch):
     measured = [NoisyMarginal(("a", "c"), np.random.default_rng(0).normal(20.0, 9.0, (5, 8)), 1.0)]
     whole = generator.fit(DOMAIN, measured, np.random.default_rng(1)).marginal(("a", "c"))
-    monkeypatch.setattr("dpassay.mechanisms.literature.synthetic_data.generators.product_mixtures.LARGEST", 250)
+    monkeypatch.setattr(
+        "dpassay.mechanisms.literature.synthetic_data.generators.product_mixtures.MAX_BLOCK_ENTRIES", 250
+    )
     in_parts = generator.fit(DOMAIN, measured, np.random.default_rng(1)).marginal(("a", "c"))
     np.testing.assert_allclose(in_parts, whole, rtol=1e-9)
