@@ -44,6 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from ....mechanisms.accounting.numerics.binomial import log_choose
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import Delta, OpenUnit, check_fields
 from ....mechanisms.core.root_finding import bisect
@@ -332,10 +333,9 @@ def _reach(n: int, rates: Floats, left_out: float) -> tuple[int, int]:
 
 def _law(k: Floats, n: int, rates: Floats) -> Floats:
     """Return Pr[Bin(n, rate) = k] for each rate and each of consecutive counts, shape `(rates, k)`."""
-    ways = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
     rates = np.clip(rates, 1e-300, 1.0 - 1e-16)[:, None]
     law = k * np.log(rates)
-    law += ways
+    law += log_choose(n, k)
     law += (n - k) * np.log1p(-rates)
     return np.asarray(np.exp(law, out=law))
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ...accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP, self_composed
+from ...accounting.numerics.binomial import log_choose
 from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, Positive, PositiveInt, one_of_names
@@ -262,8 +263,7 @@ class ColumnMeans(Mechanism):
         ones = np.arange(self.n_records + 1.0)[:, None] - shift
         inside = (ones >= 0) & (ones <= n)
         k = np.where(inside, ones, 0.0)
-        log_binomials = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
-        return np.where(inside, log_binomials + special.xlogy(k, p) + special.xlog1py(n - k, -p), -np.inf)
+        return np.where(inside, log_choose(n, k) + special.xlogy(k, p) + special.xlog1py(n - k, -p), -np.inf)
 
     def _log_noise(self, values: Floats, centres: Floats) -> Floats:
         """Return the log density of `values` around exact means, or with rounding their log probability."""
