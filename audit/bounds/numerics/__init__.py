@@ -1,6 +1,6 @@
 """Numerics of the bounds: exact, and each with its proof.
 
-binomial.py          Exact one-sided limits of a binomial rate, and the binomial law itself, accurate far into the tails
+binomial.py          Exact one-sided limits of a binomial rate, and its quantiles, accurate far into the tails
 bounded_mean.py      Limits of the mean of numbers in [0, 1], without further assumptions
 event_region.py      An exact joint test of trade-off curves from the two counts of one event, independent of any family
 noncrossing.py       Exact miss probability of a band of binomial limits: the crossing probability of uniform order
