@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.root_finding import bisect
+from ....mechanisms.core.arrays import Bools, Floats
+from ....mechanisms.core.root_finding import bisect, least_integers_near
 
 SMALLEST_P_VALUE = 1e-12
 """Smallest p-value that is reported."""
@@ -71,16 +71,12 @@ def quantile(probability: float, n: int, rate: ArrayLike) -> NDArray[np.int64]:
     normal = special.ndtri(min(max(probability, 1e-300), 1.0 - 1e-16))
     guess = n * inside + normal * np.sqrt(n * inside * (1.0 - inside)) + (normal**2 - 1.0) * (1.0 - 2.0 * inside) / 6.0
     low, high = np.full(inside.shape, -1, dtype=np.int64), np.full(inside.shape, n, dtype=np.int64)
-    probe, step = np.clip(np.floor(guess), 0, n - 1).astype(np.int64), 1
-    while len(open_ := np.flatnonzero(high - low > 1)):
-        middle = probe[open_]
-        reached = special.betaincc(middle + 1.0, np.maximum(n - middle, 1.0), inside[open_]) >= probability
-        low[open_], high[open_] = np.where(reached, low[open_], middle), np.where(reached, middle, high[open_])
-        onward = np.where(reached, middle - step, middle + step)
-        between = (low[open_] < onward) & (onward < high[open_])
-        probe[open_] = np.where(between, onward, (low[open_] + high[open_]) // 2)
-        step *= 2
-    return np.where(rates <= 0.0, 0, np.where(rates >= 1.0, n, high.reshape(rates.shape)))
+
+    def reached(some: NDArray[np.intp], k: NDArray[np.int64]) -> Bools:
+        return np.asarray(special.betaincc(k + 1.0, np.maximum(n - k, 1.0), inside[some]) >= probability)
+
+    least = least_integers_near(reached, low, high, np.clip(np.floor(guess), 0, n - 1).astype(np.int64))
+    return np.where(rates <= 0.0, 0, np.where(rates >= 1.0, n, least.reshape(rates.shape)))
 
 
 def quantile_of_one(probability: float, n: int, rate: float) -> int:

@@ -35,8 +35,8 @@ import numpy as np
 from scipy import special
 
 from ....mechanisms.accounting.numerics.binomial import log_choose
-from ....mechanisms.core.arrays import Floats, Ints
-from ....mechanisms.core.root_finding import bisect
+from ....mechanisms.core.arrays import Bools, Floats, Ints
+from ....mechanisms.core.root_finding import bisect, least_integers
 from . import binomial
 
 MOST = 200_000
@@ -163,12 +163,11 @@ def _rates(disagree: Floats, gain: float) -> tuple[Floats, Floats]:
 
 def _fewest_wins(limit: float, losses: Ints, n: int) -> Ints:
     """Return the smallest number of wins `(k,)` with T >= `limit` for each number of losses; n - losses + 1 if none."""
-    low, high = np.full(len(losses), -1), n - losses + 1
-    while (high - low > 1).any():
-        middle = (low + high) // 2  # equal to low, and without effect, once the bracket is closed
-        reached = (_log_wealth(middle, losses, n, limit) >= math.log(_WEALTH)) & (middle > low)
-        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
-    return high
+
+    def reached(wins: Ints) -> Bools:
+        return _log_wealth(wins, losses, n, limit) >= math.log(_WEALTH)
+
+    return least_integers(reached, np.full(len(losses), -1), n - losses + 1)
 
 
 def _limit(wins: int, losses: int, n: int) -> float:

@@ -22,11 +22,11 @@ def binomial_pmf(k: ArrayLike, n: ArrayLike, p: float) -> Floats:
     if not 0.0 < p < 1.0:
         return np.where(k == n * p, 1.0, 0.0)
     inner = (k > 0) & (k < n)
-    inside = binomial_log_pmf(np.where(inner, k, 1.0), np.where(inner, n, 2.0), np.float64(p), np.float64(1.0 - p))
+    inside = binomial_log_pmf(np.where(inner, k, 1.0), np.where(inner, n, 2.0), p, 1.0 - p)
     return np.asarray(np.exp(np.where(inner, inside, special.xlogy(k, p) + special.xlog1py(n - k, -p))))
 
 
-def binomial_log_pmf(k: Floats, n: Floats, rate: Floats, complement: Floats) -> Floats:
+def binomial_log_pmf(k: Floats, n: Floats, rate: Floats | float, complement: Floats | float) -> Floats:
     """Return ln Pr[Bin(n, rate) = k], continued to real 0 <= k < n; `complement` = 1 - rate, to full precision.
 
     The function uses Stirling's series for the factorials and two deviances for the rest: unlike differences of
