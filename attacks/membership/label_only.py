@@ -23,6 +23,7 @@ from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.constraints import NonNegativeInt, Positive, at_least, check_fields
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.relation import Relation
+from ...mechanisms.core.root_finding import bisect_all
 from ...mechanisms.learning.base import TrainingData
 
 Predict = Callable[[Floats], NDArray[Any]]
@@ -231,12 +232,12 @@ def _starts(
 
 def _bisected(beyond: Callable[[Floats], Bools], x: Floats, outside: Floats) -> Floats:
     """Return points just beyond the boundary on the segments from `outside` to `x`."""
-    low, high = np.zeros(len(x)), np.ones(len(x))  # share of the way from x, where high is beyond
-    for _ in range(max(10, int(1.5 * np.log2(x.shape[1])) + 1)):  # the paper's tolerance is d^(-3/2)
-        middle = 0.5 * (low + high)
-        is_beyond = beyond(x + middle[:, None] * (outside - x))
-        low, high = np.where(is_beyond, low, middle), np.where(is_beyond, middle, high)
-    return np.asarray(x + high[:, None] * (outside - x))
+
+    def at(share: Floats) -> Floats:
+        return np.asarray(x + share[:, None] * (outside - x))
+
+    steps = max(10, int(1.5 * np.log2(x.shape[1])) + 1)  # the paper's tolerance is d^(-3/2)
+    return at(bisect_all(lambda share: beyond(at(share)), np.zeros(len(x)), np.ones(len(x)), steps=steps)[1])
 
 
 def _stepped(

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from ...mechanisms.accounting.numerics.binomial import log_choose
 from ...mechanisms.core.errors import ParameterError
 from .scores import BitScores
 
@@ -99,8 +100,7 @@ def _two_sided(ones: NDArray[np.int64], n: int) -> NDArray[np.float64]:
 
 def _log_mode(n: int) -> float:
     """Return the log of the largest probability of any number of heads of n coins."""
-    half = n // 2
-    return float(special.gammaln(n + 1) - special.gammaln(half + 1) - special.gammaln(n - half + 1) - n * math.log(2.0))
+    return float(log_choose(n, n // 2) - n * math.log(2.0))
 
 
 def _duplicates(rows: Bits) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@
                    without a bound
     consistent     none of these; always reported with the power of the trials
 
-A verdict over several audits is a separate statement: `dpassay.audit.evidence.multiplicity` corrects it over all of
+A verdict over several audits is a separate statement: `dpassay.mechanisms.core.multiplicity` corrects it over all of
 them.
 """
 

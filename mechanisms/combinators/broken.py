@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..accounting import GaussianDP, LaplaceDP, PureDP
 from ..accounting.broken import Broken, certain_leak
+from ..accounting.numerics.laplace import laplace_log_density
 from ..core.arrays import Floats
 from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import Flag, Positive, at_least, one_of_names
@@ -19,7 +20,7 @@ from ..core.guarantee import Guarantee
 from ..core.records import RecordsMechanism
 from ..core.relation import Relation
 from ..noise.broken_statistic import BrokenStatistic
-from ..noise.laplace import Laplace, draw_laplace, laplace_log_density
+from ..noise.laplace import Laplace, draw_laplace
 from ..noise.queries.counts import Count
 from .repeated import Repeated
 from .subsampled import Subsampled

@@ -10,9 +10,10 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from ..accounting.kinds.profile import ProfileGuarantee
+from ..accounting.numerics.binomial import log_choose
 from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
 from ..core.constraints import Finite, Positive, PositiveInt, instance_of, one_of_names
@@ -152,15 +153,14 @@ class Subsampled(OnBase, RecordsMechanism):
 
     def _log_weights(self, samples: Ints, counts: Ints) -> Floats:
         """Return the log probability of each sample, shape `(n_samples,)`."""
-        ways = (gammaln(counts + 1.0) - gammaln(samples + 1.0) - gammaln(counts - samples + 1.0)).sum(axis=1)
+        ways = log_choose(counts, samples).sum(axis=1)
         n_sampled, n = samples.sum(axis=1), int(counts.sum())
         if self.sampling == "poisson":
             with np.errstate(divide="ignore", invalid="ignore"):
                 log_prob_unsampled = np.where(n_sampled == n, 0.0, (n - n_sampled) * np.log1p(-self.rate))
             return np.asarray(ways + n_sampled * math.log(self.rate) + log_prob_unsampled)
         m = self._sample_size(n)
-        all_ways = math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
-        return np.where(n_sampled == m, ways - all_ways, -np.inf)
+        return np.where(n_sampled == m, ways - log_choose(n, m), -np.inf)
 
     def guarantee(self) -> Guarantee:
         """Return the amplified curve of the base."""

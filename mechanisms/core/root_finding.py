@@ -5,6 +5,7 @@ end of the bracket that is safe.
 
     bisect            narrows a bracket [low, high] of one number
     bisect_all        narrows many brackets at once
+    least_integers    least whole numbers in many brackets; `least_integers_near` starts at guesses
     bracket           grows the upper end until the condition holds
     least_satisfying  least points >= 0 at which many conditions hold
     maximise          largest value of a function on each of many intervals
@@ -14,11 +15,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Bools, Floats
+from .arrays import Bools, Floats, Ints
+
+Numbers = TypeVar("Numbers", Floats, Ints)
+"""Whole numbers, as floats or as integers."""
 
 _GOLDEN = 0.6180339887498949
 
@@ -81,6 +86,41 @@ def bisect_all(holds: Callable[[Floats], Bools], low: Floats, high: Floats, *, s
         inside = holds(cut)
         low, high = np.where(inside, low, cut), np.where(inside, cut, high)
     return low, high
+
+
+def least_integers(holds: Callable[[Numbers], Bools], low: Numbers, high: Numbers) -> Numbers:
+    """Return the least whole number in each bracket at which `holds`, which is false at `low` and true at `high`.
+
+    `holds` is evaluated for all brackets in each step, also at the lower ends of those that are closed.
+
+    Example:
+        >>> least_integers(lambda n: n * n >= np.array([50, 8]), np.array([0, 0]), np.array([50, 8])).tolist()
+        [8, 3]
+    """
+    while (high - low > 1).any():
+        cut = (low + high) // 2
+        inside = holds(cut) & (cut > low)
+        low, high = np.where(inside, low, cut), np.where(inside, cut, high)
+    return high
+
+
+def least_integers_near(
+    holds: Callable[[NDArray[np.intp], Numbers], Bools], low: Numbers, high: Numbers, guess: Numbers
+) -> Numbers:
+    """Return `least_integers`, by steps from a guess inside each bracket that double until they leave the bracket.
+
+    `holds` is evaluated for open brackets only: its arguments are their indices, and the numbers.
+    """
+    low, high, probe, step = low.copy(), high.copy(), guess.copy(), 1
+    while len(open_ := np.flatnonzero(high - low > 1)):
+        cut = probe[open_]
+        inside = holds(open_, cut)
+        low[open_], high[open_] = np.where(inside, low[open_], cut), np.where(inside, cut, high[open_])
+        onward = np.where(inside, cut - step, cut + step)
+        between = (low[open_] < onward) & (onward < high[open_])
+        probe[open_] = np.where(between, onward, (low[open_] + high[open_]) // 2)
+        step *= 2
+    return high
 
 
 def bracket(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..accounting import ExactDP, GaussianDP
 from ..accounting.broken import Broken, BrokenPureDP
+from ..accounting.numerics.laplace import laplace_log_density
 from ..core.arrays import Floats
 from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import Positive, at_least, check_fields, one_of_names
@@ -38,7 +39,6 @@ from .float_samplers import (
 )
 from .geometric import Geometric
 from .grid import GridLaplace
-from .laplace import laplace_log_density
 from .queries.base import AnyQuery
 from .snapping import Snapping, full_precision_uniform
 

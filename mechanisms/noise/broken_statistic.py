@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting.broken import BrokenPureDP
-from ..accounting.kinds.two_laws import log_laplace, two_laplaces
+from ..accounting.kinds.two_laws import two_laplaces
+from ..accounting.numerics.laplace import log_laplace
 from ..core.arrays import Floats
 from ..core.base import Dataset, Outputs
 from ..core.constraints import Flag, Positive

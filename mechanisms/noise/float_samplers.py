@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ..accounting import ExactDP
 from ..core.arrays import Floats
 from ..core.relation import Relation
+from ..core.root_finding import least_integers
 
 # --- preimages of an output -------------------------------------------------------------------------------------------
 
@@ -54,13 +55,7 @@ def first_index(reached: Callable[[Indices], NDArray[np.bool_]], n: int, guess: 
     before, at = np.clip(guess - BRACKET_HALF_WIDTH, -1, n - 1), np.clip(guess + BRACKET_HALF_WIDTH, 0, n)
     before[(before >= 0) & reached(np.maximum(before, 0))] = -1
     at[(at < n) & ~reached(np.minimum(at, n - 1))] = n
-    while (at - before > 1).any():
-        middle = (before + at) // 2
-        holds = reached(np.clip(middle, 0, n - 1))
-        inner = at - before > 1
-        at = np.where(inner & holds, middle, at)
-        before = np.where(inner & ~holds, middle, before)
-    return at
+    return least_integers(lambda k: reached(np.maximum(k, 0)), before, at)
 
 
 # --- pairs of Gaussian numbers ----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..accounting import LaplaceDP, PureMechanism, self_composed
+from ..accounting.numerics.laplace import laplace_log_density
 from ..core.arrays import Floats
 from ..core.base import Outputs
 from ..core.constraints import Positive
@@ -138,14 +139,6 @@ def draw_laplace(scale: float, shape: tuple[int, ...], rng: np.random.Generator)
     return noise
 
 
-def laplace_log_density(noise: Floats, scale: float) -> Floats:
-    """Return -|z| / b - ln(2 b); overwrites `noise`."""
-    np.abs(noise, out=noise)
-    noise *= -1.0 / scale
-    noise -= math.log(2.0 * scale)
-    return noise
-
-
 def orthant_probabilities(epsilon: float, n_queries: int) -> tuple[float, float]:
     """Return the probabilities, on side 0 and side 1, of the event that shows basic composition tight.
 
@@ -166,19 +159,3 @@ def orthant_probabilities(epsilon: float, n_queries: int) -> tuple[float, float]
     positive(epsilon=epsilon)
     whole(1, n_queries=n_queries)
     return math.exp(-epsilon) * 0.5**n_queries, 0.5**n_queries
-
-
-def log_laplace_mass(low: Floats, high: Floats, scale: float) -> Floats:
-    """Return the log probability of Laplace noise in each [low, high], without cancellation in the tails."""
-    low, high = low / scale, high / scale
-    left, right = np.minimum(high, 0.0), np.maximum(low, 0.0)
-    with np.errstate(divide="ignore"):
-        below = left + np.log(-np.expm1(np.minimum(low, left) - left))
-        above = -right + np.log(-np.expm1(right - np.maximum(high, right)))
-    return np.asarray(np.logaddexp(below, above) - math.log(2.0))
-
-
-def laplace_log_cdf(x: Floats) -> Floats:
-    """Return log P(standard Laplace noise <= x)."""
-    half = 0.5 * np.exp(-np.abs(x))
-    return np.asarray(np.where(x < 0.0, -np.abs(x) - np.log(2.0), np.log1p(-half)))

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ..accounting import ExactDP
+from ..accounting.numerics.laplace import laplace_log_density, log_laplace_mass
 from ..core.arrays import Floats
 from ..core.base import Neighbours, Outputs
 from ..core.constraints import Positive
@@ -15,7 +16,6 @@ from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from .base import PureNoise, sum_of_answers
-from .laplace import laplace_log_density, log_laplace_mass
 from .queries.base import AnyQuery
 
 ROUNDING_SHARE = 2.0**-49

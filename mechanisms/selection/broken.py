@@ -13,13 +13,13 @@ from scipy.special import logsumexp
 
 from ..accounting import ExactDP, PureDP
 from ..accounting.broken import BrokenPureDP
+from ..accounting.numerics.laplace import laplace_log_cdf, log_laplace
 from ..core.arrays import Floats
 from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import Positive, PositiveInt, at_least
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..noise.laplace import laplace_log_cdf
 from ..noise.queries.answers import check_distance, check_pair, check_query, evaluate, refuse_worst_case
 from ..noise.queries.base import AnyQuery
 from .exponential import Exponential
@@ -142,7 +142,7 @@ class LaplaceMaxValue(_MaxValue):
         return laplace_log_cdf(z)
 
     def _log_density(self, z: Floats) -> Floats:
-        return np.asarray(-np.abs(z) - math.log(2.0))
+        return log_laplace(z)
 
 
 @dataclass(frozen=True)

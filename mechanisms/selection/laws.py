@@ -19,8 +19,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import logsumexp
 
+from ..accounting.numerics.laplace import laplace_log_cdf, log_laplace
 from ..core.arrays import Floats, Ints
-from ..noise.laplace import laplace_log_cdf
 
 TAIL_SCALES = 45.0
 """Range of quadrature beyond the scores: e^-45 is far below the accuracy of a float."""
@@ -189,7 +189,7 @@ def log_top_set_laplace(scores: Floats, sets: Ints) -> Floats:
         nodes = slice(first, first + n_nodes)
         offset = z[nodes, np.newaxis] - scores[members]
         log_below, log_above = laplace_log_cdf(offset), laplace_log_cdf(-offset)
-        log_odds, log_hazard = log_above - log_below, -np.abs(offset) - math.log(2.0) - log_above
+        log_odds, log_hazard = log_above - log_below, log_laplace(offset) - log_above
         block = max(1, _MAX_BLOCK_ENTRIES // (len(offset) * sets.shape[1]))
         for start in range(0, len(sets), block):
             some = slice(start, start + block)

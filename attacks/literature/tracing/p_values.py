@@ -10,7 +10,7 @@ frequencies: the score is then a sum of independent terms that take two values e
 spread larger. The last one requires only that the person, if not in the study, and the people of reference are
 exchangeable.
 
-For many people at once: `holm` and `benjamini_hochberg`.
+For many people at once: `benjamini_hochberg`, and `holm` of `dpassay.mechanisms.core.multiplicity`.
 """
 
 from __future__ import annotations
@@ -149,23 +149,6 @@ def _standard(scores: ArrayLike, linear: Linear, frequencies: Floats) -> Floats:
 def _standard_slopes(linear: Linear, frequencies: Floats) -> Floats:
     """Return the slopes in standard deviations of non-members."""
     return linear.standardised(frequencies).slopes
-
-
-def holm(p_values: ArrayLike) -> Floats:
-    """Return adjusted p-values `(N,)`: a level names any non-member with at most that probability.
-
-    People are named if their p-value is at or below the level. Valid for any dependence of the p-values (Holm 1979).
-
-    Example:
-        >>> holm([0.01, 0.5, 0.02]).tolist()
-        [0.03, 0.5, 0.04]
-    """
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p)
-    cumulative = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(1.0, cumulative)
-    return adjusted
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> Floats:

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError, plural
+from ....mechanisms.core.multiplicity import holm
 from ....mechanisms.core.validation import one_of
 from ....mechanisms.literature.studies.populations import check_frequencies, check_people
 from .base import Linear, People, TracingStatistic, check_released, varying
-from .p_values import MIN_REFERENCES, benjamini_hochberg, chernoff, empirical, exact, holm, normal
+from .p_values import MIN_REFERENCES, benjamini_hochberg, chernoff, empirical, exact, normal
 from .statistics import Homer, InnerProduct, TracingLikelihoodRatio
 
 NULL_P_VALUES: dict[str, Callable[[ArrayLike, Linear, Floats], Floats]] = {
@@ -46,7 +47,7 @@ class Traced:
 
     def holm(self) -> Floats:
         """Return p-values corrected for all N: at level a, a non-member is named with probability at most a."""
-        return holm(self.p_values)
+        return np.array(holm(self.p_values))
 
     def benjamini_hochberg(self) -> Floats:
         """Return p-values such that at most a share a of those named at level a are non-members, on average."""

@@ -54,13 +54,14 @@ from typing import Annotated, ClassVar
 import numpy as np
 from scipy import special
 
+from ....mechanisms.accounting.numerics.binomial import binomial_log_pmf
 from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.root_finding import bisect
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import LowerBound
 from ..curve import CurveViolation
-from ..numerics.binomial import SMALLEST_P_VALUE, log_pmf, lower, upper
+from ..numerics.binomial import SMALLEST_P_VALUE, lower, upper
 from .guessing import FixedGuessBound, GuessBound, check_counts
 from .profile import claimed_points, profile_p_value, profile_violation
 
@@ -240,7 +241,7 @@ def _sharp(r: int, v: int, tail: float, hit: float, miss: float) -> float:
     rest = float(special.betaincc(v, r - v + 1.0, hit))
     if v == r:
         return rest / v
-    log_density = float(log_pmf(*map(np.asarray, (float(v), float(r), hit, miss))))
+    log_density = float(binomial_log_pmf(*map(np.asarray, (float(v), float(r), hit, miss))))
     if tail > _TINY:
         return rest * math.exp(min(700.0, math.log(tail) - log_density)) / v
     ratio = (r - v) / (v + 1.0) * hit / miss
@@ -250,5 +251,5 @@ def _sharp(r: int, v: int, tail: float, hit: float, miss: float) -> float:
 def _published(r: int, v: int, hit: float, miss: float) -> float:
     """Return 2 max_i Pr[v - i <= Bin(r, g) < v] / i, by sums of positive terms."""
     below = np.arange(v - 1, -1, -1.0)
-    mass = np.cumsum(np.exp(log_pmf(below, *map(np.asarray, (float(r), hit, miss)))))
+    mass = np.cumsum(np.exp(binomial_log_pmf(below, *map(np.asarray, (float(r), hit, miss)))))
     return 2.0 * float(np.max(mass / np.arange(1, v + 1)))

@@ -1,4 +1,4 @@
-"""Exact one-sided limits of a binomial rate, and the binomial law itself, accurate far into the tails.
+"""Exact one-sided limits of a binomial rate, and its quantiles, accurate far into the tails.
 
     upper(k, n, a) = BetaInv(1 - a; k + 1, n - k)      Pr[rate > upper] <= a
     lower(k, n, a) = BetaInv(a; k, n - k + 1)          Pr[rate < lower] <= a
@@ -16,13 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.root_finding import bisect
+from ....mechanisms.core.arrays import Bools, Floats
+from ....mechanisms.core.root_finding import bisect, least_integers_near
 
 SMALLEST_P_VALUE = 1e-12
 """Smallest p-value that is reported."""
-
-_HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
 def upper(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
@@ -73,16 +71,12 @@ def quantile(probability: float, n: int, rate: ArrayLike) -> NDArray[np.int64]:
     normal = special.ndtri(min(max(probability, 1e-300), 1.0 - 1e-16))
     guess = n * inside + normal * np.sqrt(n * inside * (1.0 - inside)) + (normal**2 - 1.0) * (1.0 - 2.0 * inside) / 6.0
     low, high = np.full(inside.shape, -1, dtype=np.int64), np.full(inside.shape, n, dtype=np.int64)
-    probe, step = np.clip(np.floor(guess), 0, n - 1).astype(np.int64), 1
-    while len(open_ := np.flatnonzero(high - low > 1)):
-        middle = probe[open_]
-        reached = special.betaincc(middle + 1.0, np.maximum(n - middle, 1.0), inside[open_]) >= probability
-        low[open_], high[open_] = np.where(reached, low[open_], middle), np.where(reached, middle, high[open_])
-        onward = np.where(reached, middle - step, middle + step)
-        between = (low[open_] < onward) & (onward < high[open_])
-        probe[open_] = np.where(between, onward, (low[open_] + high[open_]) // 2)
-        step *= 2
-    return np.where(rates <= 0.0, 0, np.where(rates >= 1.0, n, high.reshape(rates.shape)))
+
+    def reached(some: NDArray[np.intp], k: NDArray[np.int64]) -> Bools:
+        return np.asarray(special.betaincc(k + 1.0, np.maximum(n - k, 1.0), inside[some]) >= probability)
+
+    least = least_integers_near(reached, low, high, np.clip(np.floor(guess), 0, n - 1).astype(np.int64))
+    return np.where(rates <= 0.0, 0, np.where(rates >= 1.0, n, least.reshape(rates.shape)))
 
 
 def quantile_of_one(probability: float, n: int, rate: float) -> int:
@@ -133,40 +127,3 @@ def least_significance(
         return SMALLEST_P_VALUE
     ends = bisect(refuted_at, log_smallest, log_largest, close=lambda low, high: high - low <= log_precision)
     return math.exp(ends[1])
-
-
-def log_pmf(k: Floats, n: Floats, rate: Floats, complement: Floats) -> Floats:
-    """Return ln Pr[Bin(n, rate) = k], continued to real 0 <= k < n; `complement` = 1 - rate, to full precision.
-
-    The function uses Stirling's series for the factorials and two deviances for the rest: unlike differences of
-    log-gamma functions, the error stays near 1e-13 for n = 1e9. (Loader 2000, "Fast and accurate computation of
-    binomial probabilities".)
-    """
-    rest = n - k
-    inside = np.where(k > 0.0, k, 0.5)
-    log_density = (
-        0.5 * np.log(n / (inside * rest))
-        - _HALF_LOG_TWO_PI
-        + _stirling_error(n)
-        - _stirling_error(inside)
-        - _stirling_error(rest)
-        - _deviance(inside, n * rate)
-        - _deviance(rest, n * complement)
-    )
-    return np.where(k > 0.0, log_density, n * np.log(complement))
-
-
-def _stirling_error(x: Floats) -> Floats:
-    """Return ln Gamma(x + 1) - ((x + 1/2) ln x - x + ln(2 pi) / 2)."""
-    safe = np.maximum(x, 16.0)
-    square = 1.0 / (safe * safe)
-    series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / safe
-    small = np.minimum(x, 16.0)
-    exact = special.gammaln(small + 1.0) - (small + 0.5) * np.log(small) + small - _HALF_LOG_TWO_PI
-    return np.where(x < 16.0, exact, series)
-
-
-def _deviance(x: Floats, mean: Floats) -> Floats:
-    """Return x ln(x / mean) + mean - x, >= 0."""
-    excess = (x - mean) / mean
-    return mean * ((1.0 + excess) * np.log1p(excess) - excess)

@@ -37,7 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
+from ....mechanisms.core.root_finding import least_integers
 from .binomial import SMALLEST_P_VALUE, least_significance, upper
 
 Curve: TypeAlias = Callable[[Floats], Floats]
@@ -162,13 +163,12 @@ class EventRegion:
             deviate(np.array([self.n_in - self.hits_in]), self.n_in),
         )
         allowed = special.ndtr((observed_out + observed_in + 1e-9) - deviate(false_positives, self.n_out))  # FNR limit
-        low, high = np.full(allowed.shape, -1.0), np.full(allowed.shape, float(self.n_in))
-        for _ in range(max(1, self.n_in.bit_length() + 1)):  # largest number of misses with an allowed limit
-            middle = np.floor(0.5 * (low + high))
-            fits = upper(np.maximum(middle, 0.0), self.n_in, level) <= allowed
-            fits |= middle < 0.0
-            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-        return np.where(allowed >= 1.0, 0.0, self.n_in - low)
+
+        def exceeds(misses: Floats) -> Bools:
+            return np.asarray(upper(np.maximum(misses, 0.0), self.n_in, level) > allowed)
+
+        refused = least_integers(exceeds, np.full(allowed.shape, -1.0), np.full(allowed.shape, float(self.n_in)))
+        return np.where(allowed >= 1.0, 0.0, self.n_in - (refused - 1.0))
 
     def _masses(self, fpr: Floats) -> Floats:
         """Return the probability of each group of false positives, shape `(cells, groups)`."""

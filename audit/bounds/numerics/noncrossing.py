@@ -32,9 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, special
 
+from ....mechanisms.accounting.numerics.binomial import binomial_log_pmf
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.validation import open_unit, whole
-from .binomial import log_pmf
 
 Basis = tuple[NDArray[np.intp], Floats]
 
@@ -173,7 +173,7 @@ class _Walk:
         same = (ranks == k) & ~begins
         step = np.where(low < 0.5, limit - low, rest - complement)
         rate, keep = np.where(same, 0.5, step / rest), np.where(same, 0.5, complement / rest)
-        return np.where(same, 1.0, np.exp(log_pmf(ranks - k, self.n - k + 1.0, rate, keep)))
+        return np.where(same, 1.0, np.exp(binomial_log_pmf(ranks - k, self.n - k + 1.0, rate, keep)))
 
     def _boundary(self, ranks: Floats, basis: Basis) -> tuple[Floats, Floats]:
         """Return b and 1 - b at real ranks, each to full relative precision."""

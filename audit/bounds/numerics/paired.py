@@ -34,8 +34,9 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from ....mechanisms.core.arrays import Floats, Ints
-from ....mechanisms.core.root_finding import bisect
+from ....mechanisms.accounting.numerics.binomial import log_choose
+from ....mechanisms.core.arrays import Bools, Floats, Ints
+from ....mechanisms.core.root_finding import bisect, least_integers
 from . import binomial
 
 MOST = 200_000
@@ -103,7 +104,7 @@ class _Test:
         n: number of rounds.
         losses: `(k,)` possible numbers of losses.
         wins: `(k,)` smallest number of wins in the event, for each number of losses; more than n - losses if none.
-        log_choose: `(k,)` log of the binomial coefficient n over losses.
+        log_ways: `(k,)` log of the binomial coefficient n over losses.
         ends: ends of C, the interval of the rate of disagreement.
         level: significance level of the test, significance - gamma.
     """
@@ -111,7 +112,7 @@ class _Test:
     n: int
     losses: Ints
     wins: Ints
-    log_choose: Floats
+    log_ways: Floats
     ends: tuple[float, float]
     level: float
 
@@ -120,8 +121,7 @@ class _Test:
         """Return the test with the event of outcomes at least as large, in T, as the observed wins and losses."""
         most = binomial.quantile_of_one(1.0 - _BEYOND * level, n, ends[1])
         counts = np.arange(most + 1)
-        log_choose = special.gammaln(n + 1.0) - special.gammaln(counts + 1.0) - special.gammaln(n - counts + 1.0)
-        return cls(n, counts, _fewest_wins(_limit(wins, losses, n), counts, n), log_choose, ends, level)
+        return cls(n, counts, _fewest_wins(_limit(wins, losses, n), counts, n), log_choose(n, counts), ends, level)
 
     def rejects(self, gain: float) -> bool:
         """Return True if every gain <= `gain` is rejected: for no pi in C is the event more likely than the level."""
@@ -145,13 +145,13 @@ class _Test:
         beyond = _BEYOND * self.level
         first = binomial.quantile_of_one(beyond, self.n, float(loss.min()))
         last = binomial.quantile_of_one(1.0 - beyond, self.n, float(loss.max())) + 1
-        losses, wins, log_choose = self.losses[first:last], self.wins[first:last], self.log_choose[first:last]
+        losses, wins, log_ways = self.losses[first:last], self.wins[first:last], self.log_ways[first:last]
         rest, q = self.n - losses, loss[:, np.newaxis]
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(q < 1.0, np.minimum(1.0, win[:, np.newaxis] / (1.0 - q)), 0.0)
         tail = special.betainc(np.maximum(wins, 1), np.maximum(rest - wins + 1, 1), share)  # Bin(rest, share) >= wins
         tail = np.where(wins <= 0, 1.0, np.where(wins > rest, 0.0, tail))
-        weight = np.exp(special.xlogy(losses, q) + special.xlog1py(rest, -q) + log_choose)
+        weight = np.exp(special.xlogy(losses, q) + special.xlog1py(rest, -q) + log_ways)
         return np.asarray((weight * tail).sum(axis=1) + 2.0 * beyond)
 
 
@@ -163,12 +163,11 @@ def _rates(disagree: Floats, gain: float) -> tuple[Floats, Floats]:
 
 def _fewest_wins(limit: float, losses: Ints, n: int) -> Ints:
     """Return the smallest number of wins `(k,)` with T >= `limit` for each number of losses; n - losses + 1 if none."""
-    low, high = np.full(len(losses), -1), n - losses + 1
-    while (high - low > 1).any():
-        middle = (low + high) // 2  # equal to low, and without effect, once the bracket is closed
-        reached = (_log_wealth(middle, losses, n, limit) >= math.log(_WEALTH)) & (middle > low)
-        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
-    return high
+
+    def reached(wins: Ints) -> Bools:
+        return _log_wealth(wins, losses, n, limit) >= math.log(_WEALTH)
+
+    return least_integers(reached, np.full(len(losses), -1), n - losses + 1)
 
 
 def _limit(wins: int, losses: int, n: int) -> float:

@@ -44,9 +44,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.accounting.numerics.binomial import log_choose
+from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.constraints import Delta, OpenUnit, check_fields
-from ....mechanisms.core.root_finding import bisect
+from ....mechanisms.core.root_finding import bisect, least_integers_near
 from .binomial import SMALLEST_P_VALUE, lower, quantile_of_one, upper
 
 _SHARE = 1e-3  # share of the significance for the limits on the nuisance
@@ -99,7 +100,7 @@ class Ordering:
             limit = np.log(share / (1.0 - share) * shape0 / shape1 * gain / q)
         return np.where((gain > 1e-12) & (limit > 0.0), limit, -np.inf)
 
-    def reached(self, level: float, k1: Floats, k0: Floats, n1: float, n0: float) -> NDArray[np.bool_]:
+    def reached(self, level: float, k1: Floats, k0: Floats, n1: float, n0: float) -> Bools:
         """Return True where T >= `level`, all ties included; `level` is the T of some outcome.
 
         Where the distribution function behind T is not close to its quantile, no inverse is computed, which takes a
@@ -291,17 +292,12 @@ class UnconditionalTest:
 
     def _least(self, k0: Floats) -> Floats:
         """Return the smallest k1 with (k1, k0) in R, n1 + 1 if there is none, by bisection from a first guess."""
+
+        def reached(some: NDArray[np.intp], k1: Floats) -> Bools:
+            return self.ordering.reached(self.level, k1, k0[some], self.n1, self.n0)
+
         low, high = np.full(len(k0), -1.0), np.full(len(k0), self.n1 + 1.0)
-        probe, step = np.clip(np.ceil(self._likely(k0)), 0.0, self.n1), 1.0
-        while len(open_ := np.flatnonzero(high - low > 1.0)):
-            middle = probe[open_]
-            inside = self.ordering.reached(self.level, middle, k0[open_], self.n1, self.n0)
-            low[open_], high[open_] = np.where(inside, low[open_], middle), np.where(inside, middle, high[open_])
-            next_one = np.where(inside, middle - step, middle + step)
-            between = (low[open_] < next_one) & (next_one < high[open_])
-            probe[open_] = np.where(between, next_one, np.floor(0.5 * (low[open_] + high[open_])))
-            step *= 2.0
-        return high
+        return least_integers_near(reached, low, high, np.clip(np.ceil(self._likely(k0)), 0.0, self.n1))
 
     def _likely(self, k0: Floats) -> Floats:
         """Return the real k1 with T near the level, from a normal approximation and one Newton step."""
@@ -332,10 +328,9 @@ def _reach(n: int, rates: Floats, left_out: float) -> tuple[int, int]:
 
 def _law(k: Floats, n: int, rates: Floats) -> Floats:
     """Return Pr[Bin(n, rate) = k] for each rate and each of consecutive counts, shape `(rates, k)`."""
-    ways = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
     rates = np.clip(rates, 1e-300, 1.0 - 1e-16)[:, None]
     law = k * np.log(rates)
-    law += ways
+    law += log_choose(n, k)
     law += (n - k) * np.log1p(-rates)
     return np.asarray(np.exp(law, out=law))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....mechanisms.accounting.kinds.exact import lower_hull
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.guarantee import Guarantee
@@ -84,7 +84,7 @@ class Band:
         The true curve of the pair is convex and passes under every (fpr_upper, fnr_upper); so it passes under their
         hull with (0, 1) and (1, 0).
         """
-        x, y = self._hull
+        x, y = lower_hull(np.append([0.0, 1.0], self.fpr_upper), np.append([1.0, 0.0], self.fnr_upper))
         return np.interp(np.asarray(fpr, dtype=np.float64), x, y)
 
     def refutes(self, claim: Guarantee) -> CurveViolation | None:
@@ -92,21 +92,6 @@ class Band:
         hits = np.rint(self.fpr * self.n_out).astype(np.int64), np.rint(self.tpr * self.n_in).astype(np.int64)
         events = Tally(self.thresholds, *hits, self.n_out, self.n_in)
         return refute(self.limits, claim, method=SimultaneousBand.name, events=events)
-
-    @cached_property
-    def _hull(self) -> tuple[Floats, Floats]:
-        """Vertices of the hull, left to right (monotone chain, Andrew 1979)."""
-        x = np.concatenate([[0.0, 1.0], self.fpr_upper])
-        y = np.concatenate([[1.0, 0.0], self.fnr_upper])
-        hull: list[tuple[float, float]] = []
-        for i in np.lexsort((y, x)):
-            point = float(x[i]), float(y[i])
-            while len(hull) > 1 and _turns_right(hull[-2], hull[-1], point):
-                hull.pop()
-            if not hull or point[0] > hull[-1][0]:
-                hull.append(point)
-        vertices = np.array(hull)
-        return vertices[:, 0], vertices[:, 1]
 
 
 def band(tally: Tally, *, confidence: float) -> Band:
@@ -247,8 +232,3 @@ def _least_significance(tally: Tally, shows: Callable[[Rectangle], NDArray[np.bo
 
     _, high = bisect(refuted, low, high, close=lambda low, high: high - low <= 1e-3)
     return float(np.clip(both_miss(tally.n_out, tally.n_in, math.exp(high)) * 1.0002, SMALLEST_P_VALUE, 1.0))
-
-
-def _turns_right(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
-    """Return True if b lies on or above the line from a to c."""
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]) <= 0.0

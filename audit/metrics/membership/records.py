@@ -45,8 +45,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.multiplicity import holm
 from ...bounds.numerics import binomial
-from ...evidence.multiplicity import holm
 from .roc import Pooled, RateAt
 
 MIN_MODELS_FOR_RECORDS = 8
@@ -180,7 +180,7 @@ def record_table(
         lower=np.where(known, binomial.lower(hits, np.maximum(n_in, 1), tail), 0.0),
         upper=np.where(known, binomial.upper(hits, np.maximum(n_in, 1), tail), 1.0),
         p_value=p_value,
-        holm=np.array(holm(p_value.tolist())),
+        holm=np.array(holm(p_value)),
         benjamini_hochberg=false_discovery_control(p_value),
         fpr=fpr,
         least_p_value=float(least.min(initial=1.0)),

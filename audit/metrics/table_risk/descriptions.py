@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....mechanisms.core.arrays import Bools, Floats, Ints
+from ....mechanisms.core.root_finding import bisect_all
 
 PER_ROW, MOST = 6, 60_000
 """Number of descriptions of each row, and of all rows."""
@@ -115,8 +116,5 @@ def _widths(chance: Floats, ordered: Bools, unused: Bools, target: float) -> tup
     log_chance, log_target = np.log(chance), np.log(target)
     low, high = np.full(len(chance), np.log(_WIDTH_TOLERANCE)), np.full(len(chance), np.log(MAX_INTERVAL_SHARE))
     narrow = mean_fit(low) <= log_target
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        fits = mean_fit(middle) <= log_target
-        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    return np.where(ordered, np.exp(low)[:, None], 0.0), narrow
+    widest, _ = bisect_all(lambda log_width: mean_fit(log_width) > log_target, low, high, steps=_BISECTIONS)
+    return np.where(ordered, np.exp(widest)[:, None], 0.0), narrow

@@ -21,8 +21,8 @@ import numpy as np
 
 from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.multiplicity import holm
 from ....mechanisms.core.validation import open_unit, whole
-from ...evidence.multiplicity import holm
 from ..membership.roc import Pooled, RateAt
 from . import splits
 from .agreements import MIN_AGREEMENTS, agreement_p_value, agreements

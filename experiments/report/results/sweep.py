@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....audit.bounds.base import LedgerEntry, LowerBound
-from ....audit.evidence.multiplicity import holm
 from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.saved import Saved, require, within
+from ....mechanisms.core.multiplicity import holm
 from ...config.sweep import expected, published, value_name
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from ...core.arrays import Floats
 from ...core.constraints import Finite, Positive
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
+from ..numerics.laplace import log_laplace, log_laplace_mass
 from .approximate import PureDP
 from .exact import ExactDP
 from .laplace import LaplaceDP
@@ -143,8 +144,6 @@ def _normal_between(low: Floats, high: Floats) -> Floats:
     return np.asarray(np.where(flip, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low)))
 
 
-SHARP = 1e6
-"""Log density of a point mass, in place of infinity."""
 _LARGEST = 1e9
 """Largest epsilon, where delta is 0."""
 
@@ -178,8 +177,8 @@ class TwoLaplacesDP(TwoLawsDP):
         excess = np.zeros(epsilon.shape)
         for left, right in pairwise(kinks):
             low, high = _where_above(upper, lower, epsilon, left, right)
-            mass = np.exp(_log_mass(upper, low, high))
-            excess += np.maximum(0.0, mass - np.exp(np.minimum(epsilon + _log_mass(lower, low, high), 0.0)))
+            mass, other = (log_laplace_mass(low - law[0], high - law[0], law[1]) for law in (upper, lower))
+            excess += np.maximum(0.0, np.exp(mass) - np.exp(np.minimum(epsilon + other, 0.0)))
         return excess
 
     def _epsilon(self, delta: Floats) -> Floats:
@@ -210,13 +209,6 @@ def two_laplaces(
     return TwoLaplacesDP(centre0, scale0, centre1, scale1, relation)
 
 
-def log_laplace(values: Floats, centre: float, scale: float) -> Floats:
-    """Return the log density of centre + Laplace(scale) at each value; of a point mass if the scale is 0."""
-    if scale == 0.0:
-        return np.where(values == centre, SHARP, -np.inf)
-    return np.asarray(-np.abs(values - centre) / scale - np.log(2.0 * scale))
-
-
 def _where_above(upper: Law, lower: Law, epsilon: Floats, left: float, right: float) -> tuple[Floats, Floats]:
     """Return the ends of the part of [left, right] on which log p - log q > epsilon; same shape as `epsilon`.
 
@@ -236,14 +228,6 @@ def _where_above(upper: Law, lower: Law, epsilon: Floats, left: float, right: fl
 def _slope(law: Law, at: float) -> float:
     """Return the slope of the log density."""
     return (1.0 if at < law[0] else -1.0) / law[1]
-
-
-def _log_mass(law: Law, low: Floats, high: Floats) -> Floats:
-    """Return the log probability of [low, high], with the centre outside its interior; -inf if it is empty."""
-    near, far = np.sort([np.abs(low - law[0]), np.abs(high - law[0])], axis=0) / law[1]
-    with np.errstate(invalid="ignore"):
-        width = np.where(high > low, far - near, 0.0)
-    return np.asarray(-near - np.log(2.0) + np.log(-np.expm1(-width)))
 
 
 @dataclass(frozen=True, repr=False)

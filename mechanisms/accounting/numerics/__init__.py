@@ -6,7 +6,10 @@ composed_losses.py   Composition of privacy-loss distributions by Fourier transf
                      double precision
 gaussian_losses.py   Privacy losses of one Gaussian step on a Poisson sample: the arrays of dp-accounting without a loop
                      over losses
+laplace.py           The Laplace distribution: its density, its distribution function, and the probability of intervals,
+                     as logarithms
 losses.py            Exact privacy profile of a privacy loss with finitely many values, with its inverse in closed form
+quadrature.py        Nodes and weights of quadrature rules on consecutive pieces of an interval
 renyi.py             Renyi divergences: conversion to (epsilon, delta), one order at a time, and Gaussian noise on a
                      Poisson sample
 """

@@ -13,24 +13,38 @@ from scipy import special
 
 from ...core.arrays import Floats
 
+_HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+
 
 def binomial_pmf(k: ArrayLike, n: ArrayLike, p: float) -> Floats:
-    """Return Pr[k hits in n trials with probability p], for whole numbers 0 <= k <= n; shapes broadcast.
-
-    The saddle-point form of Loader (2000): large terms are cancelled analytically by Stirling's formula, without loss
-    of digits.
-    """
+    """Return Pr[k hits in n trials with probability p], for whole numbers 0 <= k <= n; shapes broadcast."""
     k, n = np.broadcast_arrays(np.asarray(k, dtype=np.float64), np.asarray(n, dtype=np.float64))
     if not 0.0 < p < 1.0:
         return np.where(k == n * p, 1.0, 0.0)
     inner = (k > 0) & (k < n)
-    hits, trials = np.where(inner, k, 1.0), np.where(inner, n, 2.0)
-    misses = trials - hits
-    stirling = _stirling_error(trials) - _stirling_error(hits) - _stirling_error(misses)
-    deviance = _deviance(hits, trials * p) + _deviance(misses, trials * (1.0 - p))
-    inside = np.exp(stirling - deviance) * np.sqrt(trials / (2.0 * math.pi * hits * misses))
-    edges = np.exp(special.xlogy(k, p) + special.xlog1py(n - k, -p))
-    return np.asarray(np.where(inner, inside, edges))
+    inside = binomial_log_pmf(np.where(inner, k, 1.0), np.where(inner, n, 2.0), p, 1.0 - p)
+    return np.asarray(np.exp(np.where(inner, inside, special.xlogy(k, p) + special.xlog1py(n - k, -p))))
+
+
+def binomial_log_pmf(k: Floats, n: Floats, rate: Floats | float, complement: Floats | float) -> Floats:
+    """Return ln Pr[Bin(n, rate) = k], continued to real 0 <= k < n; `complement` = 1 - rate, to full precision.
+
+    The function uses Stirling's series for the factorials and two deviances for the rest: unlike differences of
+    log-gamma functions, the error stays near 1e-13 for n = 1e9. (Loader 2000, "Fast and accurate computation of
+    binomial probabilities".)
+    """
+    rest = n - k
+    inside = np.where(k > 0.0, k, 0.5)
+    log_density = (
+        0.5 * np.log(n / (inside * rest))
+        - _HALF_LOG_TWO_PI
+        + _stirling_error(n)
+        - _stirling_error(inside)
+        - _stirling_error(rest)
+        - _deviance(inside, n * rate)
+        - _deviance(rest, n * complement)
+    )
+    return np.where(k > 0.0, log_density, n * np.log(complement))
 
 
 def binomial_sf(k: ArrayLike, n: ArrayLike, p: float) -> Floats:
@@ -80,17 +94,17 @@ def convolved_logs(first: Floats, second: Floats) -> Floats:
     return log_law
 
 
-def _stirling_error(n: Floats) -> Floats:
-    """Return ln n! - ln(sqrt(2 pi n) (n/e)^n), for n >= 1."""
-    direct = special.gammaln(np.minimum(n, 20.0) + 1.0)
-    small = np.minimum(n, 20.0)
-    direct -= 0.5 * math.log(2.0 * math.pi) + (small + 0.5) * np.log(small) - small
-    inverse = 1.0 / n
-    series = inverse * (1 / 12 - inverse**2 * (1 / 360 - inverse**2 * (1 / 1260 - inverse**2 / 1680)))
-    return np.where(n <= 20.0, direct, series)
+def _stirling_error(x: Floats) -> Floats:
+    """Return ln Gamma(x + 1) - ((x + 1/2) ln x - x + ln(2 pi) / 2)."""
+    safe = np.maximum(x, 16.0)
+    square = 1.0 / (safe * safe)
+    series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / safe
+    small = np.minimum(x, 16.0)
+    exact = special.gammaln(small + 1.0) - (small + 0.5) * np.log(small) + small - _HALF_LOG_TWO_PI
+    return np.where(x < 16.0, exact, series)
 
 
-def _deviance(observed: Floats, expected: Floats) -> Floats:
-    """Return observed ln(observed / expected) + expected - observed, without cancellation if the two are close."""
-    off = (observed - expected) / expected
-    return np.asarray(expected * (special.xlog1py(1.0 + off, off) - off))
+def _deviance(x: Floats, mean: Floats) -> Floats:
+    """Return x ln(x / mean) + mean - x, >= 0."""
+    excess = (x - mean) / mean
+    return mean * ((1.0 + excess) * np.log1p(excess) - excess)

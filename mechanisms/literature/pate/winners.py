@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import erfcx, log_expit, log_ndtr, logsumexp
 
 from ...core.arrays import Floats
+from ...core.root_finding import bisect
 from ...selection.laws import log_largest_laplace
 from .vote_counts import Counts
 
@@ -77,12 +78,12 @@ def _by_nodes_of_each(scaled: Floats) -> Floats:
     )
     for label, votes in enumerate(scaled):
         others = np.delete(scaled, label)
-        low, high = votes, max(votes, others.max()) + len(scaled)
-        while low < (middle := 0.5 * (low + high)) < high:
-            hazards = math.sqrt(2.0 / math.pi) / erfcx((others - middle) / math.sqrt(2.0))
-            slope = hazards.sum() - (middle - votes)
-            low, high = (middle, high) if slope > 0.0 else (low, middle)
-        nodes = low + offsets
+
+        def falls(at: float, votes: float = votes, others: Floats = others) -> bool:
+            hazards = math.sqrt(2.0 / math.pi) / erfcx((others - at) / math.sqrt(2.0))
+            return bool(hazards.sum() - (at - votes) <= 0.0)
+
+        nodes = bisect(falls, votes, max(votes, others.max()) + len(scaled))[0] + offsets
         distances = nodes - votes
         log_integrals[label] = logsumexp(log_ndtr(nodes[:, None] - others).sum(axis=1) - 0.5 * distances * distances)
     return log_integrals

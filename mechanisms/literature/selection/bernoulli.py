@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import logit
 
 from ...accounting import BoundedRange, ExactDP, PureDP, PureMechanism
+from ...accounting.numerics.quadrature import simpson
 from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive
@@ -19,7 +20,7 @@ from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ...core.root_finding import bisect
 
-_PIECES, _NODES = 40, 512
+_PIECES, _STEPS = 40, 512
 _LEAST_SLOPE, _LEAST_LOG_DENSITY = 1e-300, -650.0
 
 
@@ -98,7 +99,7 @@ class BernoulliParameter(PureMechanism, RecordsMechanism):
     def mean_and_deviation(self, dataset: Dataset) -> tuple[float, float]:
         """Return the mean and standard deviation of the estimate, by Simpson's rule."""
         law = _CutBeta.of(self, dataset)
-        at, weights = _simpson(law.ends)
+        at, weights = simpson(law.ends, _STEPS)
         mass = weights * np.exp(law.log_ratio(at) - law.log_total)
         mean = float(at @ mass)
         return mean, math.sqrt(float((at - mean) ** 2 @ mass))
@@ -128,7 +129,7 @@ class BernoulliParameter(PureMechanism, RecordsMechanism):
         log0, log1 = (law.log_ratio(limits) - law.log_total for law in laws)
         if min(log0.min(), log1.min()) < _LEAST_LOG_DENSITY:
             return PureDP(float(np.abs(log1 - log0).max()), relation=self.relation)
-        at, weights = _simpson(np.unique(np.concatenate([limits, *(law.ends for law in laws)])))
+        at, weights = simpson(np.unique(np.concatenate([limits, *(law.ends for law in laws)])), _STEPS)
         p0, p1 = (weights * np.exp(law.log_ratio(at) - law.log_total) for law in laws)
         return ExactDP(p0 / p0.sum(), p1 / p1.sum(), self.relation)
 
@@ -195,7 +196,7 @@ class _CutBeta:
     @cached_property
     def log_total(self) -> float:
         """Log of the integral of `exp(log_ratio)`."""
-        at, weights = _simpson(self.ends)
+        at, weights = simpson(self.ends, _STEPS)
         return math.log(float(weights @ np.exp(self.log_ratio(at))))
 
     def draw(self, size: int, rng: np.random.Generator) -> Floats:
@@ -230,12 +231,3 @@ class _CutBeta:
         at = np.clip(at, self.lower, self.upper)
         ceiling = np.where(piece == 0, 0.0, self.log_ratio(points)[side] - slopes[side] * beyond)
         return at[-rng.standard_exponential(size) < self.log_ratio(at) - ceiling]
-
-
-def _simpson(ends: Floats) -> tuple[Floats, Floats]:
-    """Return the nodes and weights of Simpson's rule, with 513 nodes between two successive `ends`."""
-    shares = np.arange(_NODES + 1) / _NODES
-    weights = np.where(np.arange(_NODES + 1) % 2, 4.0, 2.0) / (3.0 * _NODES)
-    weights[[0, -1]] /= 2.0
-    lengths = np.diff(ends)[:, np.newaxis]
-    return (ends[:-1, np.newaxis] + lengths * shares).ravel(), (lengths * weights).ravel()

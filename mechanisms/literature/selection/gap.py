@@ -9,11 +9,11 @@ from functools import lru_cache
 import numpy as np
 
 from ...accounting import ExactDP
+from ...accounting.numerics.laplace import laplace_log_cdf, log_laplace
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...noise.laplace import laplace_log_cdf
 from ...selection.base import Selection
 from ...selection.laws import log_all_below, log_hazards_below, nodes_between, pieces
 from ...selection.noisy_max import NOISES
@@ -195,7 +195,7 @@ def _log_next_best(knots: Floats, counts: Ints, some: Ints, ends: Floats) -> Flo
     y, _ = nodes_between(ends)
     n_above = counts.sum() - np.append(0, np.cumsum(counts))[np.searchsorted(knots, y)]
     offset = y - knots[some, np.newaxis]
-    log_below, log_own = laplace_log_cdf(offset), -np.abs(offset) - np.log(2.0)
+    log_below, log_own = laplace_log_cdf(offset), log_laplace(offset)
     log_hazards = log_hazards_below(y, knots, counts)
     hazards = np.exp(log_hazards) - np.where(offset > 0.0, np.exp(log_own - log_below), 0.0)
     others_above = n_above - (offset < 0.0)

@@ -12,13 +12,14 @@ from scipy.special import log_expit
 from ...accounting import ApproximateDP, ConcentratedDP, ExactDP, LaplaceVectorDP
 from ...accounting.kinds.profile import ProfileGuarantee
 from ...accounting.numerics.binomial import log_choose
+from ...accounting.numerics.laplace import laplace_log_density, log_laplace_mass
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import OpenUnit
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...noise.laplace import draw_laplace, laplace_log_density, log_laplace_mass
+from ...noise.laplace import draw_laplace
 from ...noise.queries.answers import refuse_worst_case
 from ...selection.base import TopK, rare_lead
 from ...selection.laws import log_top_set_laplace

@@ -7,12 +7,13 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...accounting.numerics.laplace import laplace_log_density
 from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.records import RecordsMechanism
 from ...core.relation import Relation
-from ...noise.laplace import LaplaceQuery, draw_laplace, laplace_log_density
+from ...noise.laplace import LaplaceQuery, draw_laplace
 from ...noise.queries.base import column_of
 from ...noise.queries.sums import Sum
 

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from ...accounting import ApproximateDP
-from ...accounting.kinds.two_laws import log_laplace
+from ...accounting.numerics.laplace import laplace_log_cdf, log_laplace
 from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Positive
@@ -16,7 +16,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism, check_worst_case
 from ...core.relation import Relation
-from ...noise.laplace import draw_laplace, laplace_log_cdf
+from ...noise.laplace import draw_laplace
 from .laplace_choice import LaplaceChoiceDP
 from .median_sensitivity import BoundedMedian
 

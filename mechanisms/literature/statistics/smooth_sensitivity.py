@@ -9,7 +9,8 @@ from typing import Annotated
 import numpy as np
 
 from ...accounting import ApproximateDP, PureDP
-from ...accounting.kinds.two_laws import TwoCauchysDP, log_cauchy, log_laplace, two_laplaces
+from ...accounting.kinds.two_laws import TwoCauchysDP, log_cauchy, two_laplaces
+from ...accounting.numerics.laplace import log_laplace
 from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Delta, Positive, one_of_names

@@ -10,6 +10,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ...accounting import ApproximateDP
+from ...accounting.numerics.laplace import laplace_log_cdf
+from ...accounting.numerics.quadrature import gauss_legendre
 from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive, at_least
@@ -17,7 +19,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism
 from ...core.relation import Relation
-from ...noise.laplace import draw_laplace, laplace_log_cdf
+from ...noise.laplace import draw_laplace
 from .laplace_choice import LaplaceChoiceDP
 
 MIN_SENSITIVITY_BOUND = 1.0
@@ -150,9 +152,7 @@ class TriangleCount(RecordsMechanism):
         cuts = np.concatenate(
             [np.linspace(MIN_SENSITIVITY_BOUND, centre, PIECES + 1), np.linspace(centre, far, PIECES + 1)[1:]]
         )
-        x, w = np.polynomial.legendre.leggauss(NODES)
-        half = np.diff(cuts)[:, None] / 2.0
-        return (cuts[:-1, None] + half * (1.0 + x)).ravel(), (half * w).ravel()
+        return gauss_legendre(cuts, NODES)
 
     def _check_dataset(self, dataset: Dataset) -> None:
         _ = self.adjacency(dataset)

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ...accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP, self_composed
+from ...accounting.numerics.binomial import log_choose
+from ...accounting.numerics.laplace import laplace_log_cdf, log_laplace
 from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, Positive, PositiveInt, one_of_names
@@ -20,7 +22,7 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.base import VACUOUS_DELTA
-from ...noise.laplace import draw_laplace, laplace_log_cdf
+from ...noise.laplace import draw_laplace
 from .populations import Population, Study, check_people, draw_people
 
 LOG_CDF: dict[str, Callable[[Floats], Floats]] = {"gaussian": special.log_ndtr, "laplace": laplace_log_cdf}
@@ -262,18 +264,17 @@ class ColumnMeans(Mechanism):
         ones = np.arange(self.n_records + 1.0)[:, None] - shift
         inside = (ones >= 0) & (ones <= n)
         k = np.where(inside, ones, 0.0)
-        log_binomials = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
-        return np.where(inside, log_binomials + special.xlogy(k, p) + special.xlog1py(n - k, -p), -np.inf)
+        return np.where(inside, log_choose(n, k) + special.xlogy(k, p) + special.xlog1py(n - k, -p), -np.inf)
 
     def _log_noise(self, values: Floats, centres: Floats) -> Floats:
         """Return the log density of `values` around exact means, or with rounding their log probability."""
         if self.noise == "none":
             exact = centres if self.decimals is None else np.round(centres, self.decimals)
             return np.where(values == exact, 0.0, -np.inf)
+        if self.decimals is None and self.noise == "laplace":
+            return log_laplace(values, centres, self.noise_scale)
         z = np.subtract(values, centres) / self.noise_scale
         if self.decimals is None:
-            if self.noise == "laplace":
-                return np.asarray(-np.abs(z) - math.log(2.0 * self.noise_scale))
             return np.asarray(-0.5 * z * z - math.log(self.noise_scale * math.sqrt(2.0 * math.pi)))
         half = 0.5 * 10.0**-self.decimals / self.noise_scale
         z = -np.abs(z)

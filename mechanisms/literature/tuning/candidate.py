@@ -17,13 +17,15 @@ from scipy.special import ndtr
 
 from ...accounting import GaussianDP, LaplaceDP, PureDP, RenyiDP
 from ...accounting.conversion.convert import to_renyi
+from ...accounting.numerics.laplace import laplace_cdf, laplace_log_density
+from ...accounting.numerics.quadrature import simpson
 from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs, Workers
 from ...core.constraints import Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...noise.laplace import draw_laplace, laplace_log_density
+from ...noise.laplace import draw_laplace
 from ...noise.queries.answers import check_distance
 
 
@@ -114,17 +116,13 @@ class NoisyCandidate(TuningTrial):
         """Return the probabilities of a lower and a higher score, averaged over the candidates."""
         distinct, counts = np.unique(self.scores(dataset), return_counts=True)
         shares, levels = counts / self.n_candidates, np.asarray(scores)
+        below = ndtr if self.noise == "gaussian" else laplace_cdf
         worse, better = np.empty((2, len(levels)))
         block = max(1, _MAX_BLOCK_ENTRIES // len(distinct))
         for start in range(0, len(levels), block):
             some = slice(start, start + block)
             distance = (levels[some, np.newaxis] - distinct) / self.scale
-            if self.noise == "gaussian":
-                worse[some], better[some] = ndtr(distance) @ shares, ndtr(-distance) @ shares
-            else:
-                tail = 0.5 * np.exp(-np.abs(distance))
-                worse[some] = np.where(distance < 0, tail, 1 - tail) @ shares
-                better[some] = np.where(distance < 0, 1 - tail, tail) @ shares
+            worse[some], better[some] = below(distance) @ shares, below(-distance) @ shares
         return worse, better
 
     def cells(self, pair: Neighbours, cuts: tuple[float, ...] = ()) -> OutcomeCells:
@@ -139,7 +137,7 @@ class NoisyCandidate(TuningTrial):
             np.concatenate([moves.ravel(), moves.ravel() - 40 * self.scale, moves.ravel() + 40 * self.scale, cuts])
         )
         widths = np.maximum(self.scale, np.diff(ends) / MAX_PIECE_SCALES) / 100.0
-        scores, weights = zip(*map(_simpson, ends[:-1], ends[1:], widths), strict=True)
+        scores, weights = zip(*map(_nodes, ends[:-1], ends[1:], widths), strict=True)
         score, weight = np.concatenate(scores), np.concatenate(weights)
         outputs = np.column_stack([np.repeat(first, len(score)), np.tile(score, len(first))])
         return OutcomeCells(outputs.astype(np.float64), np.outer(times, weight).ravel())
@@ -175,13 +173,10 @@ class NoisyCandidate(TuningTrial):
         return self
 
 
-def _simpson(start: float, end: float, width: float) -> tuple[Floats, Floats]:
-    """Return the points and weights of the composite Simpson rule, with steps of at most `width`."""
-    steps = 2 * max(1, int(np.ceil((end - start) / (2.0 * width))))
-    weights = np.full(steps + 1, 2.0)
-    weights[1::2] = 4.0
-    weights[[0, -1]] = 1.0
-    return np.linspace(start, np.nextafter(end, start), steps + 1), weights * (end - start) / (3.0 * steps)
+def _nodes(start: float, end: float, width: float) -> tuple[Floats, Floats]:
+    """Return the nodes and weights of Simpson's rule below `end`, with steps of at most `width`."""
+    nodes, weights = simpson(np.array([start, end]), 2 * max(1, int(np.ceil((end - start) / (2.0 * width)))))
+    return np.minimum(nodes, np.nextafter(end, start)), weights
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP
+from ...accounting.numerics.laplace import laplace_log_density
+from ...accounting.numerics.quadrature import gauss_legendre
 from ...core.arrays import Bools, Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import PositiveInt
 from ...core.guarantee import Guarantee
-from ...noise.laplace import draw_laplace, laplace_log_density
+from ...noise.laplace import draw_laplace
 from .above_threshold import MAX_PATTERNS, SparseVector
 from .answers import ABOVE, BELOW, STOPPED, Answers, all_patterns, distinct
-from .threshold_integral import MAX_ANSWER_DISTANCE, TAIL_SCALES, gauss_legendre, panels
+from .threshold_integral import MAX_ANSWER_DISTANCE, TAIL_SCALES, panels
 
 CELLS, NODES = 6, 4
 """Parts of a panel, and Gauss-Legendre nodes in each, in the exact curve."""

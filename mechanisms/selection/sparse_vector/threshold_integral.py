@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import logsumexp
 
+from ...accounting.numerics.laplace import laplace_log_cdf, log_laplace
+from ...accounting.numerics.quadrature import gauss_legendre
 from ...core.arrays import Floats, Ints
 from ...core.errors import AccountingError
-from ...noise.laplace import laplace_log_cdf
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicHermiteSpline
@@ -95,7 +96,7 @@ class ThresholdIntegral:
         return nodes, np.log(weights) + self._log_density(nodes)
 
     def _log_density(self, t: Floats) -> Floats:
-        return np.asarray(-np.abs(t - self.threshold) / self.threshold_scale - np.log(2.0 * self.threshold_scale))
+        return log_laplace(t, self.threshold, self.threshold_scale)
 
     @property
     def _corners(self) -> Floats:
@@ -145,15 +146,6 @@ def _curve(integral: ThresholdIntegral, n_below: tuple[int, ...]) -> tuple[float
         start,
         CubicHermiteSpline(edges, log_integral, np.exp(log_integrand - log_integral)),
     )
-
-
-def gauss_legendre(edges: Floats, n_nodes: int) -> tuple[Floats, Floats]:
-    """Return nodes and weights of a quadrature with `n_nodes` in each panel between edges, shape `(..., n_edges)`."""
-    x, w = np.polynomial.legendre.leggauss(n_nodes)
-    half = 0.5 * np.diff(edges)[..., None]
-    nodes = 0.5 * (edges[..., :-1] + edges[..., 1:])[..., None] + half * x
-    shape = (*edges.shape[:-1], half.shape[-2] * n_nodes)
-    return nodes.reshape(shape), (half * w).reshape(shape)
 
 
 def panels(corners: Floats, step: float, reach: float) -> Floats:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from dpassay.mechanisms.accounting.numerics.laplace import laplace_log_cdf
 from dpassay.mechanisms.literature.selection import LaplaceTopK
-from dpassay.mechanisms.noise.laplace import laplace_log_cdf
 from dpassay.mechanisms.selection import PermuteAndFlip, ReportNoisyMax
 from dpassay.mechanisms.selection.laws import (
     log_all_below,

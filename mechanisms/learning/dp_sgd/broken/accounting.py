@@ -15,6 +15,7 @@ from ....accounting.amplification.clones import divergence
 from ....accounting.amplification.closed_form import shuffled_epsilon
 from ....core.arrays import Floats
 from ....core.guarantee import Guarantee
+from ....core.root_finding import arithmetic, bisect
 from ....core.validation import open_unit, positive, whole
 from ..accounting import calibrate_noise
 
@@ -91,7 +92,7 @@ def shuffled_epsilon_in_groups(
     def sufficient(epsilon: float) -> bool:
         return _delta_at_stop(*_sums(epsilon, local_epsilon, groups, bug), np.cumsum(groups.mass)) < delta
 
-    return _bisected(sufficient, shuffled_epsilon(local_epsilon, n_users, delta, form="released"), halvings)
+    return bisect(sufficient, 0.0, shuffled_epsilon(local_epsilon, n_users, delta, form="released"), steps=halvings)[1]
 
 
 def epsilon_of_directions(
@@ -110,7 +111,7 @@ def epsilon_of_directions(
     def sufficient(direction: int) -> Callable[[float], bool]:
         return lambda epsilon: bool(_sums(epsilon, local_epsilon, groups, bug)[direction][-1] <= delta)
 
-    forward, backward = (_bisected(sufficient(direction), local_epsilon, 40) for direction in (0, 1))
+    forward, backward = (bisect(sufficient(direction), 0.0, local_epsilon, steps=40)[1] for direction in (0, 1))
     return forward, backward
 
 
@@ -157,15 +158,6 @@ def _delta_at_stop(forward: Floats, backward: Floats, mass: Floats) -> float:
     return float(larger[stops[0]] + remaining[stops[0]] if len(stops) and stops[0] < len(mass) - 1 else larger[-1])
 
 
-def _bisected(sufficient: Callable[[float], bool], high: float, halvings: int) -> float:
-    """Return the upper end of the bracket after `halvings` bisection steps on (0, high)."""
-    low = 0.0
-    for _ in range(halvings):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if sufficient(middle) else (middle, high)
-    return high
-
-
 # --- calibration of DP-SGD --------------------------------------------------------------------------------------------
 
 
@@ -200,13 +192,11 @@ def midpoint_noise_multiplier(
         >>> round(GaussianDP(1 / multiplier).epsilon(1e-5), 2)
         20.18
     """
-    while high - low > tolerance:
-        middle = 0.5 * (low + high)
-        if guarantee_of(middle).epsilon(delta) <= epsilon:
-            high = middle
-        else:
-            low = middle
-    return 0.5 * (low + high)
+
+    def sufficient(noise_multiplier: float) -> bool:
+        return guarantee_of(noise_multiplier).epsilon(delta) <= epsilon
+
+    return arithmetic(*bisect(sufficient, low, high, close=lambda low, high: high - low <= tolerance))
 
 
 def noise_counting_micro_steps(

@@ -19,12 +19,14 @@ import numpy as np
 from scipy.special import log_ndtr, log_softmax, ndtr
 
 from ....accounting import ConcentratedDP, PureMechanism
+from ....accounting.numerics.laplace import laplace_log_density
+from ....accounting.numerics.quadrature import gauss_legendre
 from ....core.arrays import Floats, Ints
 from ....core.base import Dataset, LogDensity, Neighbours, Outputs
 from ....core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt, one_of_names
 from ....core.guarantee import Guarantee
-from ....noise.laplace import draw_laplace, laplace_log_density
-from ....selection.sparse_vector.threshold_integral import gauss_legendre, panels
+from ....noise.laplace import draw_laplace
+from ....selection.sparse_vector.threshold_integral import panels
 from ...statistics.laplace_choice import ChoiceDP, LaplaceChoiceDP
 from .base import MultiplicativeWeightsUpdate, WorkloadRelease, blocks
 

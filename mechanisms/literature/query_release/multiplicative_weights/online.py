@@ -11,13 +11,14 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ....accounting import ConcentratedDP, PureDP
+from ....accounting.numerics.laplace import laplace_log_cdf, laplace_log_density, log_laplace
+from ....accounting.numerics.quadrature import gauss_legendre
 from ....core.arrays import Bools, Floats, Ints
 from ....core.base import Dataset, LogDensity, Neighbours, Outputs
 from ....core.constraints import Finite, OpenUnit, Positive, PositiveInt, one_of_names
 from ....core.guarantee import Guarantee
-from ....noise.laplace import draw_laplace, laplace_log_cdf, laplace_log_density
+from ....noise.laplace import draw_laplace
 from ....selection.sparse_vector.numerical import NumericalSparseVector
-from ....selection.sparse_vector.threshold_integral import gauss_legendre
 from ...statistics.laplace_choice import LaplaceChoiceDP
 from .base import MultiplicativeWeightsUpdate, WorkloadRelease, blocks, detectability
 
@@ -290,7 +291,7 @@ def _widths(scales: tuple[float, float]) -> Floats:
 def _integrals(sign: Floats, queries: Floats, threshold: float, scales: tuple[float, float], widths: Floats) -> Floats:
     edges = _edges(np.column_stack([np.full(len(queries), threshold), queries]), widths)
     t, weights = gauss_legendre(edges, NODES)
-    log_terms = -np.abs(t - threshold) / scales[0] - np.log(2.0 * scales[0])
+    log_terms = log_laplace(t, threshold, scales[0])
     for query, side in zip(queries.T, sign.T, strict=True):
         log_terms += np.where(
             side[:, None] == 0.0, 0.0, laplace_log_cdf(-side[:, None] * (t - query[:, None]) / scales[1])

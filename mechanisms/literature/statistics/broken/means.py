@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....accounting.kinds.two_laws import log_laplace
+from ....accounting.numerics.laplace import log_laplace
 from ....core.arrays import Floats
 from ....core.base import Dataset, LogDensity, Neighbours, Outputs
 from ....core.constraints import Flag, Positive, PositiveInt

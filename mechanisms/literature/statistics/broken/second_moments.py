@@ -11,6 +11,7 @@ from scipy.special import multigammaln
 
 from ....accounting import ExactDP, LaplaceDP
 from ....accounting.broken import BrokenPureDP
+from ....accounting.numerics.laplace import laplace_log_density
 from ....core.arrays import Floats
 from ....core.base import Dataset, Neighbours, Outputs
 from ....core.constraints import Flag, Positive, PositiveInt
@@ -18,7 +19,7 @@ from ....core.errors import ParameterError
 from ....core.guarantee import Guarantee
 from ....core.records import RecordsMechanism
 from ....core.relation import Relation
-from ....noise.laplace import draw_laplace, laplace_log_density
+from ....noise.laplace import draw_laplace
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....accounting.broken import Broken, certain_leak
+from ....accounting.numerics.laplace import laplace_log_density
 from ....core.arrays import Floats
 from ....core.base import Dataset, LogDensity, Neighbours, Outputs
 from ....core.constraints import Flag
 from ....core.guarantee import Guarantee
-from ....noise.laplace import laplace_log_density
 from .laplace_statistics import LaplaceStatistics
 from .parameters import NoisyFamilyCounts
 from .release import DeniableRelease

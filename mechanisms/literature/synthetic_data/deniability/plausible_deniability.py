@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ....accounting.kinds.approximate import ApproximateDP, response_delta, response_epsilon
 from ....accounting.kinds.profile import ProfileGuarantee
+from ....accounting.numerics.laplace import laplace_log_cdf
 from ....core.arrays import Floats, Ints
 from ....core.constraints import Positive, at_least
 from ....core.errors import ParameterError
@@ -188,5 +189,4 @@ def pass_log_probability(excess: Floats, epsilon0: float) -> Floats:
         >>> np.exp(pass_log_probability(np.array([-1.0, 0.0, 1.0]), 1.0)).round(6)
         array([0.18394, 0.5    , 0.81606])
     """
-    z = epsilon0 * np.asarray(excess, dtype=np.float64)
-    return np.where(z < 0.0, z - math.log(2.0), np.log1p(-0.5 * np.exp(-np.maximum(z, 0.0))))
+    return laplace_log_cdf(epsilon0 * np.asarray(excess, dtype=np.float64))

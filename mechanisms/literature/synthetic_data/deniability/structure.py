@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from ....accounting import ApproximateDP
+from ....accounting.numerics.laplace import laplace_log_density
 from ....core.arrays import Bools, Floats, Ints
 from ....core.base import Dataset, LogDensity, Neighbours, Outputs
 from ....core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt, at_least, one_of_names
@@ -18,7 +19,7 @@ from ....core.errors import ParameterError, plural
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
 from ....core.validation import whole
-from ....noise.laplace import draw_laplace, laplace_log_density
+from ....noise.laplace import draw_laplace
 from ....noise.queries.domain import Domain
 from .laplace_statistics import LaplaceStatistics
 

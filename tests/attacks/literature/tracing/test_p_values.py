@@ -15,8 +15,9 @@ from dpassay.attacks.literature.tracing import (
     p_values,
     trace,
 )
-from dpassay.attacks.literature.tracing.p_values import benjamini_hochberg, holm
+from dpassay.attacks.literature.tracing.p_values import benjamini_hochberg
 from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core.multiplicity import holm
 from dpassay.mechanisms.literature.studies import Genomes, Tardos, Uniform
 
 FALSE_ALARM = 1e-6
@@ -178,7 +179,7 @@ def test_holm_and_benjamini_hochberg_are_those_of_a_loop():
     p = np.random.default_rng(0).random(50) ** 3
     order = np.argsort(p)
     stepped = np.array([max((50 - j) * p[order[j]] for j in range(i + 1)) for i in range(50)])
-    np.testing.assert_allclose(holm(p)[order], np.minimum(1.0, stepped))
+    np.testing.assert_allclose(np.array(holm(p))[order], np.minimum(1.0, stepped))
     up = np.array([min(50 / (j + 1) * p[order[j]] for j in range(i, 50)) for i in range(50)])
     np.testing.assert_allclose(benjamini_hochberg(p)[order], np.minimum(1.0, up))
 

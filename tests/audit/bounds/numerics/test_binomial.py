@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import special, stats
 
-from dpassay.audit.bounds.numerics.binomial import log_pmf, lower, quantile, quantile_of_one, upper
+from dpassay.audit.bounds.numerics.binomial import lower, quantile, quantile_of_one, upper
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,3 @@ def test_quantile_is_that_of_scipy(n, rate, probability):
 )
 def test_quantile_of_one_rate_is_that_of_an_array_of_rates(n, rate, probability):
     assert quantile_of_one(probability, n, rate) == quantile(probability, n, rate)
-
-
-@pytest.mark.parametrize("n", [1, 30, 5000])
-@pytest.mark.parametrize("rate", [1e-9, 0.3, 0.999])
-def test_log_pmf_is_that_of_scipy(n, rate):
-    k = np.unique(np.linspace(0, n - 1, 40).astype(int)).astype(float)
-    ours = log_pmf(k, np.full(len(k), float(n)), np.full(len(k), rate), np.full(len(k), 1 - rate))
-    np.testing.assert_allclose(ours, stats.binom.logpmf(k, n, rate), rtol=1e-11, atol=1e-11)

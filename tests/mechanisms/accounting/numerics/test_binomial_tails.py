@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.accounting.numerics.binomial import binomial_cdf, binomial_pmf, binomial_sf
+from dpassay.mechanisms.accounting.numerics.binomial import (
+    binomial_cdf,
+    binomial_log_pmf,
+    binomial_pmf,
+    binomial_sf,
+)
 
 
 @pytest.mark.parametrize("p", [0.5, 1e-3, 0.97])
@@ -29,3 +34,11 @@ def test_probabilities_of_many_trials_sum_to_one():
     n = 10**8
     k = np.arange(n // 2 - 50_000, n // 2 + 50_001)
     assert binomial_pmf(k, n, 0.5).sum() == pytest.approx(1.0, abs=1e-10)
+
+
+@pytest.mark.parametrize("n", [1, 30, 5000])
+@pytest.mark.parametrize("rate", [1e-9, 0.3, 0.999])
+def test_log_pmf_is_that_of_scipy(n, rate):
+    k = np.unique(np.linspace(0, n - 1, 40).astype(int)).astype(float)
+    ours = binomial_log_pmf(k, np.full(len(k), float(n)), np.full(len(k), rate), np.full(len(k), 1 - rate))
+    np.testing.assert_allclose(ours, stats.binom.logpmf(k, n, rate), rtol=1e-11, atol=1e-11)

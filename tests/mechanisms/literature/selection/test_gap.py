@@ -7,10 +7,10 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import logsumexp
 
+from dpassay.mechanisms.accounting.numerics.laplace import laplace_log_cdf
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.literature.selection import NoisyMaxWithGap
-from dpassay.mechanisms.noise.laplace import laplace_log_cdf
 from dpassay.mechanisms.selection import ReportNoisyMax
 from dpassay.mechanisms.selection.laws import nodes_between, pieces
 

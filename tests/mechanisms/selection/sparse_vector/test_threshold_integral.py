@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import integrate
 
+from dpassay.mechanisms.accounting.numerics.laplace import laplace_log_cdf
 from dpassay.mechanisms.core.errors import AccountingError
-from dpassay.mechanisms.noise.laplace import laplace_log_cdf
 from dpassay.mechanisms.selection.sparse_vector.threshold_integral import ThresholdIntegral
 
 CASES = [

@@ -25,12 +25,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import open_unit, whole
+from .arrays import Floats
+from .errors import ParameterError
+from .validation import open_unit, whole
 
 
-def bonferroni(p_values: Sequence[float], *, weights: Sequence[float] | None = None) -> list[float]:
+def bonferroni(p_values: ArrayLike, *, weights: Sequence[float] | None = None) -> list[float]:
     """Return p-values adjusted by Bonferroni's inequality: p_i / w_i with weights of sum 1, at most 1.
 
     Args:
@@ -65,7 +65,7 @@ def shared_confidence(confidence: float, n: int) -> float:
     return 1.0 - (1.0 - confidence) / n
 
 
-def holm(p_values: Sequence[float], *, weights: Sequence[float] | None = None) -> list[float]:
+def holm(p_values: ArrayLike, *, weights: Sequence[float] | None = None) -> list[float]:
     """Return p-values adjusted by the method of Holm (1979); rejecting those <= a has family-wise error <= a.
 
     The smallest p_i / w_i is compared with a, the next after the weight of the first is released, and so on until one
