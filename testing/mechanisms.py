@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields, is_dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -31,6 +32,36 @@ RARE = 8.0
 """Privacy loss from which on the runs do not estimate a mean ratio."""
 DELTAS = (0.0, 1e-6, 1e-3, 0.1)
 BAD_EPSILONS = (0.0, -1.0, math.nan, math.inf, "1")
+
+
+USUAL = {
+    **{"epsilon": 0.8, "mu": 1.0, "rho": 0.1, "delta": 1e-4, "noise_multiplier": 2.0, "rate": 0.4},
+    **{"n_records": 20, "n_queries": 4, "n_candidates": 3, "k": 4},
+}
+"""Values of required options that many classes share, for an example."""
+
+
+def sample(kind: type[Mechanism]) -> Mechanism:
+    """Return a small instance of a class: its `_example`, usual values of other required options, and its defaults.
+
+    Raises:
+        ParameterError: a required option has neither.
+    """
+    declared: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        for name in inspect.get_annotations(base).keys() & vars(base).keys():
+            declared.pop(name, None)
+        declared |= vars(base).get("_example", {})
+    parameters = inspect.signature(kind).parameters
+    required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
+    options = USUAL | declared
+    if missing := [name for name in required if name not in options]:
+        raise ParameterError(
+            f"no example of {kind.__name__} is known: it needs {', '.join(missing)}. Declare _example = "
+            f"example({missing[0]}=...) in the class (dpassay.mechanisms.core.base.example), or give an instance.",
+            argument=missing,
+        )
+    return kind(**{name: options[name] for name in parameters if name in required or name in declared})
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,11 +358,13 @@ MECHANISM_CHECKS: Sequence[Check[MechanismCase]] = (
 """The checks of a mechanism, in order."""
 
 
-def check_mechanism(mechanism: Mechanism, *, n_runs: int = 40_000, slack: float = ROUNDING) -> None:
-    """Run all checks on an instance of a mechanism.
+def check_mechanism(
+    mechanism: Mechanism | type[Mechanism], *, n_runs: int = 40_000, slack: float = ROUNDING
+) -> None:
+    """Run all checks on a mechanism.
 
     Args:
-        mechanism: any instance; small options keep the checks fast.
+        mechanism: an instance, or a class, of which `sample` makes one; small options keep the checks fast.
         n_runs: runs on each side of its worst case, at least 1,000.
         slack: largest excess of the exact curve over the claim that is rounding, >= 0; larger for a claim that is
             computed on a grid.
@@ -343,4 +376,6 @@ def check_mechanism(mechanism: Mechanism, *, n_runs: int = 40_000, slack: float 
         >>> from dpassay.mechanisms import Laplace
         >>> check_mechanism(Laplace(epsilon=1.0))
     """
+    if isinstance(mechanism, type):
+        mechanism = sample(mechanism)
     run_checks(MechanismCase(mechanism, n_runs=n_runs, slack=slack), MECHANISM_CHECKS, mechanism)

@@ -32,6 +32,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -109,6 +110,11 @@ class Outputs:
         return np.array(self.values, dtype=dtype, copy=copy)
 
 
+def example(**options: Any) -> Mapping[str, Any]:
+    """Return the options of an example, as a mechanism declares them: see `Mechanism._example`."""
+    return MappingProxyType(options)
+
+
 class Mechanism(Options):
     """A randomised algorithm with a claimed guarantee.
 
@@ -128,6 +134,10 @@ class Mechanism(Options):
     At three times the loss an option is multiplied by 3^power. Mechanisms within options scale with the options of
     their own. Worst cases are tested with it: they must show a mechanism with several times the loss.
     """
+
+    _example: ClassVar[Mapping[str, Any]] = {}
+    """Values of options for a small instance, which the tests run: required ones, and those that keep it small or give
+    it an exact curve. A subclass inherits them; a field that it declares again with a default has this default."""
 
     def __post_init__(self) -> None:
         """Check the fields, and turn the name of a relation into a `Relation`; a default of None is left as it is."""

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..core.arrays import Floats
-from ..core.base import Mechanism, Neighbours, Outputs
+from ..core.base import Mechanism, Neighbours, Outputs, example
 from ..core.constraints import Positive
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
@@ -52,6 +52,8 @@ class GridLaplace(PureNoise):
         >>> set(values * 2.0**10 % 1.0)
         {np.float64(0.0)}
     """
+
+    _example = example(granularity=0.25, sensitivity=0.6)
 
     epsilon: Positive
     _: KW_ONLY

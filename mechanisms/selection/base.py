@@ -12,7 +12,7 @@ from scipy.special import log_expit
 
 from ..accounting import PureMechanism
 from ..core.arrays import Floats
-from ..core.base import Dataset, Mechanism, Neighbours
+from ..core.base import Dataset, Mechanism, Neighbours, example
 from ..core.constraints import Flag, Positive, PositiveInt, at_least
 from ..core.errors import NeighboursError, ParameterError
 from ..core.relation import Relation
@@ -114,6 +114,8 @@ class Selection(PureMechanism):
 @dataclass(frozen=True)
 class TopK(Selection):
     """A mechanism that chooses up to k of the candidates."""
+
+    _example = example(k=2)
 
     k: PositiveInt
 

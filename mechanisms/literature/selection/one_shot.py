@@ -13,7 +13,7 @@ from ...accounting import ApproximateDP, ConcentratedDP, ExactDP, LaplaceVectorD
 from ...accounting.kinds.profile import ProfileGuarantee
 from ...accounting.numerics.binomial import log_choose
 from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, Neighbours, Outputs
+from ...core.base import Dataset, Neighbours, Outputs, example
 from ...core.constraints import OpenUnit
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -54,6 +54,8 @@ class LaplaceTopK(TopK):
         >>> round(mechanism.deviation, 3)
         1628.674
     """
+
+    _example = example(k=2, epsilon=0.15)
 
     delta: OpenUnit
 

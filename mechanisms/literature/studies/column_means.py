@@ -13,7 +13,7 @@ from scipy import special
 
 from ...accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP, self_composed
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import NonNegativeInt, Positive, PositiveInt, one_of_names
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -72,6 +72,8 @@ class ColumnMeans(Mechanism):
         >>> ColumnMeans(100, 400, noise="none", decimals=1).guarantee().epsilon(1e-6)
         inf
     """
+
+    _example = example(noise_multiplier=2.0)
 
     n_records: PositiveInt = 100
     n_attributes: PositiveInt = 4

@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 
 from ...accounting import ExactDP, PureDP
 from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law, unknown_law
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, example, known_law, unknown_law
 from ...core.constraints import Finite, OpenUnit, Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -180,6 +180,8 @@ class BestOfRepetitions(ChoosesRun):
         (3, 2)
     """
 
+    _example = example(n_candidates=4, repetitions=NegativeBinomialRepetitions(1.0, 0.5))
+
     _: KW_ONLY
     repetitions: Repetitions = GEOMETRIC
 
@@ -233,6 +235,8 @@ class FirstGoodEnough(ChoosesRun):
         >>> FirstGoodEnough(epsilon=0.5, threshold=3.0).guarantee().epsilon(0.0)
         1.0
     """
+
+    _example = example(n_candidates=4, threshold=-2.0, stopping=0.001)
 
     _: KW_ONLY
     threshold: Finite = 0.0

@@ -23,7 +23,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from ....core.arrays import Floats, Ints
-from ....core.base import Dataset, Neighbours
+from ....core.base import Dataset, Neighbours, example
 from ....core.constraints import PositiveInt, instance_of
 from ....core.errors import ParameterError, plural
 from ....core.guarantee import Guarantee
@@ -62,6 +62,8 @@ class WorkloadRelease(RecordsMechanism):
         n_records: public, >= 1; see the module docstring.
         relation: the neighbouring relation of the claim.
     """
+
+    _example = example(workload=Workload({"cell": 3}, [[1, 0, 0], [0, 1, 0]]))
 
     workload: Annotated[Workload, instance_of(Workload, "Workload.identity({'age': 4})")]
     n_records: PositiveInt

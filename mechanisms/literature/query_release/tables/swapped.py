@@ -15,6 +15,7 @@ from ....core.errors import ParameterError
 from ....core.guarantee import Guarantee
 from ....core.records import RecordsMechanism
 from ....core.relation import Relation
+from .noisy import NoisyTables
 from .table_set import TableSet, census_tables
 
 
@@ -44,6 +45,8 @@ class SwappedTables(RecordsMechanism):
         >>> values.shape, f"{mechanism.guarantee().delta(5.0):.6f}"
         ((3, 41), '1.000000')
     """
+
+    _example = NoisyTables._example
 
     tables: TableSet = field(default_factory=lambda: census_tables(n_blocks=2))
     _: KW_ONLY
