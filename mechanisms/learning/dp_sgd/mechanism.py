@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, example
+from ...core.base import Data, Dataset, LogDensity, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
 from ...core.errors import AccountingError, ParameterError
 from ...core.fingerprint import same_fields
@@ -106,6 +106,7 @@ class DPSGD(AdversaryViews, Mechanism):
         1.65
     """
 
+    _dataset = Data.TRAINING
     _example = example(
         model=LogisticRegression(2), steps=2, sampling=FullBatch(expected_batch_size=1), view="noisy_gradients"
     )

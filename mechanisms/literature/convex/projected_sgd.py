@@ -20,7 +20,7 @@ from ...accounting.dp_sgd.noisy_sgd import (
     projected_sgd_step,
 )
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -92,6 +92,8 @@ class NoisyProjectedSGD(Mechanism):
         >>> round(NoisyProjectedSGD(epsilon=1.0, n_records=30, claim="renyi").guarantee().epsilon(1e-5), 3)
         0.061
     """
+
+    _dataset = Data.TRAINING
 
     epsilon: Positive
     delta: OpenUnit = 1e-5

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, example
+from ...core.base import Data, Dataset, Mechanism, Neighbours, example
 from ...core.constraints import NonNegative, Positive, PositiveInt
 from ...core.errors import AccountingError, ParameterError
 from ...core.fingerprint import same_fields
@@ -38,6 +38,7 @@ BLOCK_NUMBERS = 2**20
 class FederatedLearner(Mechanism):
     """Base class of federated averaging, with its options, see `FederatedAveraging`, and the updates of clients."""
 
+    _dataset = Data.TRAINING
     _example = example(model=LogisticRegression(2))
 
     model: Model | str

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, example
+from ...core.base import Data, Dataset, LogDensity, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -78,6 +78,7 @@ class PATE(VotesOfParts):
         (3, 4)
     """
 
+    _dataset = Data.TRAINING
     _example = example(aggregator=LNMax(0.4, n_teachers=6, n_classes=3, n_queries=2), view="labels")
 
     aggregator: Aggregator

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours, Outputs
+from ...core.base import Data, Dataset, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.records import RecordsMechanism
 from ...core.relation import Relation
@@ -39,6 +39,8 @@ class SumAndCount(LaplaceQuery, RecordsMechanism):
         >>> mechanism.mean([[70.0, 20.0], [3.0, -1.5]]).tolist()
         [3.5, 3.0]
     """
+
+    _dataset = Data.REALS
 
     epsilon: Positive = 1.0
     _: KW_ONLY

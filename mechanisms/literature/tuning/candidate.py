@@ -18,7 +18,7 @@ from scipy.special import ndtr
 from ...accounting import GaussianDP, LaplaceDP, PureDP, RenyiDP
 from ...accounting.conversion.convert import to_renyi
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs, Workers
+from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs, Workers
 from ...core.constraints import Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -29,6 +29,8 @@ from ...noise.queries.answers import check_distance
 
 class TuningTrial(Mechanism):
     """A mechanism whose outputs are rows `(size, k)` of numbers, the last of which is a score: higher is better."""
+
+    _dataset = Data.ANSWERS
 
     def chances(self, scores: Floats, dataset: Dataset) -> tuple[Floats, Floats] | None:
         """Return the probabilities that a run on `dataset` has a lower and a higher score; None if not known."""
