@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 import pickle
+import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields, is_dataclass, replace
 from functools import cached_property
@@ -24,13 +25,16 @@ from ..mechanisms.core.base import LogDensity, Mechanism, Neighbours, Outputs
 from ..mechanisms.core.errors import ParameterError, RelationError
 from ..mechanisms.core.fingerprint import describe
 from ..mechanisms.core.guarantee import Guarantee
+from ..mechanisms.core.registry import Tier
 from ..mechanisms.core.relation import Relation
+from ..mechanisms.tiers import tier_of_class
 from .conformance import FALSE_ALARM, Check, require, run_checks
 
 ROUNDING = 1e-9
 RARE = 8.0
 """Privacy loss from which on the runs do not estimate a mean ratio."""
 DELTAS = (0.0, 1e-6, 1e-3, 0.1)
+SOURCE = re.compile(r"\b(19|20)\d\d\b|theorem|proposition|lemma", re.I)
 BAD_EPSILONS = (0.0, -1.0, math.nan, math.inf, "1")
 
 
@@ -178,7 +182,7 @@ def release_gives_one_row_per_run(case: MechanismCase) -> None:
 
 def release_depends_on_the_generator_only(case: MechanismCase) -> None:
     """Check that equal seeds give equal runs, that other seeds do not, and that the dataset is unchanged."""
-    varies = False
+    varies = case.broken or float(case.mechanism.guarantee().delta(math.inf)) > 0.99  # it claims nothing
     for data in (case.pair.d0, case.pair.d1):
         before = describe(data)
         first, again, other = (
@@ -324,6 +328,15 @@ def docstring_states_arguments_and_has_an_example(case: MechanismCase) -> None:
     require("Args:" in text and ">>>" in text, "the docstring of its class must have `Args:` and an example (`>>>`).")
 
 
+def a_proved_mechanism_has_a_law_and_a_source(case: MechanismCase) -> None:
+    """Check that a class in the tier `proved` has an output law, and cites a theorem or a paper."""
+    if tier_of_class(type(case.mechanism)) is not Tier.PROVED:
+        return
+    require(case.law is not None, "its tier is proved, but its output law is not known. Define log_density.")
+    text = inspect.getdoc(type(case.mechanism)) or ""
+    require(SOURCE.search(text), "its tier is proved, but its docstring cites no theorem and no paper with its year.")
+
+
 def audit_agrees_with_the_claim(case: MechanismCase) -> None:
     """Check by an audit of 20,000 runs that the claim is not refuted."""
     if case.broken:
@@ -353,14 +366,13 @@ MECHANISM_CHECKS: Sequence[Check[MechanismCase]] = (
     claim_covers_the_exact_curve,
     bad_epsilon_is_refused_by_name,
     docstring_states_arguments_and_has_an_example,
+    a_proved_mechanism_has_a_law_and_a_source,
     audit_agrees_with_the_claim,
 )
 """The checks of a mechanism, in order."""
 
 
-def check_mechanism(
-    mechanism: Mechanism | type[Mechanism], *, n_runs: int = 40_000, slack: float = ROUNDING
-) -> None:
+def check_mechanism(mechanism: Mechanism | type[Mechanism], *, n_runs: int = 40_000, slack: float = ROUNDING) -> None:
     """Run all checks on a mechanism.
 
     Args:

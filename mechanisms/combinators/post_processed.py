@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..core.base import Dataset, Outputs, example
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
+from ..core.registry import Tier
 from ..core.validation import one_of
 from ..noise.laplace import Laplace
 from .base import OnSameDataset
@@ -55,6 +56,7 @@ class PostProcessed(OnSameDataset):
         LaplaceDP(epsilon=0.5)
     """
 
+    _tier = Tier.PROVISIONAL  # the law of the output is not known
     _example = example(base=Laplace(0.8))
 
     function: str | Callable[[NDArray[Any]], NDArray[Any]] = "round"

@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from .arrays import Floats
 from .constraints import Options
 from .errors import ParameterError, RelationError
+from .registry import Tier
 from .relation import Relation
 from .validation import called_as
 
@@ -157,6 +158,9 @@ class Mechanism(Options):
     At three times the loss an option is multiplied by 3^power. Mechanisms within options scale with the options of
     their own. Worst cases are tested with it: they must show a mechanism with several times the loss.
     """
+
+    _tier: ClassVar[Tier | None] = None
+    """Trust tier; None for that of the catalogue: see `dpassay.mechanisms.tiers`."""
 
     _dataset: ClassVar[Data] = Data.RECORDS
     """Kind of the dataset of the example: which data at the edges the tests run it on."""

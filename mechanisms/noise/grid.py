@@ -42,7 +42,8 @@ class GridLaplace(PureNoise):
         relation: the neighbouring relation that `sensitivity` and the claim hold for.
 
     Guarantees:
-        * epsilon-DP, since `Geometric` on the index of the grid point is, for answers up to 2^53 grid points.
+        * epsilon-DP, since `Geometric` on the index of the grid point is (Ghosh, Roughgarden and Sundararajan
+          2009), for answers up to 2^53 grid points.
         * Up to 4,096 steps between answers the whole curve of the claim is exact, and the worst case attains it.
         * The grid is never so fine that noise drawn from uniform numbers of 53 bits would leave out grid points.
 

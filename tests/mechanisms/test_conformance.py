@@ -10,23 +10,21 @@ from dpassay.mechanisms.accounting import LaplaceDP, PureDP
 from dpassay.mechanisms.catalogue import catalogue, get
 from dpassay.mechanisms.core import base
 from dpassay.mechanisms.core.base import Mechanism, Neighbours, Outputs
+from dpassay.mechanisms.core.registry import Tier
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.noise.laplace import Laplace
+from dpassay.mechanisms.tiers import tier_of_class
 from dpassay.testing import MECHANISM_CHECKS, ConformanceError, MechanismCase, check_mechanism
 from dpassay.testing.mechanisms import audit_agrees_with_the_claim
 
-NO_DENSITY = {"noisy-projected-sgd", "broken-votes-teachers-kept", "post-processed", "swapped-tables"}
-"""Mechanisms whose output law is not known: what stands on densities is not asked of them."""
-
-NO_NOISE = {"broken-votes-check-without-noise", "broken-zero-sensitivity", "rounded-subset-counts"}
-NAMES = [name for name in catalogue if not name.startswith("broken-dp-sgd-") and name not in NO_NOISE]
-"""Broken trainers, and what adds no noise, have laws that no correct mechanism has, and tests of their own."""
-
-
+NAMES = [name for name in catalogue if not name.startswith("broken-dp-sgd-")]
+"""Broken trainers have laws that no correct mechanism has, and tests of their own."""
 GRID = {"repeated": 1e-3}
 """Distance of the exact curve above the claim where both are computed on a grid of losses."""
-CHECKS = [check for check in MECHANISM_CHECKS if check is not audit_agrees_with_the_claim]
-"""The checks but the audit: the mechanisms of the library are audited in `tests/audit`."""
+CHECKS = [
+    pytest.param(check, marks=[pytest.mark.slow] * (check is audit_agrees_with_the_claim), id=check.__name__)
+    for check in MECHANISM_CHECKS
+]
 
 
 @cache
@@ -40,15 +38,15 @@ def case(name: str) -> MechanismCase:
     return MechanismCase(sample(name), slack=GRID.get(name, 1e-9))
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("name", NAMES)
 def test_mechanism_of_the_catalogue_passes(name, check):
     check(case(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_only_mechanisms_without_a_density_are_let_off(name):
-    assert (sample(name).output_law() is None) == (name in NO_DENSITY)
+@pytest.mark.parametrize("name", list(catalogue))
+def test_names_of_broken_mechanisms_say_so(name):
+    assert (tier_of_class(get(name)) is Tier.BROKEN) == name.startswith("broken-")
 
 
 def test_a_mechanism_has_eight_public_members_all_in_the_overview():

@@ -24,6 +24,7 @@ from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
+from ...core.registry import Tier
 from ...core.relation import Relation
 from ...core.validation import positive
 from ...learning.base import TrainingData
@@ -93,6 +94,7 @@ class NoisyProjectedSGD(Mechanism):
         0.061
     """
 
+    _tier = Tier.PROVISIONAL  # the law of the output is not known
     _dataset = Data.TRAINING
 
     epsilon: Positive

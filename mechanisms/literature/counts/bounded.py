@@ -13,6 +13,7 @@ from ...core.base import Dataset, Neighbours, Outputs, example
 from ...core.constraints import NonNegativeInt, PositiveInt
 from ...core.errors import NeighboursError, plural
 from ...core.guarantee import Guarantee
+from ...core.registry import Tier
 from ...noise.base import VACUOUS_DELTA
 from .subset_counts import SubsetCounts, Subsets
 
@@ -85,6 +86,7 @@ class RoundedSubsetCounts(SubsetCounts):
         [[5, 0]]
     """
 
+    _tier = Tier.PROVISIONAL  # it claims nothing
     _example = example(rounded_to=5)
 
     rounded_to: PositiveInt

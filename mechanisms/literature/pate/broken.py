@@ -18,7 +18,7 @@ from ...core.constraints import Flag, OpenUnit, PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from . import LNMax, PrivateEpsilon
+from . import GNMax, LNMax, PrivateEpsilon
 from .aggregator import Aggregator
 from .confident import CheckedGNMax, ConfidentGNMax
 from .data_dependent_epsilon import data_dependent
@@ -312,7 +312,7 @@ class EpsilonOfVotes(Broken, Mechanism):
         (1.993, inf)
     """
 
-    _example = example(aggregator=LNMax(0.8, n_teachers=6, n_classes=3))
+    _example = example(aggregator=GNMax(40.0, n_classes=2, n_queries=200))
 
     cause = "The data-dependent epsilon, a function of the votes without noise, is reported like any other."
     source = "Constructed; Papernot et al. (2018) release this number with noise."

@@ -30,7 +30,8 @@ class SumAndCount(LaplaceQuery, RecordsMechanism):
         lower, upper: public bounds of the values, lower < upper. NaN counts as the point of the range nearest to 0.
 
     Guarantees:
-        * epsilon-DP under add_remove, attained by a record at the bound with the larger absolute value.
+        * epsilon-DP under add_remove (Dwork, McSherry, Nissim and Smith 2006, proposition 1), attained by a record
+          at the bound with the larger absolute value.
 
     Example:
         >>> mechanism = SumAndCount(epsilon=1.0, lower=0.0, upper=10.0)

@@ -56,7 +56,8 @@ class ColumnMeans(Mechanism):
     A dataset is an array `(n, d)` of zeros and ones, or a `Study`.
 
     Guarantees:
-        * Gaussian noise: mu-Gaussian DP with mu = sqrt(d) / (n s), exactly, where all columns of a record change.
+        * Gaussian noise: mu-Gaussian DP with mu = sqrt(d) / (n s) (Dong, Roth and Su 2022), exactly, where all columns
+          of a record change.
         * Laplace noise: epsilon-DP with epsilon = d / (n b); the exact curve is that of d answers that change by 1/n.
         * No noise: no guarantee, rounded or not. The claim is epsilon = inf at every delta.
         * Rounding noisy means keeps the claim: it is post-processing.

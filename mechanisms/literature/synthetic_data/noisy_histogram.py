@@ -68,7 +68,7 @@ class NoisyHistogramTable(RecordsMechanism):
         [0.96, 50.0, 50.0, 0.96]
     """
 
-    _example = example(domain=Domain({"sex": 2, "race": 3}))
+    _example = example(domain={"sex": 2, "race": 3})
 
     epsilon: Positive
     domain: Domain

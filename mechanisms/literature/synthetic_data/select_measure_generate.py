@@ -74,7 +74,7 @@ class SelectMeasureGenerate(RecordsMechanism):
     """
 
     _example = example(
-        domain=Domain({"sex": 2, "race": 3}),
+        domain={"sex": 2, "race": 3},
         selection=FixedMarginals((("sex",), ("race", "sex")), standard_deviation=2.0),
         generator=DirectGenerator(),
     )

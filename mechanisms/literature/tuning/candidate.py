@@ -68,7 +68,8 @@ class NoisyCandidate(TuningTrial):
 
     Args:
         epsilon: epsilon of one run, > 0: the noise has scale sensitivity / epsilon (Laplace) or standard deviation
-            sensitivity / epsilon (Gaussian), so that one run is epsilon-DP, or epsilon-Gaussian DP.
+            sensitivity / epsilon (Gaussian), so that one run is epsilon-DP, or epsilon-Gaussian DP (Dwork, McSherry,
+            Nissim and Smith 2006; Dong, Roth and Su 2022).
         n_candidates: at least 1; the dataset is the vector `(n_candidates,)` of their scores.
         sensitivity: largest change of any single score between neighbours, > 0.
         noise: "laplace" or "gaussian".

@@ -29,6 +29,7 @@ from ....core.errors import ParameterError, plural
 from ....core.guarantee import Guarantee
 from ....core.records import RecordsMechanism
 from ....core.relation import Relation
+from ....noise.queries.domain import Domain
 from ....noise.queries.workload import Workload
 
 MOST_QUERIES, MOST_CELLS = 3, 8
@@ -63,7 +64,7 @@ class WorkloadRelease(RecordsMechanism):
         relation: the neighbouring relation of the claim.
     """
 
-    _example = example(workload=Workload({"cell": 3}, [[1, 0, 0], [0, 1, 0]]))
+    _example = example(workload=Workload(Domain.of({"cell": 3}), np.eye(2, 3)))
 
     workload: Annotated[Workload, instance_of(Workload, "Workload.identity({'age': 4})")]
     n_records: PositiveInt

@@ -26,7 +26,7 @@ from ....core.errors import ParameterError, plural
 from ....core.guarantee import Guarantee
 from ....core.records import RecordsMechanism
 from ....core.relation import Relation
-from ....noise.queries.domain import check_memory
+from ....noise.queries.domain import Domain, check_memory
 from ....noise.queries.marginals import Marginals
 from .base import blocks
 
@@ -199,7 +199,9 @@ class DualQuery(RecordsMechanism):
         (2, 3, 3)
     """
 
-    _example = example(marginals=Marginals({"a": 2, "b": 2}, 1), n_records=2, rounds=2, samples=1)
+    _example = example(
+        marginals=Marginals(Domain.of({"a": 2, "b": 2}), (("a",), ("b",))), n_records=2, rounds=2, samples=1
+    )
 
     marginals: Marginals
     n_records: PositiveInt

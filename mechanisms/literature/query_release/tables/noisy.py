@@ -46,7 +46,7 @@ class NoisyTables(NoisyQuery, RecordsMechanism):
 
     _example = example(
         tables=TableSet(
-            CensusDomain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(0, 99)),
+            CensusDomain((("sex", ("female", "male")), ("block", ("A", "B"))), ages=(0, 99)),
             (
                 GroupCount(group(block="A")),
                 GroupCount(group(sex="female", block="A")),

@@ -14,6 +14,7 @@ from ....core.constraints import UnitInterval
 from ....core.errors import ParameterError
 from ....core.guarantee import Guarantee
 from ....core.records import RecordsMechanism
+from ....core.registry import Tier
 from ....core.relation import Relation
 from .noisy import NoisyTables
 from .table_set import TableSet, census_tables
@@ -46,6 +47,7 @@ class SwappedTables(RecordsMechanism):
         ((3, 41), '1.000000')
     """
 
+    _tier = Tier.PROVISIONAL  # it claims nothing
     _example = NoisyTables._example
 
     tables: TableSet = field(default_factory=lambda: census_tables(n_blocks=2))
