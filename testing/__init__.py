@@ -16,4 +16,5 @@ from .mechanisms import (
     MECHANISM_CHECKS as MECHANISM_CHECKS,
     MechanismCase as MechanismCase,
     check_mechanism as check_mechanism,
+    sample as sample,
 )

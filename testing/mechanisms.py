@@ -8,9 +8,11 @@ from __future__ import annotations
 import inspect
 import math
 import pickle
+import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields, is_dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -23,14 +25,47 @@ from ..mechanisms.core.base import LogDensity, Mechanism, Neighbours, Outputs
 from ..mechanisms.core.errors import ParameterError, RelationError
 from ..mechanisms.core.fingerprint import describe
 from ..mechanisms.core.guarantee import Guarantee
+from ..mechanisms.core.registry import Tier
 from ..mechanisms.core.relation import Relation
+from ..mechanisms.tiers import tier_of_class
 from .conformance import FALSE_ALARM, Check, require, run_checks
 
 CLAIM_TOLERANCE = 1e-9
 MAX_ESTIMATED_LOSS = 8.0
 """Privacy loss from which on the runs do not estimate a mean ratio."""
 DELTAS = (0.0, 1e-6, 1e-3, 0.1)
+SOURCE = re.compile(r"\b(19|20)\d\d\b|theorem|proposition|lemma", re.I)
 BAD_EPSILONS = (0.0, -1.0, math.nan, math.inf, "1")
+
+
+USUAL = {
+    **{"epsilon": 0.8, "mu": 1.0, "rho": 0.1, "delta": 1e-4, "noise_multiplier": 2.0, "rate": 0.4},
+    **{"n_records": 20, "n_queries": 4, "n_candidates": 3, "k": 4},
+}
+"""Values of required options that many classes share, for an example."""
+
+
+def sample(kind: type[Mechanism]) -> Mechanism:
+    """Return a small instance of a class: its `_example`, usual values of other required options, and its defaults.
+
+    Raises:
+        ParameterError: a required option has neither.
+    """
+    declared: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        for name in inspect.get_annotations(base).keys() & vars(base).keys():
+            declared.pop(name, None)
+        declared |= vars(base).get("_example", {})
+    parameters = inspect.signature(kind).parameters
+    required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
+    options = USUAL | declared
+    if missing := [name for name in required if name not in options]:
+        raise ParameterError(
+            f"no example of {kind.__name__} is known: it needs {', '.join(missing)}. Declare _example = "
+            f"example({missing[0]}=...) in the class (dpassay.mechanisms.core.base.example), or give an instance.",
+            argument=missing,
+        )
+    return kind(**{name: options[name] for name in parameters if name in required or name in declared})
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +182,7 @@ def release_gives_one_row_per_run(case: MechanismCase) -> None:
 
 def release_depends_on_the_generator_only(case: MechanismCase) -> None:
     """Check that equal seeds give equal runs, that other seeds do not, and that the dataset is unchanged."""
-    varies = False
+    varies = case.broken or float(case.mechanism.guarantee().delta(math.inf)) > 0.99  # it claims nothing
     for data in (case.pair.d0, case.pair.d1):
         before = describe(data)
         first, again, other = (
@@ -293,6 +328,15 @@ def docstring_states_arguments_and_has_an_example(case: MechanismCase) -> None:
     require("Args:" in text and ">>>" in text, "the docstring of its class must have `Args:` and an example (`>>>`).")
 
 
+def a_proved_mechanism_has_a_law_and_a_source(case: MechanismCase) -> None:
+    """Check that a class in the tier `proved` has an output law, and cites a theorem or a paper."""
+    if tier_of_class(type(case.mechanism)) is not Tier.PROVED:
+        return
+    require(case.law is not None, "its tier is proved, but its output law is not known. Define log_density.")
+    text = inspect.getdoc(type(case.mechanism)) or ""
+    require(SOURCE.search(text), "its tier is proved, but its docstring cites no theorem and no paper with its year.")
+
+
 def audit_agrees_with_the_claim(case: MechanismCase) -> None:
     """Check by an audit of 20,000 runs that the claim is not refuted."""
     if case.broken:
@@ -322,16 +366,19 @@ MECHANISM_CHECKS: Sequence[Check[MechanismCase]] = (
     claim_covers_the_exact_curve,
     bad_epsilon_is_refused_by_name,
     docstring_states_arguments_and_has_an_example,
+    a_proved_mechanism_has_a_law_and_a_source,
     audit_agrees_with_the_claim,
 )
 """The checks of a mechanism, in order."""
 
 
-def check_mechanism(mechanism: Mechanism, *, n_runs: int = 40_000, slack: float = CLAIM_TOLERANCE) -> None:
-    """Run all checks on an instance of a mechanism.
+def check_mechanism(
+    mechanism: Mechanism | type[Mechanism], *, n_runs: int = 40_000, slack: float = CLAIM_TOLERANCE
+) -> None:
+    """Run all checks on a mechanism.
 
     Args:
-        mechanism: any instance; small options keep the checks fast.
+        mechanism: an instance, or a class, of which `sample` makes one; small options keep the checks fast.
         n_runs: runs on each side of its worst case, at least 1,000.
         slack: largest excess of the exact curve over the claim that is rounding, >= 0; larger for a claim that is
             computed on a grid.
@@ -343,4 +390,6 @@ def check_mechanism(mechanism: Mechanism, *, n_runs: int = 40_000, slack: float 
         >>> from dpassay.mechanisms import Laplace
         >>> check_mechanism(Laplace(epsilon=1.0))
     """
+    if isinstance(mechanism, type):
+        mechanism = sample(mechanism)
     run_checks(MechanismCase(mechanism, n_runs=n_runs, slack=slack), MECHANISM_CHECKS, mechanism)

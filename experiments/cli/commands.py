@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from ...mechanisms.core.registry import Tier
 from . import audit_commands as audit_commands, file_commands as file_commands, result_commands as result_commands
 from .application import MISTAKE, UNDERPOWERED, UNREAD, VIOLATION, app, command, print_error
 from .streams import open_streams
@@ -25,12 +26,13 @@ def list_command(
         str | None,
         typer.Argument(metavar="KIND", help="Kind of entries to list, such as attacks. Default: list the kinds."),
     ] = None,
+    tier: Annotated[Tier | None, typer.Option(help="Only mechanisms in this trust tier.")] = None,
 ) -> int:
     """List mechanisms, attacks, bounds, experiments, datasets, demos and more, with a one-line summary each."""
     from .listing import entries, kinds
     from .terminal import show_entries
 
-    show_entries(kinds() if kind is None else entries(kind))
+    show_entries(kinds() if kind is None and tier is None else entries(kind or "mechanisms", tier))
     return 0
 
 

@@ -6,17 +6,27 @@ import tomllib
 from collections.abc import Callable
 from importlib import import_module
 
-from ...mechanisms.core.errors import UnknownNameError
-from ...mechanisms.core.registry import Catalogue
+from ...mechanisms.accounting.broken import Broken
+from ...mechanisms.core.base import Mechanism
+from ...mechanisms.core.errors import ParameterError, UnknownNameError
+from ...mechanisms.core.registry import Catalogue, Tier
+from ...mechanisms.tiers import tier_of_class
 from ..config.source import named
 
 
-def entries(kind: str) -> dict[str, str]:
-    """Return name -> summary of every entry of a kind; raises `UnknownNameError` for an unknown kind."""
+def entries(kind: str, tier: Tier | None = None) -> dict[str, str]:
+    """Return name -> summary of every entry of a kind, or of those in a trust tier.
+
+    Raises:
+        UnknownNameError: an unknown kind.
+        ParameterError: a tier of a kind that has none.
+    """
     if kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)
+    if tier is not None and kind != "mechanisms":
+        raise ParameterError(f"{kind} have no trust tier, only mechanisms have one. Leave out --tier.", argument="tier")
     source = KINDS[kind][0]
-    return source() if callable(source) else _summaries(source)
+    return source() if callable(source) else _summaries(source, tier)
 
 
 def kinds() -> dict[str, str]:
@@ -31,6 +41,12 @@ def demos() -> dict[str, str]:
     return {name: document(name).summary for name in names()}
 
 
+def _broken() -> dict[str, str]:
+    """Return the broken mechanisms, and the broken parts of mechanisms."""
+    parts = _summaries("mechanisms.literature.synthetic_data.catalogue:selections", Tier.BROKEN)
+    return entries("mechanisms", Tier.BROKEN) | parts
+
+
 def _experiments() -> dict[str, str]:
     return {name: tomllib.loads(path.read_text("utf-8")).get("title", "") for name, path in named().items()}
 
@@ -41,20 +57,24 @@ def _systems() -> dict[str, str]:
     return {system.title: f"{system.guarantee}; {system.shown_by}" for system in load()}
 
 
-def _summaries(path: str) -> dict[str, str]:
-    """Return name -> summary of every entry of the catalogue at "package.module:name" of dpassay."""
+def _summaries(path: str, tier: Tier | None = None) -> dict[str, str]:
+    """Return name -> summary of every entry of the catalogue at "package.module:name" of dpassay, or of a tier."""
     module, _, name = path.partition(":")
     catalogue: Catalogue = getattr(import_module(f"dpassay.{module}"), name)
-    return {entry: _summary(catalogue, entry) for entry in catalogue}
+    named = ((entry, _summary(catalogue, entry, tier)) for entry in catalogue)
+    return {entry: summary for entry, summary in named if summary}
 
 
-def _summary(catalogue: Catalogue, name: str) -> str:
-    """Return the first line of an entry, or its missing requirement if it is not installed."""
+def _summary(catalogue: Catalogue, name: str, wanted: Tier | None) -> str:
+    """Return first line, tier and origin of an entry, or its missing requirement; "" for one of another tier."""
     try:
-        summary, origin = catalogue.summary(name), catalogue.entry(name).origin
+        kind, origin = catalogue.get(name), catalogue.entry(name).origin
     except ImportError as error:
-        return f"(not available: {error})"
-    return summary if origin == "core" else f"{summary} [{origin}]"
+        return f"(not available: {error})" if wanted is None else ""
+    tier = tier_of_class(kind) if isinstance(kind, type) and issubclass(kind, Mechanism | Broken) else None
+    marks = [mark for mark in (tier, "" if origin == "core" else origin) if mark]
+    line = " ".join([catalogue.summary(name), *([f"[{', '.join(marks)}]"] if marks else [])])
+    return line if wanted in (None, tier) else ""
 
 
 def _first_line(text: str) -> str:
@@ -63,6 +83,7 @@ def _first_line(text: str) -> str:
 
 KINDS: dict[str, tuple[str | Callable[[], dict[str, str]], str]] = {
     "mechanisms": ("mechanisms.catalogue:catalogue", "audited algorithms: [mechanism]"),
+    "broken": (_broken, "intentionally broken twins of mechanisms, each with a documented bug: [mechanism]"),
     "queries": (
         "mechanisms.noise.queries.catalogue:catalogue",
         "functions of a dataset that a mechanism computes: query = { name = ... } in [mechanism]",

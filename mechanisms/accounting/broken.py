@@ -15,12 +15,15 @@ from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 from ..core.guarantee import Guarantee
+from ..core.registry import Tier
 from ..core.relation import Relation
 from . import ExactDP, PureDP
 
 
 class Broken:
     """Mixin of an intentionally broken mechanism, a dataclass: the cause of its bug, the source, the correct twin."""
+
+    _tier: ClassVar[Tier | None] = Tier.BROKEN
 
     cause: ClassVar[str]
     """The bug, in one sentence."""

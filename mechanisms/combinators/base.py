@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from ..core.base import Mechanism, Neighbours, Workers
+from ..core.base import Data, Mechanism, Neighbours, Workers
 from ..core.constraints import instance_of
 
 
@@ -31,6 +31,8 @@ class OnBase(Mechanism):
 @dataclass(frozen=True)
 class OnSameDataset(OnBase):
     """A mechanism that runs the base on its own dataset: the worst case of the base is also its worst case."""
+
+    _dataset = Data.ANSWERS
 
     base: Annotated[Mechanism, instance_of(Mechanism, "Laplace(epsilon=0.1)")]
 

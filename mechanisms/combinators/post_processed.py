@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.base import Dataset, Outputs
+from ..core.base import Dataset, Outputs, example
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
+from ..core.registry import Tier
 from ..core.validation import one_of
+from ..noise.laplace import Laplace
 from .base import OnSameDataset
 
 
@@ -53,6 +55,9 @@ class PostProcessed(OnSameDataset):
         >>> print(mechanism.guarantee())
         LaplaceDP(epsilon=0.5)
     """
+
+    _tier = Tier.PROVISIONAL  # the law of the output is not known
+    _example = example(base=Laplace(0.8))
 
     function: str | Callable[[NDArray[Any]], NDArray[Any]] = "round"
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from ..accounting import compose, self_composed
 from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Outputs
+from ..core.base import Dataset, LogDensity, Outputs, example
 from ..core.constraints import PositiveInt
 from ..core.guarantee import Guarantee
+from ..noise.laplace import Laplace
 from .base import OnSameDataset
 
 
@@ -42,6 +43,8 @@ class Repeated(OnSameDataset):
         >>> mechanism.guarantee().epsilon(0.0)
         2.0
     """
+
+    _example = example(base=Laplace(0.8), times=2)
 
     times: PositiveInt
     _: KW_ONLY

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import group
 from ..core.arrays import Bools, Floats
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
+from ..core.base import Data, Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
 from ..core.constraints import Finite, PositiveInt, instance_of
 from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
@@ -51,6 +51,8 @@ class UserLevel(OnBase):
         >>> mechanism.bounded((users, values)).tolist()
         [1.0, 1.0, 1.0, 0.5]
     """
+
+    _dataset = Data.OTHER
 
     base: Annotated[Mechanism, instance_of(Mechanism, "Laplace(epsilon=0.1)")] = SUM
     _: KW_ONLY

@@ -32,6 +32,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -40,6 +41,7 @@ from numpy.typing import NDArray
 from .arrays import Floats
 from .constraints import Options
 from .errors import ParameterError, RelationError
+from .registry import Tier
 from .relation import Relation
 from .validation import called_as
 
@@ -109,6 +111,34 @@ class Outputs:
         return np.array(self.values, dtype=dtype, copy=copy)
 
 
+class Data(StrEnum):
+    """Kinds of datasets of mechanisms."""
+
+    RECORDS = "records"
+    """A row for each record, each like one of those of `worst_case()`."""
+    REALS = "real numbers"
+    """Records that may be any real numbers."""
+    ANSWERS = "answers"
+    """The vector of answers to queries."""
+    SCORES = "scores"
+    """The scores of candidates."""
+    VOTES = "votes"
+    """The votes of teachers for each class."""
+    CATEGORY = "category"
+    """The category of one user."""
+    NUMBERS = "numbers"
+    """The bounded numbers of one user."""
+    TRAINING = "training data"
+    """Features and labels, or clients that have some."""
+    OTHER = "other"
+    """Texts, graphs, or records with the user of each."""
+
+
+def example(**options: Any) -> Mapping[str, Any]:
+    """Return the options of an example, as a mechanism declares them: see `Mechanism._example`."""
+    return MappingProxyType(options)
+
+
 class Mechanism(Options):
     """A randomised algorithm with a claimed guarantee.
 
@@ -128,6 +158,16 @@ class Mechanism(Options):
     At three times the loss an option is multiplied by 3^power. Mechanisms within options scale with the options of
     their own. Worst cases are tested with it: they must show a mechanism with several times the loss.
     """
+
+    _tier: ClassVar[Tier | None] = None
+    """Trust tier; None for that of the catalogue: see `dpassay.mechanisms.tiers`."""
+
+    _dataset: ClassVar[Data] = Data.RECORDS
+    """Kind of the dataset of the example: which data at the edges the tests run it on."""
+
+    _example: ClassVar[Mapping[str, Any]] = {}
+    """Values of options for a small instance, which the tests run: required ones, and those that keep it small or give
+    it an exact curve. A subclass inherits them; a field that it declares again with a default has this default."""
 
     def __post_init__(self) -> None:
         """Check the fields, and turn the name of a relation into a `Relation`; a default of None is left as it is."""

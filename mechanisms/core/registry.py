@@ -11,6 +11,7 @@ import inspect
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache, cached_property
 from importlib import import_module, metadata
 from operator import attrgetter
@@ -29,6 +30,17 @@ from .memory import lacks_memory
 T = TypeVar("T")
 
 _used: dict[str, str] = {}
+
+
+class Tier(StrEnum):
+    """How far the claim of a mechanism can be trusted before it is audited, the least first."""
+
+    BROKEN = "broken"
+    """The claim is false on purpose."""
+    PROVISIONAL = "provisional"
+    """The claim is the word of its author: no known output law, or none that was derived independently."""
+    PROVED = "proved"
+    """The claim is a theorem, compared with an independently derived output law, and audited."""
 
 
 class PlugInWarning(UserWarning):

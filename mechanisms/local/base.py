@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import ExactDP
 from ..core.arrays import Bools, Floats, Ints
-from ..core.base import Dataset, Mechanism, Neighbours, Outputs
+from ..core.base import Data, Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import Positive, at_least
 from ..core.errors import NeighboursError, ParameterError, plural
 from ..core.relation import Relation
@@ -34,6 +34,8 @@ class LocalMechanism(Mechanism):
     The dataset is one user's value, or an array `(n_users,)` of values; each output is one message, or one per user. A
     message is a whole number in 0..n_messages-1, or, if `message_shape` is not (), an array of that shape.
     """
+
+    _dataset = Data.CATEGORY
 
     relation: Relation = Relation.REPLACE_ONE
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..accounting import PureMechanism
 from ..core.arrays import Floats
-from ..core.base import Dataset, Mechanism, Neighbours, Outputs
+from ..core.base import Data, Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import Positive, PositiveInt
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
@@ -42,6 +42,8 @@ class AdditiveNoise(Mechanism):
         n_queries: number of answers.
         query: function that computes the answers; None when the dataset is the vector of answers.
     """
+
+    _dataset = Data.ANSWERS
 
     norm: ClassVar[float]
     sensitivity: Positive

@@ -19,7 +19,7 @@ from ..accounting import ExactDP, GaussianDP
 from ..accounting.broken import Broken, BrokenPureDP
 from ..accounting.numerics.laplace import laplace_log_density
 from ..core.arrays import Floats
-from ..core.base import Dataset, Mechanism, Neighbours, Outputs
+from ..core.base import Dataset, Mechanism, Neighbours, Outputs, example
 from ..core.constraints import Positive, at_least, check_fields, one_of_names
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
@@ -82,6 +82,8 @@ class FloatLaplace(BrokenPureDP, AdditiveNoise):
         >>> bool(np.isneginf(broken.log_density(outputs, 1.0)).any()), bool(impossible.mean() > 0.5)
         (False, True)
     """
+
+    _example = example(bits=12)
 
     cause = "The proof is about real numbers, the code uses floats."
     source = "Mironov (2012)."
@@ -206,6 +208,8 @@ class FloatGaussian(Broken, AdditiveNoise):
         (False, True)
     """
 
+    _example = example(bits=6)
+
     cause = "The noise takes few values, as in `FloatLaplace`."
     source = "Jin, McMurtry, Rubinstein and Ohrimenko (2022)."
     correct_class = DiscreteGaussian
@@ -318,6 +322,8 @@ class RoundedSum(BrokenPureDP, AdditiveNoise):
         >>> round(float(np.mean(y * 2.0**53 % 1.0 != 0.0)), 1)  # and 0 for 1.0 + noise
         0.3
     """
+
+    _example = example(dtype="float16")
 
     cause = "Floats are denser near 0, and the sum of answer and noise is rounded to them."
     source = "Haney, Desfontaines, Hartman, Shrestha and Hay (2022)."

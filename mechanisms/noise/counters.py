@@ -9,7 +9,7 @@ import numpy as np
 
 from ..accounting import GaussianDP
 from ..core.arrays import Floats
-from ..core.base import Dataset, Mechanism, Neighbours, Outputs
+from ..core.base import Data, Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import Positive
 from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
@@ -34,6 +34,8 @@ class GaussianCounters(Mechanism):
         >>> counters.deviations.round(4).tolist()
         [1.4142, 0.0, 2.8284]
     """
+
+    _dataset = Data.ANSWERS
 
     mu: Positive
     _: KW_ONLY

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..accounting import GaussianDP
 from ..core.arrays import Floats
+from ..core.base import example
 from ..core.constraints import Delta, Positive, one_of_names
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
@@ -53,6 +54,8 @@ class Gaussian(AdditiveNoise):
         >>> round(Gaussian(epsilon=1.0, delta=1e-5, calibration="classic").guarantee().epsilon(1e-5), 4)
         0.751
     """
+
+    _example = example(noise_multiplier=2.0)
 
     epsilon: Positive | None = None
     delta: Delta | None = None

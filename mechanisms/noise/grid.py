@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..core.arrays import Floats
-from ..core.base import Mechanism, Neighbours, Outputs
+from ..core.base import Mechanism, Neighbours, Outputs, example
 from ..core.constraints import Positive
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
@@ -42,7 +42,8 @@ class GridLaplace(PureNoise):
         relation: the neighbouring relation that `sensitivity` and the claim hold for.
 
     Guarantees:
-        * epsilon-DP, since `Geometric` on the index of the grid point is, for answers up to 2^53 grid points.
+        * epsilon-DP, since `Geometric` on the index of the grid point is (Ghosh, Roughgarden and Sundararajan
+          2009), for answers up to 2^53 grid points.
         * Up to 4,096 steps between answers the whole curve of the claim is exact, and the worst case attains it.
         * The grid is never so fine that noise drawn from uniform numbers of 53 bits would leave out grid points.
 
@@ -52,6 +53,8 @@ class GridLaplace(PureNoise):
         >>> set(values * 2.0**10 % 1.0)
         {np.float64(0.0)}
     """
+
+    _example = example(granularity=0.25, sensitivity=0.6)
 
     epsilon: Positive
     _: KW_ONLY

@@ -12,7 +12,7 @@ from scipy.special import log_expit
 
 from ..accounting import PureMechanism
 from ..core.arrays import Floats
-from ..core.base import Dataset, Mechanism, Neighbours
+from ..core.base import Data, Dataset, Mechanism, Neighbours, example
 from ..core.constraints import Flag, Positive, PositiveInt, at_least
 from ..core.errors import NeighboursError, ParameterError
 from ..core.relation import Relation
@@ -43,6 +43,8 @@ class Selection(PureMechanism):
             utilities.
         relation: the neighbouring relation of `sensitivity` and the claim.
     """
+
+    _dataset = Data.SCORES
 
     epsilon: Positive
     n_candidates: Annotated[int, at_least(2)]
@@ -114,6 +116,8 @@ class Selection(PureMechanism):
 @dataclass(frozen=True)
 class TopK(Selection):
     """A mechanism that chooses up to k of the candidates."""
+
+    _example = example(k=2)
 
     k: PositiveInt
 

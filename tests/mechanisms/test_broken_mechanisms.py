@@ -8,18 +8,11 @@ from tests.mechanisms.test_conformance import sample
 from dpassay.mechanisms.accounting.broken import Broken
 from dpassay.mechanisms.catalogue import catalogue, get
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.literature.pate import GNMax
-from dpassay.mechanisms.literature.pate.broken import CheckWithoutNoise, EpsilonOfVotes
 from dpassay.mechanisms.literature.statistics.broken.means import DivisorOfData
 from dpassay.mechanisms.literature.synthetic_data.catalogue import selections
 
 NAMES = [name for name in catalogue if name.startswith("broken-")]
 KINDS = [*map(get, NAMES), *(selections.get(name) for name in selections if name.startswith("broken-"))]
-OPTIONS = {"n_teachers": 6, "n_classes": 3, "n_queries": 2}
-VOTES = {
-    "broken-votes-epsilon-of-votes": lambda: EpsilonOfVotes(GNMax(40.0, n_classes=2, n_queries=200)),
-    "broken-votes-check-without-noise": lambda: CheckWithoutNoise(4.0, 2.0, 3.0, **OPTIONS),
-}
 WITHOUT_TWIN = {"broken-resampled", "broken-sparse-vector-two"}
 
 
@@ -35,7 +28,7 @@ def test_every_broken_mechanism_states_its_bug_and_the_source(kind):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_twin_has_the_options_of_the_broken_mechanism_and_keeps_its_claim(name):
-    broken = VOTES[name]() if name in VOTES else sample(name)
+    broken = sample(name)
     twin = broken.twin()
     assert (twin is None) == (name in WITHOUT_TWIN)
     if twin is None:

@@ -4,10 +4,12 @@ The claim is for all pairs, not only for the worst case, and for floats, not for
 ends in finite numbers, or in an outcome that the law knows, without exceptions or warnings; losses stay within a pure
 claim; densities and sampler agree; and a short audit finds nothing. What cannot be processed is refused on either side.
 
-Trainers and federations: `learning/test_extreme_records.py`. Selection: `selection/test_score_gaps.py`.
+Each class states the kind of its dataset (`_dataset`). Training data: `learning/test_extreme_records.py`. Scores:
+`selection/test_score_gaps.py`. Numbers of a user: test_bounded_mean.
 """
 
 import math
+from contextlib import suppress
 from dataclasses import fields, replace
 from functools import cache
 
@@ -17,66 +19,28 @@ from scipy import stats
 from tests.mechanisms.test_conformance import sample
 
 from dpassay.audit import audit
-from dpassay.mechanisms.accounting.broken import Broken
-from dpassay.mechanisms.catalogue import catalogue
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.catalogue import catalogue, get
+from dpassay.mechanisms.core.base import Data, Neighbours, Outputs
+from dpassay.mechanisms.core.errors import DpassayError, ParameterError
 from dpassay.mechanisms.core.relation import Relation
-from dpassay.mechanisms.local.base import LocalMechanism
 
 FALSE_ALARM, SIZE = 1e-6, 300
 
-ELSEWHERE = {
-    *(
-        "adaptive-clipping",
-        "dp-sgd",
-        "federated-averaging",
-        "federated-local-noise",
-        "fine-tuning",
-        "noisy-projected-sgd",
-        "pate",
-    ),
-    *("output-perturbation", "objective-perturbation"),
-    *("exponential", "report-noisy-max", "permute-and-flip", "noisy-max-with-gap", "peeling-top-k", "gumbel-top-k"),
-    *("laplace-top-k", "gumbel-top-k-counts", "large-margin"),
-}
-"""Tested in the modules that the docstring names."""
-ANSWERS = {
-    *("laplace", "gaussian", "staircase", "snapping", "repeated", "post-processed", "prefix-sums", "gaussian-counters"),
-    *("geometric", "discrete-gaussian", "grid-laplace"),
-    *("above-threshold", "numerical-sparse-vector"),
-    *("noisy-candidate", "best-of-repetitions", "first-good-enough"),
-}
-"""Whose dataset is the vector of answers."""
+NAMES = [name for name in catalogue if not name.startswith("broken-")]
+
+
+def names_of(*kinds):
+    """The mechanisms with datasets of these kinds."""
+    return [name for name in NAMES if get(name)._dataset in kinds]
+
+
+FIXED = names_of(Data.VOTES)
+"""Whose dataset has a shape that is public: the votes of each query."""
+OTHERS = names_of(Data.RECORDS, Data.REALS, Data.VOTES)
 ON_A_GRID = {"geometric", "discrete-gaussian", "grid-laplace"}
 """Whose answers have a largest one: beyond it a pair is refused."""
-LOCAL = {
-    name
-    for name in catalogue
-    if issubclass(catalogue.get(name), LocalMechanism) and not issubclass(catalogue.get(name), Broken)
-}
-"""Whose dataset is one category."""
-REAL = {"quantile", "sum-and-count", "smooth-sensitivity-median", "propose-test-release", "publish-random-record"}
-"""Whose records are real numbers."""
-FEWEST = {"deniable-release": 21, "sample-and-aggregate": 6, "teacher-votes": 10, "shuffled": 2, "noisy-entropies": 2}
-FEWEST |= {"publish-random-record": 2, "propose-test-release": 2}
-"""Records that a mechanism needs, where it is more than one."""
-FIXED = {"gnmax", "lnmax", "confident-gnmax", "interactive-gnmax", "private-vote-epsilon"}
-"""Whose dataset has a shape that is public: the votes of each query."""
-OWN_PAIRS = {"ngram-counts", "triangle-count", "restricted-edge-count", "user-level"}
-"""Whose records are texts, edges, or those of users."""
 SLOW_LAWS = {"subsampled"}
 """Whose law cannot be summed on many records: it says so."""
-ONE_NUMBER = {"duchi", "piecewise", "hybrid-mean", "sampled-attributes", "duchi-vector"}
-"""Whose dataset is the number, or the numbers, of one user: test_bounded_mean."""
-OTHERS = sorted(
-    {name for name in catalogue if not name.startswith("broken-")}
-    - ELSEWHERE
-    - ANSWERS
-    - LOCAL
-    - ONE_NUMBER
-    - OWN_PAIRS
-)
 
 
 def of_size(name, n):
@@ -101,6 +65,17 @@ def record_pairs(name, n):
             other = start.copy()
             other[0] = record
             yield Neighbours(start, other, relation)
+
+
+@cache
+def fewest_records(name):
+    """The smallest number of records that the mechanism accepts; more than 25 are not needed."""
+    for n in range(1, 26):
+        with suppress(DpassayError):
+            for pair in record_pairs(name, n):
+                of_size(name, n).bind(pair).release(pair.d0, 1, np.random.default_rng(0))
+            return n
+    raise AssertionError(f"{name} refuses up to 25 records")
 
 
 def check(mechanism, pair, *, impossible_values=False):
@@ -139,29 +114,23 @@ def check_audit(mechanism, pair):
     assert result.verdict != "violation"
 
 
-def test_every_mechanism_is_in_one_group():
-    names = {name for name in catalogue if not name.startswith("broken-")}
-    assert set().union(ELSEWHERE, ANSWERS, LOCAL, ONE_NUMBER, OWN_PAIRS, OTHERS) == names
-    assert not (ELSEWHERE | ANSWERS | LOCAL | ONE_NUMBER | OWN_PAIRS) & set(OTHERS)
-
-
 @pytest.mark.parametrize("name", [name for name in OTHERS if name not in FIXED])
 def test_few_records_and_records_alike_leave_the_outputs_ordinary(name):
-    fewest = FEWEST.get(name, 1)
+    fewest = fewest_records(name)
     for n in (fewest, 2 * fewest) if name == "teacher-votes" else (fewest, fewest + 1, 40):
         for pair in record_pairs(name, n):
             check(of_size(name, n), pair)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in OTHERS if name not in FIXED | SLOW_LAWS])
+@pytest.mark.parametrize("name", [name for name in OTHERS if name not in {*FIXED, *SLOW_LAWS}])
 def test_many_records_leave_the_outputs_ordinary(name):
     n = 2_000 if name == "swapped-tables" else 100_000  # each run looks at each record
     for pair in record_pairs(name, n):
         check(of_size(name, n), pair)
 
 
-@pytest.mark.parametrize("name", sorted(FIXED))
+@pytest.mark.parametrize("name", FIXED)
 def test_votes_for_one_label_leave_the_outputs_ordinary(name):
     mechanism = sample(name)
     counts = np.array(mechanism.worst_case().d0)
@@ -194,7 +163,7 @@ def answer_pairs(name):
     return pairs
 
 
-@pytest.mark.parametrize("name", sorted(ANSWERS))
+@pytest.mark.parametrize("name", names_of(Data.ANSWERS))
 def test_very_large_answers_leave_the_outputs_ordinary_or_are_refused(name):
     refused = 0
     for pair in answer_pairs(name):
@@ -218,7 +187,7 @@ def test_pair_across_the_largest_answer_is_refused_in_both_directions(name):
             mechanism.bind(Neighbours(d0, d1, mechanism.relation))
 
 
-@pytest.mark.parametrize("name", sorted(LOCAL))
+@pytest.mark.parametrize("name", names_of(Data.CATEGORY))
 def test_every_pair_of_categories_leaves_the_outputs_ordinary(name):
     mechanism = sample(name)
     for first in range(mechanism.n_categories):
@@ -227,7 +196,7 @@ def test_every_pair_of_categories_leaves_the_outputs_ordinary(name):
                 check(mechanism, Neighbours(first, second, mechanism.relation))
 
 
-@pytest.mark.parametrize("name", sorted(REAL))
+@pytest.mark.parametrize("name", names_of(Data.REALS))
 def test_records_of_any_size_leave_the_outputs_ordinary(name):
     for value in (1e308, -1e308, 5e-324, -5e-324):
         n = 9
@@ -265,11 +234,11 @@ def test_a_short_audit_of_records_alike_finds_no_violation(name, without_power):
     if name in FIXED:
         check_audit(sample(name), sample(name).worst_case())
         return
-    n = {"teacher-votes": 20, "dual-query": 2}.get(name, max(30, FEWEST.get(name, 1)))
+    n = {"teacher-votes": 20, "dual-query": 2}.get(name, max(30, fewest_records(name)))
     check_audit(of_size(name, n), next(iter(record_pairs(name, n))))
 
 
-@pytest.mark.parametrize("name", sorted(ANSWERS - ON_A_GRID))
+@pytest.mark.parametrize("name", [name for name in names_of(Data.ANSWERS) if name not in ON_A_GRID])
 def test_a_short_audit_of_very_large_answers_finds_no_violation(name, without_power):
     pair = next(pair for pair in answer_pairs(name)[:1])
     if not np.array_equal(pair.d0, pair.d1):

@@ -53,20 +53,27 @@ def known(*hiding):
     return [pytest.param(name, marks=strict) if name in hiding else name for name in NAMES]
 
 
-def scaled(mechanism, factor):
-    """The mechanism with `factor` times the privacy loss; None where no option scales it."""
+def rescaled(mechanism, change):
+    """The mechanism with `change(name, value, power)` in place of options that scale its loss; None without such."""
     made = {field.name: getattr(mechanism, field.name) for field in fields(mechanism) if field.init}
     within = {
-        name: scaled(value, factor) if isinstance(value, Mechanism) else tuple(scaled(base, factor) for base in value)
+        name: rescaled(value, change)
+        if isinstance(value, Mechanism)
+        else tuple(rescaled(base, change) for base in value)
         for name, value in made.items()
         if isinstance(value, Mechanism) or (isinstance(value, tuple) and value and isinstance(value[0], Mechanism))
     }
     options = within or {
-        name: value * factor ** mechanism._loss_powers[name]
+        name: change(name, value, mechanism._loss_powers[name])
         for name, value in made.items()
         if name in mechanism._loss_powers and value is not None
     }
     return replace(mechanism, **options) if options and None not in options.values() else None
+
+
+def scaled(mechanism, factor):
+    """The mechanism with `factor` times the privacy loss; None where no option scales it."""
+    return rescaled(mechanism, lambda name, value, power: value * factor**power)
 
 
 def in_general_position(name, mechanism):

@@ -4,22 +4,17 @@ e^710 is no float, e^-745 is 0, and an exact curve that reads 0 for a small prob
 of 0 where the claim leaves no delta is a witness against it, and a false one: see dpassay.audit.results.witness.
 """
 
-import inspect
 import math
-from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
 import pytest
-from tests.mechanisms.test_conformance import EXTRA, SAMPLE
+from tests.mechanisms.test_conformance import sample
+from tests.mechanisms.test_larger_rates import rescaled
 
-from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.catalogue import build, catalogue, get
+from dpassay.mechanisms.catalogue import catalogue
 from dpassay.mechanisms.core.base import Mechanism
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.literature.pate import GNMax, LNMax
-from dpassay.mechanisms.local import RandomizedResponse
-from dpassay.mechanisms.noise.queries import Count
 
 EPSILONS = (1e-6, 1e-3, 1.0, 50.0, 349.0, 351.0, 709.0, 711.0, 745.0, 1e4, 1e6)
 DELTAS = np.array([0.0, 1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9])
@@ -29,44 +24,13 @@ BESIDE = {349.0, 709.0, 745.0}
 """Epsilons beside another one, at which the trade-off, which has no powers of e, is the same."""
 
 
-def deviation(epsilon):
-    """Of Gaussian noise of about that epsilon, at sensitivity 1."""
-    return 1.0 / math.sqrt(2.0 * epsilon)
+def of_about(epsilon, name, _value, power):
+    """An option with which the privacy loss is about epsilon: at sensitivity 1 for noise and mu."""
+    if name == "mu" or power < 0.0:
+        return math.sqrt(2.0 * epsilon) ** power
+    return epsilon
 
 
-OPTIONS = {
-    **dict.fromkeys(("epsilon", "epsilon0", "epsilon_each", "rho"), float),
-    **dict.fromkeys(("noise_multiplier", "standard_deviation", "check_deviation", "answer_deviation"), deviation),
-    "mu": lambda epsilon: math.sqrt(2.0 * epsilon),
-    "randomizer": RandomizedResponse,
-    "aggregator": lambda epsilon: LNMax(epsilon, n_teachers=6, n_classes=3),
-}
-"""What makes the noise weak, by the name of the option."""
-OTHERWISE = {
-    "gaussian": ("noise_multiplier",),
-    "gaussian-matrix": ("noise_multiplier",),
-    "gaussian-subset-counts": ("standard_deviation",),
-    "column-means": ("noise_multiplier",),
-    "gaussian-counters": ("mu",),
-    **dict.fromkeys(("lnmax", "teacher-votes"), ("rate",)),
-}
-"""Options of mechanisms that have several, or that call it otherwise."""
-MADE = {
-    "parallel": lambda e: build("parallel", bases=(Laplace(e, query=Count()), Laplace(e / 2.0, query=Count()))),
-    "subsampled": lambda e: build("subsampled", base=Laplace(e, query=Count()), rate=0.4),
-    "user-level": lambda e: build("user-level", base=Laplace(e, query=Count()), most_records=3),
-    "repeated": lambda e: build("repeated", base=Laplace(e), times=2),
-    "private-vote-epsilon": lambda e: build(
-        "private-vote-epsilon",
-        aggregator=GNMax(deviation(e), n_teachers=60, n_classes=3, n_queries=2),
-        order=3.0,
-        delta=1e-4,
-    ),
-    **{
-        name: lambda e, name=name: replace(built(name, {}), base=None, epsilon=e, n_candidates=2)
-        for name in ("best-of-repetitions", "first-good-enough")
-    },
-}
 NETWORKS = {
     "adaptive-clipping",
     "dp-sgd",
@@ -77,13 +41,7 @@ NETWORKS = {
 }
 LEFT_OUT = {"laplace-top-k"} | NETWORKS
 """A theorem for small epsilons; and training, whose claims are compositions: tests/mechanisms/accounting."""
-NAMES = [
-    name
-    for name in catalogue
-    if not name.startswith("broken-")
-    and name not in LEFT_OUT
-    and (name in MADE or name in OTHERWISE or OPTIONS.keys() & inspect.signature(get(name)).parameters.keys())
-]
+NAMES = [name for name in catalogue if not name.startswith("broken-") and name not in LEFT_OUT]
 REFUSED = {
     "staircase": "epsilon must be at most 700",
     "snapping": "bound must lie above",
@@ -99,24 +57,12 @@ FIRST = dict.fromkeys(("stability-histogram", "propose-test-release", "deniable-
 """Place of the least epsilon: below it, worst cases have more than a million records, or the claim is refused."""
 
 
-def built(name, options):
-    parameters = inspect.signature(get(name)).parameters.values()
-    extra = EXTRA.get(name, {})
-    required = {p.name: SAMPLE[p.name] for p in parameters if p.default is p.empty and p.name not in extra}
-    return build(name, **(required | extra | options))
-
-
 @cache
 def weak(name, epsilon):
-    """The mechanism of this name with noise for about this epsilon; None where it refuses by name."""
-    return unless_refused(name, lambda: _weak(name, epsilon))
-
-
-def _weak(name, epsilon):
-    if name in MADE:
-        return MADE[name](epsilon)
-    names = OTHERWISE.get(name) or OPTIONS.keys() & inspect.signature(get(name)).parameters.keys()
-    return built(name, {option: OPTIONS.get(option, float)(epsilon) for option in names})
+    """The mechanism of this name with noise for about this epsilon; None without such an option, or where refused."""
+    return unless_refused(
+        name, lambda: rescaled(sample(name), lambda option, _, power: of_about(epsilon, option, power))
+    )
 
 
 def three_views(guarantee, *, hull=True):

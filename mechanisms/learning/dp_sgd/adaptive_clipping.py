@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.base import Dataset, LogDensity, Neighbours, Outputs
+from ...core.base import Dataset, LogDensity, Neighbours, Outputs, example
 from ...core.constraints import OpenUnit, Positive
 from ...core.errors import ParameterError
 from ...core.relation import Relation
@@ -146,6 +146,8 @@ class AdaptiveClippingDPSGD(DPSGD):
         >>> print(learner.guarantee(), round(learner.sum_noise, 3))
         GaussianDP(mu=0.5) 4.619
     """
+
+    _example = example(count_noise=4.0)
 
     _: KW_ONLY
     quantile: OpenUnit = 0.5

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Data, Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -63,6 +63,8 @@ class FineTuning(Mechanism):
         >>> mechanism.encoded((PUBLIC_RECORDS[:3], np.zeros(3))).X.shape
         (3, 2)
     """
+
+    _dataset = Data.TRAINING
 
     base: DPSGD = DEFAULT_TRAINER
     _: KW_ONLY

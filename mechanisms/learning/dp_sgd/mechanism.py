@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Data, Dataset, LogDensity, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
 from ...core.errors import AccountingError, ParameterError
 from ...core.fingerprint import same_fields
@@ -17,6 +17,7 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import one_of, positive, whole
 from ..base import MAX_ROUNDING, Floats, TrainingData
+from ..models.architectures import LogisticRegression
 from ..models.base import Model
 from ..models.trained import TrainedModels
 from .adversaries import AdversaryViews
@@ -26,6 +27,7 @@ from .noise.base import StepNoise
 from .observation_law import ObservationLaw, view_curve
 from .optimizers import Adam
 from .sampling.base import Sampling
+from .sampling.full_batch import FullBatch
 from .steps import CLIPPINGS, ConstantSchedule, Schedule
 from .training import Recipe, Trainer, checked_inclusion, claim_of
 
@@ -103,6 +105,11 @@ class DPSGD(AdversaryViews, Mechanism):
         >>> round(mechanism.guarantee().epsilon(1e-5), 2)
         1.65
     """
+
+    _dataset = Data.TRAINING
+    _example = example(
+        model=LogisticRegression(2), steps=2, sampling=FullBatch(expected_batch_size=1), view="noisy_gradients"
+    )
 
     model: Model | str
     _: KW_ONLY

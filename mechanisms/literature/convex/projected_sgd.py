@@ -20,10 +20,11 @@ from ...accounting.dp_sgd.noisy_sgd import (
     projected_sgd_step,
 )
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
+from ...core.registry import Tier
 from ...core.relation import Relation
 from ...core.validation import positive
 from ...learning.base import TrainingData
@@ -92,6 +93,9 @@ class NoisyProjectedSGD(Mechanism):
         >>> round(NoisyProjectedSGD(epsilon=1.0, n_records=30, claim="renyi").guarantee().epsilon(1e-5), 3)
         0.061
     """
+
+    _tier = Tier.PROVISIONAL  # the law of the output is not known
+    _dataset = Data.TRAINING
 
     epsilon: Positive
     delta: OpenUnit = 1e-5

@@ -22,7 +22,7 @@ from scipy.special import expit, gammaln
 
 from ...accounting import PureMechanism
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours
+from ...core.base import Data, Dataset, Mechanism, Neighbours
 from ...core.constraints import Positive
 from ...core.errors import ParameterError, ReleaseError, plural
 from ...core.records import check_records, check_worst_case
@@ -226,6 +226,8 @@ class PerturbedRegression(PureMechanism):
         regularisation: Lambda of the paper, > 0.
         relation: replace_one, the only one for which the theorems are stated.
     """
+
+    _dataset = Data.TRAINING
 
     epsilon: Positive
     _: KW_ONLY

@@ -9,10 +9,11 @@ import numpy as np
 
 from ...accounting import ApproximateDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours, Outputs
+from ...core.base import Dataset, Neighbours, Outputs, example
 from ...core.constraints import NonNegativeInt, PositiveInt
 from ...core.errors import NeighboursError, plural
 from ...core.guarantee import Guarantee
+from ...core.registry import Tier
 from ...noise.base import VACUOUS_DELTA
 from .subset_counts import SubsetCounts, Subsets
 
@@ -37,6 +38,8 @@ class BoundedNoiseSubsetCounts(SubsetCounts):
         >>> print(f"{mechanism.guarantee().delta(0.0):.4f}")
         0.9985
     """
+
+    _example = example(bound=2)
 
     bound: PositiveInt
     n_records: int
@@ -82,6 +85,9 @@ class RoundedSubsetCounts(SubsetCounts):
         >>> mechanism.release([1, 1, 1, 0], 1, np.random.default_rng(0)).values.tolist()
         [[5, 0]]
     """
+
+    _tier = Tier.PROVISIONAL  # it claims nothing
+    _example = example(rounded_to=5)
 
     rounded_to: PositiveInt
     n_records: int

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours
+from ...core.base import Dataset, Mechanism, Neighbours, example
 from ...core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -219,6 +219,8 @@ class GaussianSubsetCounts(SubsetCounts, NoisyQuery):
         >>> round(mechanism.guarantee().mu, 3)
         4.168
     """
+
+    _example = example(standard_deviation=3.0)
 
     n_records: int
     n_queries: int

@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours
+from ...core.base import Data, Dataset, Mechanism, Neighbours, example
 from ...core.constraints import NonNegative, Positive, PositiveInt
 from ...core.errors import AccountingError, ParameterError
 from ...core.fingerprint import same_fields
 from ...core.relation import Relation
 from ...learning.dp_sgd.catalogue import build_model
 from ...learning.dp_sgd.steps import clip_rows
+from ...learning.models.architectures import LogisticRegression
 from ...learning.models.base import Model
 from ...learning.models.passes import Workspace, accumulate, backward, forward
 from ...learning.models.trained import TrainedModels
@@ -36,6 +37,9 @@ MAX_BLOCK_ENTRIES = 2**20
 @dataclass(frozen=True, eq=False)
 class FederatedLearner(Mechanism):
     """Base class of federated averaging, with its options, see `FederatedAveraging`, and the updates of clients."""
+
+    _dataset = Data.TRAINING
+    _example = example(model=LogisticRegression(2))
 
     model: Model | str
     _: KW_ONLY

@@ -20,7 +20,7 @@ from scipy import special
 from ...accounting import ExactDP
 from ...accounting.claims import PureMechanism
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
@@ -34,6 +34,8 @@ HYBRID_MIN_EPSILON = 0.6093524930273093
 
 class NumbersOfUsers(PureMechanism):
     """A mechanism that sends the number or the numbers of each user through a random channel, independently."""
+
+    _dataset = Data.NUMBERS
 
     limit = 1.0
     """Largest absolute value of a number."""

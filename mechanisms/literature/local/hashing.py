@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Bools, Floats, Ints
+from ...core.base import example
 from ...core.constraints import at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -193,6 +194,8 @@ class CountMeanSketch(_HashedValues):
         >>> mechanism.message_shape, round(mechanism.p_support, 6), round(mechanism.q_support, 6)
         ((18,), 0.880797, 0.166803)
     """
+
+    _example = example(n_buckets=8)
 
     @property
     def g(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...accounting import ExactDP, PureMechanism
 from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours
+from ...core.base import Data, Dataset, Neighbours
 from ...core.constraints import AddOrReplace, Positive, PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -55,6 +55,8 @@ class NGramCounts(NoisyQuery, PureMechanism, RecordsMechanism):
         >>> mechanism.release(["abab", "bb"], 5, np.random.default_rng(0)).values.shape
         (5, 4)
     """
+
+    _dataset = Data.OTHER
 
     epsilon: Positive = 1.0
     _: KW_ONLY

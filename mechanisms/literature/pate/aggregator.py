@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from ...accounting import ExactDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import PositiveInt, at_least
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -40,6 +40,8 @@ class Aggregator(Mechanism):
         n_classes: number of labels, >= 2.
         n_queries: >= 1.
     """
+
+    _dataset = Data.VOTES
 
     _: KW_ONLY
     n_teachers: PositiveInt = 250

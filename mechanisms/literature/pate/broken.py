@@ -13,12 +13,12 @@ from scipy.special import log_ndtr, ndtri
 from ...accounting import ExactDP, GaussianDP, PureDP
 from ...accounting.broken import Broken, certain_leak
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, example, known_law
 from ...core.constraints import Flag, OpenUnit, PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from . import LNMax, PrivateEpsilon
+from . import GNMax, LNMax, PrivateEpsilon
 from .aggregator import Aggregator
 from .confident import CheckedGNMax, ConfidentGNMax
 from .data_dependent_epsilon import data_dependent
@@ -203,6 +203,8 @@ class AbstentionNotAccounted(Broken, ConfidentGNMax):
         [3.16, 6.573, 58.786]
     """
 
+    _example = example(check_deviation=1.0, n_queries=5, max_answers=1)
+
     cause = "The accountant counts a query only when a label is released."
     source = "Constructed; the accounting of Papernot et al. (2018) without the failed checks."
     correct_class = ConfidentGNMax
@@ -309,6 +311,8 @@ class EpsilonOfVotes(Broken, Mechanism):
         >>> round(broken.guarantee().epsilon(1e-5), 3), broken.exact_guarantee().epsilon(1e-5)
         (1.993, inf)
     """
+
+    _example = example(aggregator=GNMax(40.0, n_classes=2, n_queries=200))
 
     cause = "The data-dependent epsilon, a function of the votes without noise, is reported like any other."
     source = "Constructed; Papernot et al. (2018) release this number with noise."

@@ -12,6 +12,7 @@ from scipy.special import log_ndtr
 
 from ...accounting import GaussianDP
 from ...core.arrays import Floats
+from ...core.base import example
 from ...core.constraints import Finite, Positive, PositiveInt, UnitInterval
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -32,6 +33,8 @@ class CheckedGNMax(Aggregator):
         answer_deviation: sigma_2 of the answer, > 0; a moved vote changes the votes by sqrt(2) in L2 norm.
         n_teachers, n_classes, n_queries: see `Aggregator`.
     """
+
+    _example = example(threshold=4.0, check_deviation=2.0, answer_deviation=3.0, n_teachers=6, n_classes=3, n_queries=2)
 
     threshold: Finite
     check_deviation: Positive
@@ -182,6 +185,8 @@ class InteractiveGNMax(CheckedGNMax):
         >>> mechanism.support(np.array([[10, 90], [10, 90]])), mechanism.otherwise()
         (array([80., 40.]), array([ 0, -1]))
     """
+
+    _example = example(threshold=2.0, student=(0.5, 0.3, 0.2), confidence=0.4)
 
     _: KW_ONLY
     confidence: UnitInterval = 0.8

@@ -17,7 +17,7 @@ from ...accounting import RenyiDP
 from ...accounting.kinds.renyi import ORDERS
 from ...accounting.kinds.two_laws import TwoGaussiansDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import OpenUnit, Positive
 from ...core.errors import AccountingError, ParameterError
 from ...core.guarantee import Guarantee
@@ -134,6 +134,9 @@ class PrivateEpsilon(Mechanism):
         >>> round(mechanism.guarantee().epsilon(1e-5), 3)
         1.176
     """
+
+    _dataset = Data.VOTES
+    _example = example(aggregator=GNMax(8.0, n_teachers=60, n_classes=3, n_queries=2), order=3.0)
 
     aggregator: CheckedGNMax | GNMax
     _: KW_ONLY

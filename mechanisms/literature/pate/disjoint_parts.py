@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
@@ -147,6 +147,8 @@ class SampleAndAggregate(VotesOfParts):
         >>> mechanism.votes([0, 0, 1, 2, 1] * 3).tolist()
         [[2, 2, 1]]
     """
+
+    _example = example(aggregator=LNMax(0.4, n_teachers=6, n_classes=3))
 
     aggregator: Aggregator
     _: KW_ONLY

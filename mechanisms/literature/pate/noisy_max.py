@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...accounting import ExactDP, GaussianDP, OptimalComposition, PureDP
 from ...accounting.numerics.binomial import response_logs
 from ...core.arrays import Floats
+from ...core.base import example
 from ...core.constraints import Positive, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -58,6 +59,8 @@ class LNMax(Aggregator):
         >>> mechanism.guarantee().epsilon(0.0), round(mechanism.exact_guarantee().epsilon(0.0), 12)
         (0.05, 0.05)
     """
+
+    _example = example(n_teachers=6, n_classes=3)
 
     _loss_powers: ClassVar[Mapping[str, float]] = {"rate": 1.0}
 
@@ -136,6 +139,8 @@ class GNMax(Aggregator):
         >>> round(mechanism.guarantee().epsilon(1e-5), 4), mechanism.rho
         (4.9833, 0.625)
     """
+
+    _example = example(standard_deviation=3.0, n_teachers=6, n_classes=3, n_queries=2)
 
     standard_deviation: Positive
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Data, Dataset, LogDensity, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -22,6 +22,7 @@ from ...learning.models.architectures import SoftmaxRegression
 from ...learning.models.trained import TrainedModels
 from .aggregator import Aggregator
 from .disjoint_parts import VotesOfParts
+from .noisy_max import LNMax
 from .students import ANSWERS, STUDENTS, UNLABELLED, LabelSpreading
 from .teachers import TEACHERS, Teachers
 from .vote_counts import Counts, count_votes
@@ -76,6 +77,9 @@ class PATE(VotesOfParts):
         >>> mechanism.release(pair.d0, 3, np.random.default_rng(0)).values.shape
         (3, 4)
     """
+
+    _dataset = Data.TRAINING
+    _example = example(aggregator=LNMax(0.4, n_teachers=6, n_classes=3, n_queries=2), view="labels")
 
     aggregator: Aggregator
     _: KW_ONLY

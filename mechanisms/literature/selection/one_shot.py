@@ -14,7 +14,7 @@ from ...accounting.kinds.profile import ProfileGuarantee
 from ...accounting.numerics.binomial import log_choose
 from ...accounting.numerics.laplace import laplace_log_density, log_laplace_mass
 from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, Neighbours, Outputs
+from ...core.base import Dataset, Neighbours, Outputs, example
 from ...core.constraints import OpenUnit
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -55,6 +55,8 @@ class LaplaceTopK(TopK):
         >>> round(mechanism.deviation, 3)
         1628.674
     """
+
+    _example = example(k=2, epsilon=0.15)
 
     delta: OpenUnit
 

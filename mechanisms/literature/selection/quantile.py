@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from ...accounting import ExactDP, PureMechanism
 from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours, Outputs
+from ...core.base import Data, Dataset, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive
 from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism, check_worst_case
@@ -42,6 +42,8 @@ class Quantile(PureMechanism, RecordsMechanism):
         >>> bool(np.mean(np.abs(values - 0.5) < 0.011) > 0.95)
         True
     """
+
+    _dataset = Data.REALS
 
     epsilon: Positive = 1.0
     _: KW_ONLY

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...accounting import ApproximateDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours, Outputs
+from ...core.base import Data, Dataset, Neighbours, Outputs
 from ...core.constraints import at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -36,6 +36,8 @@ class PublishRandomRecord(RecordsMechanism):
         >>> mechanism.guarantee().delta(0.0), mechanism.guarantee().delta(20.0), mechanism.guarantee().epsilon(0.0)
         (0.01, 0.01, inf)
     """
+
+    _dataset = Data.REALS
 
     n_records: Annotated[int, at_least(2)]
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)

@@ -14,12 +14,13 @@ from scipy.special import gammaln, logsumexp, xlogy
 from ...accounting import ClonesDP, ExactDP
 from ...accounting.numerics.binomial import binomial_logs, convolved_logs
 from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import at_least
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...local.base import LocalMechanism
+from ...local.randomized_response import RandomizedResponse
 
 _MAX_MESSAGES = 4096
 _MAX_HISTOGRAMS = 1_000_000
@@ -59,6 +60,8 @@ class Shuffled(Mechanism):
         >>> mechanism.release(np.zeros(10_000), 3, np.random.default_rng(0)).values.shape
         (3, 2)
     """
+
+    _example = example(randomizer=RandomizedResponse(0.8), n_users=5)
 
     randomizer: LocalMechanism
     n_users: Annotated[int, at_least(2)]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ...accounting.numerics.laplace import laplace_log_density
 from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours, Outputs
+from ...core.base import Data, Dataset, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.records import RecordsMechanism
 from ...core.relation import Relation
@@ -31,7 +31,8 @@ class SumAndCount(LaplaceQuery, RecordsMechanism):
         lower, upper: public bounds of the values, lower < upper. NaN counts as the point of the range nearest to 0.
 
     Guarantees:
-        * epsilon-DP under add_remove, attained by a record at the bound with the larger absolute value.
+        * epsilon-DP under add_remove (Dwork, McSherry, Nissim and Smith 2006, proposition 1), attained by a record
+          at the bound with the larger absolute value.
 
     Example:
         >>> mechanism = SumAndCount(epsilon=1.0, lower=0.0, upper=10.0)
@@ -40,6 +41,8 @@ class SumAndCount(LaplaceQuery, RecordsMechanism):
         >>> mechanism.mean([[70.0, 20.0], [3.0, -1.5]]).tolist()
         [3.5, 3.0]
     """
+
+    _dataset = Data.REALS
 
     epsilon: Positive = 1.0
     _: KW_ONLY

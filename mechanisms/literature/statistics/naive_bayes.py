@@ -34,8 +34,9 @@ class NaiveBayesCounts(LaplaceQuery, RecordsMechanism):
         relation: add_remove or replace_one.
 
     Guarantees:
-        * epsilon-DP, attained on `worst_case()` by the event that all cells that move lie beyond both counts; its
-          probability is 2^-D, or 2^-(2 D) for replace_one, so many features make it hard to detect.
+        * epsilon-DP (Dwork, McSherry, Nissim and Smith 2006, proposition 1), attained on `worst_case()` by the event
+          that all cells that move lie beyond both counts; its probability is 2^-D, or 2^-(2 D) for replace_one, so many
+          features make it hard to detect.
 
     Example:
         >>> mechanism = NaiveBayesCounts(epsilon=0.1, n_values=(2,) * 5)

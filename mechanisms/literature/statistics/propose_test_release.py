@@ -10,7 +10,7 @@ import numpy as np
 from ...accounting import ApproximateDP
 from ...accounting.numerics.laplace import laplace_log_cdf, log_laplace
 from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours, Outputs
+from ...core.base import Data, Dataset, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -50,6 +50,8 @@ class ProposeTestRelease(RecordsMechanism):
         >>> mechanism.answer_probability(stable) > 1 - 1e-7, round(mechanism.answer_probability(unstable), 9)
         (True, 0.001)
     """
+
+    _dataset = Data.REALS
 
     epsilon: Positive = 1.0
     delta: Positive = 1e-3

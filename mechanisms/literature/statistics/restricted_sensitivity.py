@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours
+from ...core.base import Data, Dataset, Mechanism, Neighbours
 from ...core.constraints import Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
@@ -47,6 +47,8 @@ class RestrictedEdgeCount(NoisyQuery):
         >>> mechanism.extension(triangle), mechanism.extension(star)  # which have 3 and 5 edges
         (3.0, 2.0)
     """
+
+    _dataset = Data.OTHER
 
     epsilon: Positive = 1.0
     _: KW_ONLY

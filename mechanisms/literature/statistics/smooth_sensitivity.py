@@ -12,7 +12,7 @@ from ...accounting import ApproximateDP, PureDP
 from ...accounting.kinds.two_laws import TwoCauchysDP, log_cauchy, two_laplaces
 from ...accounting.numerics.laplace import log_laplace
 from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours, Outputs
+from ...core.base import Data, Dataset, Neighbours, Outputs
 from ...core.constraints import Delta, Positive, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -56,6 +56,8 @@ class SmoothSensitivityMedian(RecordsMechanism):
         >>> round(mechanism.scale(concentrated), 3)  # Laplace noise for the global sensitivity has scale 1
         0.102
     """
+
+    _dataset = Data.REALS
 
     epsilon: Positive = 1.0
     _: KW_ONLY

@@ -13,7 +13,7 @@ from ...accounting import ApproximateDP
 from ...accounting.numerics.laplace import laplace_log_cdf
 from ...accounting.numerics.quadrature import gauss_legendre
 from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours, Outputs
+from ...core.base import Data, Dataset, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -57,6 +57,8 @@ class TriangleCount(RecordsMechanism):
         >>> mechanism.triangles(square), mechanism.local_sensitivity(square)
         (0, 2)
     """
+
+    _dataset = Data.OTHER
 
     epsilon: Positive = 1.0
     delta: OpenUnit = 1e-3

@@ -15,7 +15,7 @@ from ...accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP, self_com
 from ...accounting.numerics.binomial import log_choose
 from ...accounting.numerics.laplace import laplace_log_cdf, log_laplace
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import NonNegativeInt, Positive, PositiveInt, one_of_names
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -58,7 +58,8 @@ class ColumnMeans(Mechanism):
     A dataset is an array `(n, d)` of zeros and ones, or a `Study`.
 
     Guarantees:
-        * Gaussian noise: mu-Gaussian DP with mu = sqrt(d) / (n s), exactly, where all columns of a record change.
+        * Gaussian noise: mu-Gaussian DP with mu = sqrt(d) / (n s) (Dong, Roth and Su 2022), exactly, where all columns
+          of a record change.
         * Laplace noise: epsilon-DP with epsilon = d / (n b); the exact curve is that of d answers that change by 1/n.
         * No noise: no guarantee, rounded or not. The claim is epsilon = inf at every delta.
         * Rounding noisy means keeps the claim: it is post-processing.
@@ -74,6 +75,8 @@ class ColumnMeans(Mechanism):
         >>> ColumnMeans(100, 400, noise="none", decimals=1).guarantee().epsilon(1e-6)
         inf
     """
+
+    _example = example(noise_multiplier=2.0)
 
     n_records: PositiveInt = 100
     n_attributes: PositiveInt = 4

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP
 from ...accounting.broken import BrokenPureDP
-from ...core.base import Dataset, Neighbours, Outputs
+from ...core.base import Dataset, Neighbours, Outputs, example
 from ...core.constraints import Positive, PositiveInt, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -38,6 +38,8 @@ class Resampled(BrokenPureDP, RecordsMechanism):
         >>> broken.guarantee().delta(1.0), round(broken.exact_guarantee().delta(1.0), 5)
         (0.0, 0.63397)
     """
+
+    _example = example(n_records=5, n_rows=3)
 
     cause = "Rows of a generative model are assumed to be independent of any person, since each is freshly drawn."
     source = "A common thought experiment about generative models; the bootstrap, Efron (1979)."

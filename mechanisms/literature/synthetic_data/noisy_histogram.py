@@ -11,7 +11,7 @@ import numpy as np
 from ...accounting import ExactDP
 from ...accounting.numerics.binomial import response_logs
 from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, LogDensity, Neighbours, Outputs
+from ...core.base import Dataset, LogDensity, Neighbours, Outputs, example
 from ...core.constraints import AddOrReplace, Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -67,6 +67,8 @@ class NoisyHistogramTable(RecordsMechanism):
         >>> synthesiser.expected_counts(records).round(2).tolist()
         [0.96, 50.0, 50.0, 0.96]
     """
+
+    _example = example(domain={"sex": 2, "race": 3})
 
     epsilon: Positive
     domain: Domain

@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Neighbours, Outputs, unknown_law
+from ...core.base import Dataset, LogDensity, Neighbours, Outputs, example, unknown_law
 from ...core.constraints import PositiveInt, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -26,6 +26,8 @@ from .base import (
     check_public_rows,
     checked_marginals,
 )
+from .generators.direct import DirectGenerator
+from .selection.fixed import FixedMarginals
 
 VIEWS = ("measurements", "marginals", "table")
 """Possible outputs: see `SelectMeasureGenerate`."""
@@ -71,6 +73,12 @@ class SelectMeasureGenerate(RecordsMechanism):
         ((4, 50, 2), None)
     """
 
+    _example = example(
+        domain={"sex": 2, "race": 3},
+        selection=FixedMarginals((("sex",), ("race", "sex")), standard_deviation=2.0),
+        generator=DirectGenerator(),
+    )
+
     domain: Domain
     selection: MarginalSelection
     generator: Generator
@@ -83,13 +91,13 @@ class SelectMeasureGenerate(RecordsMechanism):
         super().__post_init__()
         object.__setattr__(self, "domain", Domain.of(self.domain))
         kinds = (("selection", MarginalSelection, "MST(rho=0.1)"), ("generator", Generator, "GraphicalModel()"))
-        for name, kind, example in kinds:
+        for name, kind, shown in kinds:
             if not isinstance(getattr(self, name), kind):
                 raise ParameterError(
                     argument=name,
                     value=getattr(self, name),
                     allowed=f"be a {kind.__name__} of mechanisms.synthetic_data",
-                    advice=f"Pass an object, such as {example}; names are for configs.",
+                    advice=f"Pass an object, such as {shown}; names are for configs.",
                 )
         object.__setattr__(self, "relation", self.selection.relation)
         self.selection.candidates(self.domain)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...accounting.broken import Broken
 from ...core.arrays import Floats
-from ...core.base import Dataset, Outputs
+from ...core.base import Dataset, Outputs, example
 from ...core.constraints import PositiveInt
 from ...core.guarantee import Guarantee
 from . import BestOfRepetitions
@@ -31,6 +31,8 @@ class BestOfK(Broken, ChoosesRun):
         >>> BestOfK(epsilon=0.5, k=20).guarantee().epsilon(0.0)
         0.5
     """
+
+    _example = example(n_candidates=4, k=2)
 
     cause = "Models are trained with different settings, but only the training of the released one is accounted for."
     source = "Papernot and Steinke (2022), section 3."

@@ -20,7 +20,7 @@ from ...accounting.conversion.convert import to_renyi
 from ...accounting.numerics.laplace import laplace_cdf, laplace_log_density
 from ...accounting.numerics.quadrature import simpson
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs, Workers
+from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs, Workers
 from ...core.constraints import Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -31,6 +31,8 @@ from ...noise.queries.answers import check_distance
 
 class TuningTrial(Mechanism):
     """A mechanism whose outputs are rows `(size, k)` of numbers, the last of which is a score: higher is better."""
+
+    _dataset = Data.ANSWERS
 
     def chances(self, scores: Floats, dataset: Dataset) -> tuple[Floats, Floats] | None:
         """Return the probabilities that a run on `dataset` has a lower and a higher score; None if not known."""
@@ -68,7 +70,8 @@ class NoisyCandidate(TuningTrial):
 
     Args:
         epsilon: epsilon of one run, > 0: the noise has scale sensitivity / epsilon (Laplace) or standard deviation
-            sensitivity / epsilon (Gaussian), so that one run is epsilon-DP, or epsilon-Gaussian DP.
+            sensitivity / epsilon (Gaussian), so that one run is epsilon-DP, or epsilon-Gaussian DP (Dwork, McSherry,
+            Nissim and Smith 2006; Dong, Roth and Su 2022).
         n_candidates: at least 1; the dataset is the vector `(n_candidates,)` of their scores.
         sensitivity: largest change of any single score between neighbours, > 0.
         noise: "laplace" or "gaussian".

@@ -16,7 +16,18 @@ from scipy.special import logsumexp
 
 from ...accounting import ExactDP, PureDP
 from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law, unknown_law
+from ...core.base import (
+    Data,
+    Dataset,
+    LogDensity,
+    Mechanism,
+    Neighbours,
+    Outputs,
+    Workers,
+    example,
+    known_law,
+    unknown_law,
+)
 from ...core.constraints import Finite, OpenUnit, Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -32,6 +43,8 @@ class ChoosesRun(Mechanism):
         base: one run; its outputs end with a score. None: `NoisyCandidate` with `epsilon` and `n_candidates`.
         epsilon, n_candidates: parameters of the default run, used if `base` is None.
     """
+
+    _dataset = Data.ANSWERS
 
     base: TuningTrial | None = None
     _: KW_ONLY
@@ -180,6 +193,8 @@ class BestOfRepetitions(ChoosesRun):
         (3, 2)
     """
 
+    _example = example(n_candidates=4, repetitions=NegativeBinomialRepetitions(1.0, 0.5))
+
     _: KW_ONLY
     repetitions: Repetitions = GEOMETRIC
 
@@ -233,6 +248,8 @@ class FirstGoodEnough(ChoosesRun):
         >>> FirstGoodEnough(epsilon=0.5, threshold=3.0).guarantee().epsilon(0.0)
         1.0
     """
+
+    _example = example(n_candidates=4, threshold=-2.0, stopping=0.001)
 
     _: KW_ONLY
     threshold: Finite = 0.0

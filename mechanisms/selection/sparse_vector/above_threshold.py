@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureMechanism
 from ...core.arrays import Bools, Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import Finite, Flag, Positive, PositiveInt
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -50,6 +50,8 @@ class SparseVector(PureMechanism):
             of answers.
         relation: the neighbouring relation of `sensitivity` and the claim.
     """
+
+    _dataset = Data.ANSWERS
 
     epsilon: Positive
     n_queries: PositiveInt

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ....accounting.broken import Broken
+from ....core.base import example
 from ....noise.queries.domain import Domain
 from ....noise.queries.workload import Workload
 from .matrix_mechanism import GaussianMatrixMechanism, LaplaceMatrixMechanism
@@ -69,6 +70,8 @@ class GaussianNoiseForWorkload(Broken, GaussianMatrixMechanism):
         >>> broken.guarantee().mu, round(broken.exact_guarantee().mu, 12)
         (0.25, 0.5)
     """
+
+    _example = example(noise_multiplier=2.0)
 
     cause = LaplaceNoiseForWorkload.cause
     source = "Dong, Roth and Su (2022), for the true mu."

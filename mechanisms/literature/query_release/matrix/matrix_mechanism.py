@@ -17,7 +17,7 @@ import numpy as np
 
 from ....accounting import GaussianDP, LaplaceDP, LaplaceVectorDP
 from ....core.arrays import Floats, Ints
-from ....core.base import Dataset, LogDensity, Neighbours, Outputs, unknown_law
+from ....core.base import Dataset, LogDensity, Neighbours, Outputs, example, unknown_law
 from ....core.constraints import Positive, check_fields, instance_of, one_of_names
 from ....core.errors import ParameterError
 from ....core.guarantee import Guarantee
@@ -195,6 +195,8 @@ class LaplaceMatrixMechanism(MatrixMechanism):
         64589
     """
 
+    _example = example(view="measurements")
+
     epsilon: Positive
     _: KW_ONLY
     workload: Workload = field(default_factory=sixteen_prefixes)
@@ -257,6 +259,8 @@ class GaussianMatrixMechanism(MatrixMechanism):
         >>> mechanism.measured.matrix.shape, round(mechanism.squared_error)
         ((64, 64), 3928)
     """
+
+    _example = example(noise_multiplier=2.0)
 
     epsilon: float | None = None
     delta: float | None = None

@@ -23,12 +23,13 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from ....core.arrays import Floats, Ints
-from ....core.base import Dataset, Neighbours
+from ....core.base import Dataset, Neighbours, example
 from ....core.constraints import PositiveInt, instance_of
 from ....core.errors import ParameterError, plural
 from ....core.guarantee import Guarantee
 from ....core.records import RecordsMechanism
 from ....core.relation import Relation
+from ....noise.queries.domain import Domain
 from ....noise.queries.workload import Workload
 
 MOST_QUERIES, MOST_CELLS = 3, 8
@@ -62,6 +63,8 @@ class WorkloadRelease(RecordsMechanism):
         n_records: public, >= 1; see the module docstring.
         relation: the neighbouring relation of the claim.
     """
+
+    _example = example(workload=Workload(Domain.of({"cell": 3}), np.eye(2, 3)))
 
     workload: Annotated[Workload, instance_of(Workload, "Workload.identity({'age': 4})")]
     n_records: PositiveInt

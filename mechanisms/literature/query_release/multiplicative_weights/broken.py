@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ....accounting.broken import Broken
 from ....core.arrays import Floats
+from ....core.base import example
 from .dual_query import DualQuery
 from .mwem import MWEM
 from .online import PrivateMultiplicativeWeights
@@ -62,6 +63,8 @@ class ExactErrors(Broken, PrivateMultiplicativeWeights):
         (1.0, inf)
     """
 
+    _example = example(threshold=4.0)
+
     cause = "A lazy round releases only an answer of the public distribution, so that it seems to need no noise."
     source = "Hardt and Rothblum (2010), figure 1, where the noisy error is compared."
     correct_class = PrivateMultiplicativeWeights
@@ -97,6 +100,8 @@ class SamplesCountedOnce(Broken, DualQuery):
         >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 3)
         (0.5, 1.5)
     """
+
+    _example = example(samples=2)
 
     cause = "Each of the s samples of a round is a separate exponential mechanism, but one is accounted for."
     source = "Gaboardi, Gallego Arias, Hsu, Roth and Wu (2014), theorem 3.1, without the factor s."

@@ -20,13 +20,13 @@ from scipy.special import log_softmax
 
 from ....accounting import ConcentratedDP, ExactDP, PureDP
 from ....core.arrays import Floats, Ints
-from ....core.base import Dataset, LogDensity, Neighbours, Outputs, Workers
+from ....core.base import Dataset, LogDensity, Neighbours, Outputs, Workers, example
 from ....core.constraints import OpenUnit, Options, Positive, PositiveInt, at_least, one_of_names
 from ....core.errors import ParameterError, plural
 from ....core.guarantee import Guarantee
 from ....core.records import RecordsMechanism
 from ....core.relation import Relation
-from ....noise.queries.domain import check_memory
+from ....noise.queries.domain import Domain, check_memory
 from ....noise.queries.marginals import Marginals
 from .base import blocks
 
@@ -198,6 +198,10 @@ class DualQuery(RecordsMechanism):
         >>> mechanism.release(np.repeat([[0, 1]], 100, axis=0), 2, np.random.default_rng(0)).values.shape
         (2, 3, 3)
     """
+
+    _example = example(
+        marginals=Marginals(Domain.of({"a": 2, "b": 2}), (("a",), ("b",))), n_records=2, rounds=2, samples=1
+    )
 
     marginals: Marginals
     n_records: PositiveInt

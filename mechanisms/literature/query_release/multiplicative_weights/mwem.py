@@ -22,7 +22,7 @@ from ....accounting import ConcentratedDP, PureMechanism
 from ....accounting.numerics.laplace import laplace_log_density
 from ....accounting.numerics.quadrature import gauss_legendre
 from ....core.arrays import Floats, Ints
-from ....core.base import Dataset, LogDensity, Neighbours, Outputs
+from ....core.base import Dataset, LogDensity, Neighbours, Outputs, example
 from ....core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt, one_of_names
 from ....core.guarantee import Guarantee
 from ....noise.laplace import draw_laplace
@@ -50,6 +50,8 @@ class BaseMWEM(WorkloadRelease):
         synthetic: "average" of the distributions before each round, or "last", the distribution after all rounds.
         view: the released output, one of `VIEWS`.
     """
+
+    _example = example(rounds=1)
 
     _: KW_ONLY
     rounds: PositiveInt = 10

@@ -14,7 +14,7 @@ from ....accounting import ConcentratedDP, PureDP
 from ....accounting.numerics.laplace import laplace_log_cdf, laplace_log_density, log_laplace
 from ....accounting.numerics.quadrature import gauss_legendre
 from ....core.arrays import Bools, Floats, Ints
-from ....core.base import Dataset, LogDensity, Neighbours, Outputs
+from ....core.base import Dataset, LogDensity, Neighbours, Outputs, example
 from ....core.constraints import Finite, OpenUnit, Positive, PositiveInt, one_of_names
 from ....core.guarantee import Guarantee
 from ....noise.laplace import draw_laplace
@@ -68,6 +68,8 @@ class PrivateMultiplicativeWeights(WorkloadRelease):
         >>> transcripts.shape, int((transcripts != 0.0).sum(axis=1).max())
         ((3, 8), 2)
     """
+
+    _example = example(threshold=6.0)
 
     _: KW_ONLY
     epsilon: Positive

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ....core.arrays import Bools, Floats, Ints
-from ....core.base import Dataset, Neighbours
+from ....core.base import Dataset, Neighbours, example
 from ....core.constraints import Positive
 from ....core.errors import ParameterError
 from ....core.guarantee import Guarantee
@@ -16,6 +16,7 @@ from ....core.records import RecordsMechanism
 from ....core.relation import Relation
 from ....noise.base import NoisyQuery
 from ....noise.geometric import Geometric
+from .domain import CensusDomain, group
 from .statistics import GroupCount
 from .table_set import TableSet, census_tables
 
@@ -42,6 +43,17 @@ class NoisyTables(NoisyQuery, RecordsMechanism):
         >>> mechanism.sensitivity, round(mechanism.guarantee().epsilon(0.0), 9)
         (10, 1.0)
     """
+
+    _example = example(
+        tables=TableSet(
+            CensusDomain((("sex", ("female", "male")), ("block", ("A", "B"))), ages=(0, 99)),
+            (
+                GroupCount(group(block="A")),
+                GroupCount(group(sex="female", block="A")),
+                GroupCount(group(ages=(0, 17))),
+            ),
+        )
+    )
 
     epsilon: Positive
     _: KW_ONLY

@@ -14,7 +14,9 @@ from ....core.constraints import UnitInterval
 from ....core.errors import ParameterError
 from ....core.guarantee import Guarantee
 from ....core.records import RecordsMechanism
+from ....core.registry import Tier
 from ....core.relation import Relation
+from .noisy import NoisyTables
 from .table_set import TableSet, census_tables
 
 
@@ -44,6 +46,9 @@ class SwappedTables(RecordsMechanism):
         >>> values.shape, f"{mechanism.guarantee().delta(5.0):.6f}"
         ((3, 41), '1.000000')
     """
+
+    _tier = Tier.PROVISIONAL  # it claims nothing
+    _example = NoisyTables._example
 
     tables: TableSet = field(default_factory=lambda: census_tables(n_blocks=2))
     _: KW_ONLY

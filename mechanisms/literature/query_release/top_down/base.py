@@ -19,7 +19,7 @@ import numpy as np
 from ....accounting import ExactDP
 from ....accounting.numerics.binomial import convolved_logs
 from ....core.arrays import Floats, Ints
-from ....core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ....core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, example
 from ....core.constraints import AddOrReplace, one_of_names
 from ....core.errors import NeighboursError, ParameterError
 from ....core.guarantee import Guarantee
@@ -173,6 +173,14 @@ class TopDown(RecordsMechanism):
     Attributes:
         omitted_probability: probability of the outcomes of one number that `_log_changed_count` leaves out.
     """
+
+    _example = example(
+        geography=[1, 2],
+        domain={"sex": 2, "age": 2},
+        structural_zeros=[{"sex": [0], "age": [1]}],
+        queries=[{"level": "nation", "attributes": ["age"]}, {"level": "county", "share": 2}],
+        invariants=[{"level": "state"}],
+    )
 
     omitted_probability: ClassVar[float] = 0.0
 

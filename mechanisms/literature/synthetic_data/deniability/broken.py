@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ....accounting.broken import Broken, certain_leak
 from ....accounting.numerics.laplace import laplace_log_density
 from ....core.arrays import Floats
-from ....core.base import Dataset, LogDensity, Neighbours, Outputs
+from ....core.base import Dataset, LogDensity, Neighbours, Outputs, example
 from ....core.constraints import Flag
 from ....core.guarantee import Guarantee
 from .laplace_statistics import LaplaceStatistics
@@ -207,6 +207,8 @@ class RootsWithoutNoise(_NoiseMissing, NoisyFamilyCounts):
         >>> RootsWithoutNoise().exact_guarantee().epsilon(0.5)
         inf
     """
+
+    _example = example(parents={"x1": ["x2"], "x2": ["x3"]}, order=("x3", "x2", "x1"))
 
     cause = "The noise is drawn in the loop over parents, which is empty for an attribute without parents."
     source = "Constructed; the parameter learning of Bindschaedler, Shokri and Gunter (2017)."
