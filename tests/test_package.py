@@ -103,6 +103,13 @@ def test_the_package_costs_next_to_nothing_until_a_room_is_asked_for(tmp_path):
     assert python("-c", code, cwd=tmp_path).returncode == 0
 
 
+def test_an_audit_is_imported_without_trainers_and_slow_libraries(tmp_path):
+    slow = "joblib pandas pydantic sklearn scipy.linalg scipy.optimize scipy.spatial scipy.stats"
+    slow += " dpassay.experiments dpassay.mechanisms.learning.dp_sgd.mechanism dpassay.mechanisms.literature"
+    code = "import sys, dpassay.audit; print(*sys.modules.keys() & set(sys.argv))"
+    assert python("-c", code, *slow.split(), cwd=tmp_path).stdout == "\n"
+
+
 def test_rooms_and_version_are_looked_up_when_asked_for():
     assert dpassay.mechanisms.Laplace(epsilon=1.0).epsilon == 1.0
     assert dpassay.__version__
