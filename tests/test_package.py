@@ -103,10 +103,15 @@ def test_the_package_costs_next_to_nothing_until_a_room_is_asked_for(tmp_path):
     assert python("-c", code, cwd=tmp_path).returncode == 0
 
 
-def test_an_audit_is_imported_without_trainers_and_slow_libraries(tmp_path):
-    slow = "joblib pandas pydantic sklearn scipy.linalg scipy.optimize scipy.spatial scipy.stats"
-    slow += " dpassay.experiments dpassay.mechanisms.learning.dp_sgd.mechanism dpassay.mechanisms.literature"
-    code = "import sys, dpassay.audit; print(*sys.modules.keys() & set(sys.argv))"
+SLOW = "joblib pandas pydantic sklearn scipy.linalg scipy.optimize scipy.spatial scipy.stats dpassay.experiments "
+SLOW += "dpassay.mechanisms.learning.dp_sgd.mechanism dpassay.mechanisms.literature"
+
+
+@pytest.mark.parametrize(
+    ("module", "slow"), [("audit", SLOW), ("mechanisms.adapters.functions.fresh_interpreter", "scipy " + SLOW)]
+)
+def test_what_a_process_imports_leaves_out_what_is_slow(module, slow, tmp_path):
+    code = f"import sys, dpassay.{module}; print(*sys.modules.keys() & set(sys.argv))"
     assert python("-c", code, *slow.split(), cwd=tmp_path).stdout == "\n"
 
 
