@@ -103,6 +103,18 @@ def test_the_package_costs_next_to_nothing_until_a_room_is_asked_for(tmp_path):
     assert python("-c", code, cwd=tmp_path).returncode == 0
 
 
+SLOW = "joblib pandas pydantic sklearn scipy.linalg scipy.optimize scipy.spatial scipy.stats dpassay.experiments "
+SLOW += "dpassay.mechanisms.learning.dp_sgd.mechanism dpassay.mechanisms.literature"
+
+
+@pytest.mark.parametrize(
+    ("module", "slow"), [("audit", SLOW), ("mechanisms.adapters.functions.fresh_interpreter", "scipy " + SLOW)]
+)
+def test_what_a_process_imports_leaves_out_what_is_slow(module, slow, tmp_path):
+    code = f"import sys, dpassay.{module}; print(*sys.modules.keys() & set(sys.argv))"
+    assert python("-c", code, *slow.split(), cwd=tmp_path).stdout == "\n"
+
+
 def test_rooms_and_version_are_looked_up_when_asked_for():
     assert dpassay.mechanisms.Laplace(epsilon=1.0).epsilon == 1.0
     assert dpassay.__version__

@@ -9,19 +9,26 @@ initial.py     Worst-case initial parameters: the canary is all that is left to 
 records.py     Canaries for any training loop, as arrays or texts: made before training, and tossed with `Coins`
 """
 
-from .base import Canary as Canary
-from .examples import Blank as Blank, ClipBKD as ClipBKD, Mislabelled as Mislabelled, Natural as Natural
-from .gradients import (
-    Dirac as Dirac,
-    OrthogonalDirection as OrthogonalDirection,
-    RandomDirection as RandomDirection,
-    with_dead_features as with_dead_features,
-)
-from .initial import worst_case_initial as worst_case_initial
-from .records import (
-    CanaryRecords as CanaryRecords,
-    inserted_tokens as inserted_tokens,
-    mislabelled as mislabelled,
-    out_of_distribution as out_of_distribution,
-    random_records as random_records,
-)
+from typing import TYPE_CHECKING
+
+from ...mechanisms.core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .base import Canary as Canary
+    from .examples import Blank as Blank, ClipBKD as ClipBKD, Mislabelled as Mislabelled, Natural as Natural
+    from .gradients import (
+        Dirac as Dirac,
+        OrthogonalDirection as OrthogonalDirection,
+        RandomDirection as RandomDirection,
+        with_dead_features as with_dead_features,
+    )
+    from .initial import worst_case_initial as worst_case_initial
+    from .records import (
+        CanaryRecords as CanaryRecords,
+        inserted_tokens as inserted_tokens,
+        mislabelled as mislabelled,
+        out_of_distribution as out_of_distribution,
+        random_records as random_records,
+    )
+else:
+    __getattr__, __dir__ = lazy_names(__name__)

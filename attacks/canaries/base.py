@@ -24,7 +24,6 @@ from ...mechanisms.core.errors import ParameterError, plural
 from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import Floats, TrainingData
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, require_capability
-from ...mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
 
 Example: TypeAlias = tuple[Floats, int | float]
 """Features `(n_features,)` and label."""
@@ -74,6 +73,8 @@ class Canary(Options):
         A view "noisy_gradients" without directions gets the canary's; several copies get the claim for a group.
         """
         trainer: Any = self._trainer(mechanism)
+        from ...mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy  # imports DP-SGD
+
         claimed: Mechanism = trainer if self.group_size == 1 else GroupPrivacy(trainer, size=self.group_size)
         pair = self.pair(dataset, claimed)
         return claimed.bind(pair), pair

@@ -13,9 +13,16 @@ portfolio.py          The portfolio: the classifier, and rules for leaks that no
 threshold.py          The threshold attack: one number computed from the output, and its direction
 """
 
-from .canary_attacks import CanaryDirection as CanaryDirection, CanaryLoss as CanaryLoss
-from .classifier import Classifier as Classifier
-from .gradient_product import GradientProduct as GradientProduct
-from .likelihood_ratio import AssumedLaw as AssumedLaw, LikelihoodRatio as LikelihoodRatio
-from .portfolio import Portfolio as Portfolio
-from .threshold import Threshold as Threshold
+from typing import TYPE_CHECKING
+
+from ...mechanisms.core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .canary_attacks import CanaryDirection as CanaryDirection, CanaryLoss as CanaryLoss
+    from .classifier import Classifier as Classifier
+    from .gradient_product import GradientProduct as GradientProduct
+    from .likelihood_ratio import AssumedLaw as AssumedLaw, LikelihoodRatio as LikelihoodRatio
+    from .portfolio import Portfolio as Portfolio
+    from .threshold import Threshold as Threshold
+else:
+    __getattr__, __dir__ = lazy_names(__name__)

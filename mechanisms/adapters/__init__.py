@@ -12,7 +12,14 @@ training_function.py   Any training function as a learner: `train(X, y, rng) -> 
                        models
 """
 
-from .estimator import EstimatorLearner as EstimatorLearner
-from .functions.function import FunctionMechanism as FunctionMechanism
-from .functions.target import load_target as load_target
-from .training_function import FunctionLearner as FunctionLearner, TorchLearner as TorchLearner
+from typing import TYPE_CHECKING
+
+from ..core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .estimator import EstimatorLearner as EstimatorLearner
+    from .functions.function import FunctionMechanism as FunctionMechanism
+    from .functions.target import load_target as load_target
+    from .training_function import FunctionLearner as FunctionLearner, TorchLearner as TorchLearner
+else:
+    __getattr__, __dir__ = lazy_names(__name__)

@@ -27,7 +27,7 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         source = "".join(linecache.getlines(namespace["__file__"], namespace))
         blocks = [node.body for node in ast.parse(source).body if isinstance(node, ast.If)]
         imports = [node for block in blocks for node in block if isinstance(node, ast.ImportFrom)]
-        return {name.name: f".{node.module}" for node in imports for name in node.names}
+        return {name.name: "." * node.level + (node.module or "") for node in imports for name in node.names}
 
     def get(name: str) -> Any:
         if name == "__all__":  # for `import *`

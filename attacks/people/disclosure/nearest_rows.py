@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.core.constraints import NonNegativeInt, PositiveInt
@@ -29,6 +28,8 @@ def distances(records: Ints, rows: Ints, scales: Sequence[float | None]) -> Floa
         >>> distances(np.array([[0, 3]]), np.array([[0, 3], [1, 3], [0, 0]]), [None, 4.0]).tolist()
         [[0.0, 1.0, 0.75]]
     """
+    from scipy.spatial.distance import cdist
+
     total = np.zeros((len(records), len(rows)))
     ordered = [column for column, scale in enumerate(scales) if scale is not None]
     if ordered:

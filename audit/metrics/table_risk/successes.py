@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from ....attacks.people.disclosure import AttributeDisclosure
 from ....attacks.people.disclosure.nearest_rows import MAX_BLOCK_DISTANCES
@@ -180,6 +179,8 @@ def _smallest(records: Table, rows: Table) -> Floats:
 
 def distances(records: Table, rows: Table) -> Iterator[tuple[slice, Floats]]:
     """Yield blocks of records with their distances `(block, n_rows)`."""
+    from scipy.spatial.distance import cdist
+
     step, n_categories = max(1, MAX_BLOCK_DISTANCES // len(rows)), rows.categories.shape[1]
     for start in range(0, len(records), step):
         block = slice(start, start + step)

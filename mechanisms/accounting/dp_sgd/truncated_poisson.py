@@ -54,12 +54,12 @@ def truncated_poisson(
         * An upper bound; that of Poisson sampling if no sample can exceed B.
 
     Example:
-        >>> options = {"sampling_probability": 0.01, "n_records": 10_000, "steps": 100}
-        >>> for largest_batch in (10_000, 150, 120):
-        ...     print(round(truncated_poisson(1.0, largest_batch=largest_batch, **options).epsilon(1e-5), 2))
-        0.72
-        0.72
-        3.58
+        >>> options = {"sampling_probability": 0.1, "n_records": 1000, "steps": 10}
+        >>> for largest_batch in (1000, 150, 120):
+        ...     print(round(truncated_poisson(4.0, largest_batch=largest_batch, **options).epsilon(1e-5), 3))
+        0.305
+        0.305
+        0.362
     """
     check_steps(sampling_probability, steps, noise_multiplier=noise_multiplier)
     whole(1, largest_batch=largest_batch, n_records=n_records)

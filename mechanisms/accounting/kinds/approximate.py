@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 
 from ...core.arrays import Floats
 from ...core.relation import Relation
@@ -74,12 +73,12 @@ class PureDP(ProfileGuarantee):
 
 def response_delta(nominal: float | Floats, epsilon: Floats) -> Floats:
     """Return the profile of randomized response: (e^nominal - e^epsilon)+ / (1 + e^nominal), without cancellation."""
-    return np.asarray(np.maximum(0.0, -np.expm1(epsilon - nominal)) * expit(nominal))
+    return np.asarray(np.maximum(0.0, -np.expm1(epsilon - nominal)) / (1.0 + np.exp(-nominal)))
 
 
 def response_epsilon(nominal: float | Floats, delta: Floats) -> Floats:
     """Return the inverse of `response_delta`; 0 at and above its largest delta."""
-    below = np.minimum(delta / expit(nominal), 1.0)
+    below = np.minimum(delta * (1.0 + np.exp(-nominal)), 1.0)
     return np.asarray(np.maximum(0.0, nominal + np.log1p(-below)))
 
 

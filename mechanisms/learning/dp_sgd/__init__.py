@@ -23,29 +23,36 @@ steps.py               Parts of a step of DP-SGD: the learning rate, the clippin
 training.py            DP-SGD, many independent runs at once
 """
 
-from .adaptive_clipping import AdaptiveClippingDPSGD as AdaptiveClippingDPSGD
-from .group_privacy import GroupPrivacy as GroupPrivacy
-from .mechanism import DPSGD as DPSGD
-from .noise import (
-    BandedNoise as BandedNoise,
-    BufferedToeplitzNoise as BufferedToeplitzNoise,
-    IndependentNoise as IndependentNoise,
-    StepNoise as StepNoise,
-    TreeNoise as TreeNoise,
-)
-from .optimizers import Adam as Adam
-from .sampling.base import Sampling as Sampling
-from .sampling.cyclic_poisson import CyclicPoisson as CyclicPoisson
-from .sampling.epochs import CyclicBatches as CyclicBatches, ShuffledEpochs as ShuffledEpochs
-from .sampling.fixed_size import FixedSizeSampling as FixedSizeSampling
-from .sampling.full_batch import FullBatch as FullBatch
-from .sampling.poisson import PoissonSampling as PoissonSampling
-from .sampling.random_allocation import RandomAllocation as RandomAllocation
-from .sampling.truncated_poisson import TruncatedPoisson as TruncatedPoisson
-from .steps import (
-    ConstantSchedule as ConstantSchedule,
-    Cosine as Cosine,
-    InverseSquareRoot as InverseSquareRoot,
-    Schedule as Schedule,
-    StepDecay as StepDecay,
-)
+from typing import TYPE_CHECKING
+
+from ...core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .adaptive_clipping import AdaptiveClippingDPSGD as AdaptiveClippingDPSGD
+    from .group_privacy import GroupPrivacy as GroupPrivacy
+    from .mechanism import DPSGD as DPSGD
+    from .noise import (
+        BandedNoise as BandedNoise,
+        BufferedToeplitzNoise as BufferedToeplitzNoise,
+        IndependentNoise as IndependentNoise,
+        StepNoise as StepNoise,
+        TreeNoise as TreeNoise,
+    )
+    from .optimizers import Adam as Adam
+    from .sampling.base import Sampling as Sampling
+    from .sampling.cyclic_poisson import CyclicPoisson as CyclicPoisson
+    from .sampling.epochs import CyclicBatches as CyclicBatches, ShuffledEpochs as ShuffledEpochs
+    from .sampling.fixed_size import FixedSizeSampling as FixedSizeSampling
+    from .sampling.full_batch import FullBatch as FullBatch
+    from .sampling.poisson import PoissonSampling as PoissonSampling
+    from .sampling.random_allocation import RandomAllocation as RandomAllocation
+    from .sampling.truncated_poisson import TruncatedPoisson as TruncatedPoisson
+    from .steps import (
+        ConstantSchedule as ConstantSchedule,
+        Cosine as Cosine,
+        InverseSquareRoot as InverseSquareRoot,
+        Schedule as Schedule,
+        StepDecay as StepDecay,
+    )
+else:
+    __getattr__, __dir__ = lazy_names(__name__)

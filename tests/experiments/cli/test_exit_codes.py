@@ -30,6 +30,7 @@ from typer.testing import CliRunner
 # the power takes longer than the audit, and no verdict depends on it
 dpassay.audit.power.power.detectable_epsilon = lambda *given, **options: Detectable(1.0, "any")
 supervisor.LAST_SECONDS = 0.5
+dpassay.audit.trials.plan.CHUNKS_A_SIDE = 4
 cases = json.load(sys.stdin)
 audit, results = check.audit, {}
 
@@ -46,6 +47,7 @@ check.audit = audit_once
 for (name, words, _, _), code in zip(cases, (0, 1)):
     assert CliRunner().invoke(cli.app, words).exit_code == code, name
 assert list(results) == ["noisy", "leaking"]
+CliRunner().invoke(cli.app, ["list", "mechanisms"])  # imports what it lists
 gc.freeze()
 
 def redirect(where, number):

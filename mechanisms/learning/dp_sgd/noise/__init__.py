@@ -9,7 +9,14 @@ buffered_toeplitz.py   Noise of a buffered linear Toeplitz (BLT) matrix: any num
 tree.py                Noise of tree aggregation: noise on the nodes of a binary tree over the steps
 """
 
-from .banded import BandedNoise as BandedNoise
-from .base import CorrelatedNoise as CorrelatedNoise, IndependentNoise as IndependentNoise, StepNoise as StepNoise
-from .buffered_toeplitz import BufferedToeplitzNoise as BufferedToeplitzNoise
-from .tree import TreeNoise as TreeNoise
+from typing import TYPE_CHECKING
+
+from ....core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .banded import BandedNoise as BandedNoise
+    from .base import CorrelatedNoise as CorrelatedNoise, IndependentNoise as IndependentNoise, StepNoise as StepNoise
+    from .buffered_toeplitz import BufferedToeplitzNoise as BufferedToeplitzNoise
+    from .tree import TreeNoise as TreeNoise
+else:
+    __getattr__, __dir__ = lazy_names(__name__)

@@ -17,11 +17,18 @@ truncated_poisson.py   Truncated Poisson sampling: Poisson samples that are cut 
 Their names are in `dpassay.mechanisms.learning.dp_sgd.catalogue`.
 """
 
-from .base import BatchDraw as BatchDraw, Sampling as Sampling
-from .cyclic_poisson import CyclicPoisson as CyclicPoisson
-from .epochs import CyclicBatches as CyclicBatches, EpochSampling as EpochSampling, ShuffledEpochs as ShuffledEpochs
-from .fixed_size import BatchSampling as BatchSampling, FixedSizeSampling as FixedSizeSampling
-from .full_batch import FullBatch as FullBatch
-from .poisson import PoissonSampling as PoissonSampling
-from .random_allocation import RandomAllocation as RandomAllocation
-from .truncated_poisson import TruncatedPoisson as TruncatedPoisson
+from typing import TYPE_CHECKING
+
+from ....core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .base import BatchDraw as BatchDraw, Sampling as Sampling
+    from .cyclic_poisson import CyclicPoisson as CyclicPoisson
+    from .epochs import CyclicBatches as CyclicBatches, EpochSampling as EpochSampling, ShuffledEpochs as ShuffledEpochs
+    from .fixed_size import BatchSampling as BatchSampling, FixedSizeSampling as FixedSizeSampling
+    from .full_batch import FullBatch as FullBatch
+    from .poisson import PoissonSampling as PoissonSampling
+    from .random_allocation import RandomAllocation as RandomAllocation
+    from .truncated_poisson import TruncatedPoisson as TruncatedPoisson
+else:
+    __getattr__, __dir__ = lazy_names(__name__)

@@ -18,6 +18,7 @@ from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import PureDP
 from dpassay.mechanisms.noise.broken import LaplaceUnitSensitivity
 
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 CONFIG = """\
 seed = 3
 [search]
@@ -68,7 +69,7 @@ def planned(here, text):
     return plan_tasks(*Config.load("mine.toml"))
 
 
-def test_a_config_searches_as_python_does(here, without_pictures, without_power):
+def test_a_config_searches_as_python_does(here, without_pictures):
     (task,) = planned(here, CONFIG)
     done = run("mine.toml", out="out")
     result = done.result.points[0].result
@@ -121,14 +122,15 @@ def test_what_cannot_be_searched_is_refused_with_its_place(here, old, new, messa
 
 
 def test_a_function_without_imports_of_the_library_is_searched(call):
-    done = call("check", "ages.py:release", "--epsilon", 1, "--search", "integers 0..100", "--trials", 3000)
+    options = ("--search", "integers 0..100", "--attack", "threshold", "--trials", 2000, "--budget", 8000)
+    done = call("check", "ages.py:release", "--epsilon", 1, *options)
     assert done.exit_code == 1
     assert "VIOLATION" in done.stdout
     assert "d0 = [], d1 = [100]" in done.stdout
     assert len(NEWCOMERS.splitlines()) == 15
 
 
-def test_the_command_line_searches_as_python_does(call, without_power):
+def test_the_command_line_searches_as_python_does(call):
     options = ("--epsilon", 1, "--search", "integers 0..100; 1..4 records", "--trials", 1000, "--budget", 4000)
     done = call("check", "ages.py:release", *options, "--relation", "replace_one", "--json", "r.json", "--seed", 2)
     assert done.exit_code == 1
@@ -180,7 +182,7 @@ def block(language):
     return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
-def test_the_page_on_searching_says_what_happens(here, call, without_power, without_pictures, capsys):
+def test_the_page_on_searching_says_what_happens(here, call, without_pictures, capsys):
     (code,) = block("python")
     exec(code, {})
     assert capsys.readouterr().out.splitlines() == re.findall(r"^#> (.*)$", code, flags=re.MULTILINE)
