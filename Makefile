@@ -7,10 +7,12 @@ ADAPTERS := .venv-adapters
 LOWEST := .venv-lowest
 SITE := .venv-site
 PYTEST := $(BIN)/python -m pytest -n auto
+FAST := $(PYTEST) --dist loadfile -m "not slow"
+LITERATURE := $(sort $(wildcard tests/*/literature)) tests/experiments/demos
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode every worker and every process of a test compiles all it imports
 SOURCES := __init__.py mechanisms attacks audit testing experiments src tests benchmarks docs
 
-.PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers site gallery wheel smoke clean help
+.PHONY: demo test test-literature test-docs test-all test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers site gallery wheel smoke clean help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -26,10 +28,16 @@ demo: $(STAMP)   ## the main job: audit a Laplace count on real data, and the te
 	$(BIN)/dpassay run laplace-count --out runs/laplace-count
 	$(BIN)/dpassay demo randomized-response
 
-test: $(STAMP)   ## the fast tests, about seven minutes on two cores
-	$(PYTEST) --dist loadfile -m "not slow"
+test: $(STAMP)   ## the fast tests of the core and what every entry of a catalogue promises, about four minutes on two cores
+	$(FAST) tests $(addprefix --ignore=,$(LITERATURE) tests/docs)
 
-test-all: test test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments  ## every test: the fast ones, then the six slow parts
+test-literature: $(STAMP)  ## the fast tests of the systems of the literature, and of the demos
+	$(FAST) $(LITERATURE)
+
+test-docs: $(STAMP)  ## the fast tests of the documentation: snippets, numbers, site, examples in docstrings
+	$(FAST) tests/docs
+
+test-all: test test-literature test-docs test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments  ## every test: the fast ones, then the six slow parts
 
 test-slow-mechanisms: $(STAMP)  ## the long statistical tests of mechanisms and attacks
 	$(PYTEST) -m slow tests/mechanisms tests/attacks
@@ -60,7 +68,7 @@ test-adapters: adapters  ## the adapters, with those libraries
 	$(ADAPTERS)/bin/python -m pytest -n auto --dist loadfile --no-skips tests/adapters --ignore=tests/adapters/test_dask.py
 	$(ADAPTERS)/bin/python -m pytest --no-skips --import-mode=prepend tests/adapters/test_dask.py  # workers import it by its file name
 
-test-lowest: pyproject.toml  ## the fast tests, with the lower end of the range of each dependency, in a separate environment
+test-lowest: pyproject.toml  ## all fast tests, with the lower end of the range of each dependency, in a separate environment
 	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
 	.ci/lowest >$(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --editable '.[dev]' --constraint $(LOWEST)/constraints.txt

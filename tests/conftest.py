@@ -38,6 +38,12 @@ def without_power(monkeypatch):
 
 
 @pytest.fixture
+def without_refusals(monkeypatch):
+    """`one-run-independent` does not test its assumption: a refused bound is 0, so that it misses no more often."""
+    monkeypatch.setattr("dpassay.audit.bounds.bits.independent.first_refusal", lambda *given: None)
+
+
+@pytest.fixture
 def few_chunks(monkeypatch):
     """Trials come in 4 chunks a side, not 32: saving the state of a function around each takes longer than its runs."""
     monkeypatch.setattr("dpassay.audit.trials.plan.CHUNKS_PER_SIDE", 4)

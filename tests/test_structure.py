@@ -2,6 +2,9 @@
 
 import ast
 import re
+import shlex
+import shutil
+import subprocess
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -203,3 +206,22 @@ def test_names_of_code_on_the_architecture_page_exist():
     names = set(re.findall(r"`([A-Z]\w+|[a-z]+_[a-z_]+|[A-Z]\w+\.\w+)`", text)) - {"CHANGELOG", "README"}
     assert len(names) >= 15
     assert sorted(name for name in names if not re.search(rf"\b{name.rpartition('.')[2]}\b", source)) == []
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+@pytest.mark.parametrize("marker", ["not slow", "slow"])
+def test_every_test_runs_in_exactly_one_part_of_make_test_all(marker):
+    root = Path(__file__).parents[1]
+    done = subprocess.run(["make", "--dry-run", "test-all"], cwd=root, capture_output=True, text=True, check=True)
+    commands = [shlex.split(line) for line in done.stdout.splitlines() if " -m pytest " in line]
+    parts = [words for words in commands if words[words.index("-m", 3) + 1] == marker]
+    assert len(parts) >= 3
+    times = {}
+    for path in (root / "tests").rglob("test_*.py"):
+        above = {place.relative_to(root).as_posix() for place in (path, *path.parents) if place.is_relative_to(root)}
+        times[path] = [
+            bool({word.rstrip("/") for word in words} & above)
+            and not {word.removeprefix("--ignore=") for word in words if word.startswith("--ignore=")} & above
+            for words in parts
+        ].count(True)
+    assert {name: n for name, n in times.items() if n != 1} == {}

@@ -15,7 +15,6 @@ import sys
 import warnings
 
 import numpy as np
-import pandas as pd
 
 from dpassay.mechanisms import Neighbours
 
@@ -116,6 +115,8 @@ def masked_array(broken):
 
 
 def data_frame(broken):
+    import pandas as pd  # here: fresh interpreters of the other functions need not import it
+
     return lambda dataset, rng: pd.DataFrame({"n": [count(dataset, rng, broken), 0], "one": [1.5, 1.5]})
 
 

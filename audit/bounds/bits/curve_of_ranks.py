@@ -9,7 +9,7 @@ import numpy as np
 
 from ....mechanisms.core.arrays import Floats
 
-_POINTS, _LEAST = 400, 1e-9
+_NEAR_0 = np.geomspace(1e-9, 0.5, 400)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +27,7 @@ class CurveOfRanks:
     @classmethod
     def of(cls, curve: Callable[[Floats], Floats]) -> CurveOfRanks:
         """Return the scale of a symmetric curve, from fpr `(m,)` to fnr `(m,)`."""
-        x = np.geomspace(_LEAST, 0.5, _POINTS)
-        fpr = np.unique(np.concatenate([[0.0], x, 1.0 - x, curve(x), [1.0]]))[::-1]
+        fpr = np.unique(np.concatenate([[0.0], _NEAR_0, 1.0 - _NEAR_0, curve(_NEAR_0), [1.0]]))[::-1]
         fnr = curve(fpr)
         return cls(np.append(0.5 * (1.0 - fpr + fnr), 1.0), np.append(0.5 * fnr, 0.5))
 

@@ -24,6 +24,7 @@ every = pytest.mark.parametrize("name", [name for name in catalogue if catalogue
 
 
 @every
+@pytest.mark.usefixtures("without_refusals")
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(name, epsilon):
     coverage = bit_misses(build(name), response(epsilon), shape=(1, 60), repeats=1000, confidence=0.8)

@@ -38,20 +38,21 @@ def untested(fixed):
 
 
 def simulated(claim, n, r, games, seed=0):
-    """Numbers of right guesses of canaries on the curve of `claim`, by drawing and sorting all scores."""
+    """Numbers of right guesses of canaries on the curve of `claim`, by drawing all scores."""
     rng = np.random.default_rng(seed)
     bits = rng.random((games, n)) < 0.5
     uniform = rng.random((games, n))
     rank = np.where(bits, claim.tradeoff(1.0 - uniform.ravel()).reshape(uniform.shape), uniform)
-    ordered = np.take_along_axis(bits, np.argsort(-rank, axis=1, kind="stable"), axis=1)
     low = r // 2
+    parted = np.argpartition(-rank, (low - 1, n - (r - low)), axis=1)
+    ordered = np.take_along_axis(bits, parted, axis=1)
     return ordered[:, n - (r - low) :].sum(axis=1) + low - ordered[:, :low].sum(axis=1)
 
 
 @pytest.mark.parametrize(
     "claim", [GaussianDP(0.5), GaussianDP(2.0), LaplaceDP(2.0), PureDP(1.0), ApproximateDP(0.5, 0.05)], ids=str
 )
-@pytest.mark.parametrize(("n", "r"), [(60, 20), (60, 58), (300, 211)])
+@pytest.mark.parametrize(("n", "r"), [(60, 20), (60, 58), (120, 85)])
 def test_tail_is_that_of_simulated_games(claim, n, r):
     games = 20_000
     drawn = simulated(claim, n, r, games)
@@ -102,6 +103,7 @@ def test_true_curve_and_those_below_are_refuted_no_more_often_than_they_may(true
         assert curve is not true or refuted >= 0.1 * games
 
 
+@pytest.mark.usefixtures("without_refusals")
 def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may():
     bound = OneRunIndependent(curve_family=GAUSSIAN)
     coverage = bit_misses(bound, gaussian(1.0), shape=(1, 60), repeats=400, confidence=0.8, delta=1e-5)
@@ -168,7 +170,7 @@ def test_foreign_curves_are_refused(name):
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_influence_is_refused(name, monkeypatch):
-    monkeypatch.setattr(assumption_tests, "_PERMUTATIONS", 299)
+    monkeypatch.setattr(assumption_tests, "_PERMUTATIONS", 99)
     refused = sum(influence_test(one).p_value <= INFLUENCE for one in games(PLANTED[name], REPEATS))
     assert refused >= ENOUGH
 
@@ -372,6 +374,7 @@ def test_wrong_arguments_are_named():
     assert OneRunIndependent(guesses=200).fix(stated, None, (200,)).n_guesses == 198
 
 
+@pytest.mark.usefixtures("without_refusals")
 def test_bound_falls_with_confidence():
     law = BitLaw("one", lambda bits, rng: rng.normal(size=bits.shape) + MU * bits, GaussianDP(MU))
     (scores,) = law.draws(1, (1, 300), 1)

@@ -250,6 +250,7 @@ def test_right_guesses_are_counted_as_a_slow_twin_counts_them(seed, size, negati
     assert guessing.right(scores, (size,)) == (naive_right(scores, size, negatives),)
 
 
+@pytest.mark.usefixtures("without_refusals")
 @pytest.mark.parametrize("bound", [OneRun(), OneRunIndependent()])
 @pytest.mark.parametrize("n_values", [1, 3])
 def test_tied_scores_of_canaries_in_the_order_of_their_bits_are_no_evidence(bound, n_values):

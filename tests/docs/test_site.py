@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-BROWSE = Path(__file__).parent.parent / "docs" / "site" / "browse.py"
+BROWSE = Path(__file__).parents[2] / "docs" / "site" / "browse.py"
 EXECUTED = BROWSE.with_name("executed.py")
 FAULTS = {
     '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">': "no alternative text",

@@ -36,7 +36,7 @@ from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.literature.synthetic_data.catalogue import generators
 from dpassay.mechanisms.noise.laplace import Laplace
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 DP_SGD = """
 [data]
 name = "digits"

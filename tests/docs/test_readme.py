@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from dpassay.experiments.cli.commands import app
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
 
 
