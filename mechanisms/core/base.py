@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from .arrays import Floats
 from .constraints import Options
 from .errors import ParameterError, RelationError
+from .registry import named_in
 from .relation import Relation
 from .validation import called_as
 
@@ -109,6 +110,7 @@ class Outputs:
         return np.array(self.values, dtype=dtype, copy=copy)
 
 
+@named_in("dpassay.mechanisms.catalogue:catalogue")
 class Mechanism(Options):
     """A randomised algorithm with a claimed guarantee.
 

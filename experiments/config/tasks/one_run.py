@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from ....attacks.canaries.base import Canary
 from ....attacks.canaries.catalogue import catalogue as canary_kinds
@@ -12,16 +12,16 @@ from ....attacks.membership.catalogue import catalogue as membership_attacks
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import BitScores
 from ....audit.games.canaries import check_relation, gradient_canary_game, membership_game
+from ....audit.trials.options import Store
+from ....audit.trials.progress import Reporter
 from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.learning.base import Learner, TrainingData
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, has_capability
-from ..config_errors import pointing_at
-from ..schema import Config
 from ..sections import Named, NeighboursSection, OneRunSection
-from ..source import Source
 from . import build
 from .base import PlayedTask
+from .point import Point
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,7 +36,6 @@ class OneRunTask(PlayedTask):
     """
 
     makes: ClassVar[type[Evidence]] = BitScores
-    counted: ClassVar[str] = "n_runs"
 
     canaries: TrainingData
     records: TrainingData
@@ -45,36 +44,26 @@ class OneRunTask(PlayedTask):
     n_references: int
 
     @classmethod
-    def plan(
-        cls, config: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
-    ) -> Self:
-        """Build the learner, its canaries, and an attack with enough references."""
-        game = config.game
+    def parts(cls, point: Point) -> dict[str, Any]:
+        """Build the canaries, and an attack with enough references."""
+        game = point.config.game
         assert isinstance(game, OneRunSection)
-        with pointing_at(source, "game", game):
-            canaries, records = _canaries(game, config.neighbours, data, mechanism)
-        with pointing_at(source, "attack", config.attack):
-            attack = _attack(config.attack, canaries, game.n_references)
-        return cls(
-            **shared,
-            mechanism=mechanism,
-            canaries=canaries,
-            records=records,
-            attack=attack,
-            n_runs=game.n_runs,
-            n_references=game.n_references,
-        )
+        canaries, records = point.build("game", _canaries, point.config.neighbours, point.data, point.mechanism)
+        attack = point.build("attack", _attack, canaries, game.n_references)
+        fields = {"canaries": canaries, "records": records, "attack": attack}
+        return {**fields, "n_runs": game.n_runs, "n_references": game.n_references}
 
     @property
     def attack_name(self) -> str:
         return "likelihood-ratio" if self.attack is None else self.attack.name
 
-    def indivisible(self, n_audits: int) -> str:
-        single = n_audits == 1 and self.n_runs + self.n_references == 1
-        return "[game] has a single run, which one machine makes" if single else ""
+    def estimate(self) -> int:
+        """Return the number of runs, with references."""
+        return self.n_runs + self.n_references
 
-    def play(self, **options: Any) -> BitScores:
+    def run(self, store: Store = None, n_jobs: int | None = 1, progress: bool | Reporter = False) -> BitScores:
         """Toss the coins, train the models, and return the scores."""
+        options: dict[str, Any] = {"n_jobs": n_jobs, "store": store, "progress": progress}
         options |= {"n_runs": self.n_runs, "seed": self.seed}
         gradients, learner = self.canaries.gradients, self.mechanism
         if gradients is not None:
