@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.results.audit_result import AuditResult
+from ...audit.trials.options import RunOptions
 from ...audit.trials.plan import Slice
 from ...audit.trials.progress import LONG_SECONDS, Bar, in_words
 from ...audit.trials.store import SlicedStore
@@ -245,7 +246,7 @@ def run_task(
         at(task.parameters),
         _workers(cluster, execution) as n_jobs,
     ):
-        return task.answer(task.run(store, n_jobs, bar))
+        return task.answer(task.run(RunOptions(n_jobs, store, bar)))
 
 
 @contextmanager

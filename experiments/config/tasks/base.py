@@ -25,14 +25,16 @@ from ....audit.games.external_scores import audit_scores
 from ....audit.metrics.membership.result import MembershipResult
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.with_estimates import check_estimates, with_estimates
-from ....audit.trials.options import Store
-from ....audit.trials.progress import Reporter
+from ....audit.trials.options import RunOptions
 from ....mechanisms.core.base import Mechanism
 from ....mechanisms.core.guarantee import Guarantee
 from ..schema import Config
 from ..sweep import folder_name
 from . import build
 from .point import Point
+
+HERE = RunOptions()
+"""Options of a run in this process, without a store."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,8 +79,8 @@ class Task(ABC):
         """Return the number of runs of the mechanism that `run` makes with an empty store."""
 
     @abstractmethod
-    def run(self, store: Store = None, n_jobs: int | None = 1, progress: bool | Reporter = False) -> Any:
-        """Make the evidence, continuing from the runs in the store; see `dpassay.audit.audit` for the arguments."""
+    def run(self, options: RunOptions = HERE) -> Any:
+        """Make the evidence, from the runs in the store of the options, and those that are missing."""
 
     @abstractmethod
     def answer(self, evidence: Any) -> AuditResult | MembershipResult:
@@ -135,9 +137,14 @@ class AuditTask(Task):
 
     @property
     def statement(self) -> dict[str, Any]:
-        """Mechanism and claim under test: arguments of `Statement.about`, and of all audits."""
+        """Mechanism and claim under test: arguments of `Statement.about`."""
         names = ("mechanism", "claim", "delta", "confidence", "n_hypotheses")
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments that all audits have."""
+        return {**self.statement, "bound": self.bounds, "seed": self.seed}
 
     def answer(self, evidence: Any) -> AuditResult:
         """Add the estimates to a finished audit."""
@@ -155,9 +162,7 @@ class PlayedTask(AuditTask):
 
     def answer(self, evidence: PairScores | BitScores | Successes) -> AuditResult:
         """Compute the bound from the evidence."""
-        return audit_scores(
-            evidence, bound=self.bounds, attack=self.attack_name, seed=self.seed, tossed=True, **self.statement
-        )
+        return audit_scores(evidence, attack=self.attack_name, tossed=True, **self.arguments)
 
 
 def _bounds(entries: Sequence[Any], reads: type[Evidence], stop: str | None) -> tuple[str | Bound[Any], ...]:

@@ -17,8 +17,7 @@ from ....audit.games.training import train_shadows
 from ....audit.metrics.membership.evaluate import evaluate, targets_of
 from ....audit.metrics.membership.result import MembershipResult
 from ....audit.trials.execution import in_this_process
-from ....audit.trials.options import Store
-from ....audit.trials.progress import Reporter
+from ....audit.trials.options import RunOptions
 from ....mechanisms.core.errors import AccountingError, DpassayError, ParameterError, plural
 from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.relation import Relation
@@ -27,33 +26,58 @@ from ...data.shadow_files import NamedShadows, load_shadows
 from ..sections import DataSection, MembershipSection, Named
 from ..trained_shadows import digest
 from . import build, own, shadow_releases
-from .base import Task
+from .base import HERE, Task
 from .point import Point
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ShadowTask(Task):
-    """Shadow models and attacks, ready to run.
+class StudyTask(Task):
+    """Membership attacks on shadow models.
+
+    Args:
+        section: number of models, their design, the target, and the rows of the result.
+        attacks: names, or attacks with options; None for all applicable attacks.
+        models: names of the models; None if they are numbered.
+        groups: the group of each record; None for none.
+        claim: guarantee of the accountant, for the region in the plot; None if there is none.
+    """
+
+    section: MembershipSection
+    attacks: tuple[str | MembershipAttack, ...] | None
+    models: Sequence[str] | None = None
+    groups: Sequence[str] | None = None
+    claim: Guarantee | None = None
+
+    def answer(self, evidence: Any) -> MembershipResult:
+        """Run the attacks on the shadow models, and compute the metrics."""
+        with in_this_process():
+            return evaluate(
+                evidence,
+                self.attacks,
+                target=self.section.target,
+                models=self.models,
+                per_model=self.section.per_model,
+                groups=self.groups,
+                claim=self.claim,
+                confidence=self.confidence,
+            )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShadowTask(StudyTask):
+    """Shadow models that are trained here.
 
     Args:
         learner: trained on random halves of the records.
         records: the scored records: `(X, y)`, or a table for a synthesiser.
-        section: number of models, and design.
-        attacks: None for all applicable attacks.
         population: records of the same distribution that no model uses; None for none.
-        groups: the group of each record; None for none.
-        claim: guarantee of the accountant, for the region in the plot; None if there is none.
     """
 
     folder: ClassVar[str] = "shadow-models"
 
     learner: Learner
     records: Any
-    section: MembershipSection
-    attacks: tuple[MembershipAttack, ...] | None
-    population: Any
-    groups: Sequence[str] | None
-    claim: Guarantee | None
+    population: Any = None
 
     @classmethod
     def plan(cls, point: Point) -> Self:
@@ -87,7 +111,7 @@ class ShadowTask(Task):
         """Return the number of models."""
         return self.section.n_models
 
-    def run(self, store: Store = None, n_jobs: int | None = 1, progress: bool | Reporter = False) -> Any:
+    def run(self, options: RunOptions = HERE) -> Any:
         """Train the shadow models."""
         return train_shadows(
             self.learner,
@@ -96,41 +120,22 @@ class ShadowTask(Task):
             seed=self.seed,
             design=self.section.design,
             population=self.population,
-            n_jobs=n_jobs,
-            store=store,
-            progress=progress,
+            **vars(options),
         )
-
-    def answer(self, evidence: Any) -> MembershipResult:
-        """Run the attacks, and compute the metrics."""
-        with in_this_process():
-            return evaluate(
-                evidence,
-                self.attacks,
-                target=self.section.target,
-                per_model=self.section.per_model,
-                groups=self.groups,
-                claim=self.claim,
-                confidence=self.confidence,
-            )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TrainedTask(Task):
-    """Shadow models of other code, from a file, and attacks.
+class TrainedTask(StudyTask):
+    """Shadow models of other code, from a file.
 
     Args:
         named: the models, and the ids of their records.
-        section: the target, and whether each model has a row.
-        attacks: names, or attacks with options; None for all applicable attacks.
         point: locates errors of the attacks.
     """
 
     indivisible: ClassVar[str] = "[data] has shadow models that are trained already"
 
     named: NamedShadows
-    section: MembershipSection
-    attacks: tuple[str | MembershipAttack, ...] | None
     point: Point
 
     @classmethod
@@ -141,6 +146,7 @@ class TrainedTask(Task):
         named = point.build("data", _read_shadows, point)
         return cls(
             named=named,
+            models=named.models,
             section=section,
             attacks=point.build("membership.attacks", _listed_attacks, named),
             point=point,
@@ -163,24 +169,14 @@ class TrainedTask(Task):
         """Return 0: the models are trained."""
         return 0
 
-    def run(self, store: Store = None, n_jobs: int | None = 1, progress: bool | Reporter = False) -> Any:
+    def run(self, options: RunOptions = HERE) -> Any:
         """Return the models of the file."""
         return self.named.shadows
 
     def answer(self, evidence: Any) -> MembershipResult:
-        """Run the attacks, and compute the metrics."""
+        """Run the attacks on the models, and compute the metrics."""
         self.point.build("membership", lambda section: targets_of(section.target, evidence, self.named.models))
-        return self.point.build("membership.attacks", lambda _: self._evaluated(evidence))
-
-    def _evaluated(self, shadows: Any) -> MembershipResult:
-        return evaluate(
-            shadows,
-            self.attacks,
-            target=self.section.target,
-            models=self.named.models,
-            per_model=self.section.per_model,
-            confidence=self.confidence,
-        )
+        return self.point.build("membership.attacks", lambda _: StudyTask.answer(self, evidence))
 
 
 def _shadows_of(section: Named, point: Point) -> tuple[Any, shadow_releases.ShadowReleases | None]:

@@ -12,15 +12,14 @@ from ....attacks.membership.catalogue import catalogue as membership_attacks
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import BitScores
 from ....audit.games.canaries import check_relation, gradient_canary_game, membership_game
-from ....audit.trials.options import Store
-from ....audit.trials.progress import Reporter
+from ....audit.trials.options import RunOptions
 from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.learning.base import Learner, TrainingData
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, has_capability
 from ..sections import Named, NeighboursSection, OneRunSection
 from . import build
-from .base import PlayedTask
+from .base import HERE, PlayedTask
 from .point import Point
 
 
@@ -61,17 +60,16 @@ class OneRunTask(PlayedTask):
         """Return the number of runs, with references."""
         return self.n_runs + self.n_references
 
-    def run(self, store: Store = None, n_jobs: int | None = 1, progress: bool | Reporter = False) -> BitScores:
+    def run(self, options: RunOptions = HERE) -> BitScores:
         """Toss the coins, train the models, and return the scores."""
-        options: dict[str, Any] = {"n_jobs": n_jobs, "store": store, "progress": progress}
-        options |= {"n_runs": self.n_runs, "seed": self.seed}
+        runs: dict[str, Any] = {"n_runs": self.n_runs, "seed": self.seed, **vars(options)}
         gradients, learner = self.canaries.gradients, self.mechanism
         if gradients is not None:
-            return gradient_canary_game(learner, gradients, records=self.records, **options)
+            return gradient_canary_game(learner, gradients, records=self.records, **runs)
         assert isinstance(learner, Learner)
         records, attack = self.records if len(self.records) else None, self.attack or "loss"
-        options |= {"records": records, "attack": attack, "n_references": self.n_references}
-        return membership_game(learner, self.canaries, **options)
+        runs |= {"records": records, "attack": attack, "n_references": self.n_references}
+        return membership_game(learner, self.canaries, **runs)
 
 
 def _canaries(

@@ -11,14 +11,13 @@ from ....audit.api import audit
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import PairScores
 from ....audit.results.audit_result import AuditResult
-from ....audit.trials.options import Store
+from ....audit.trials.options import RunOptions
 from ....audit.trials.plan import MINIMUM_TRIALS
-from ....audit.trials.progress import Reporter
 from ....mechanisms.core.base import Dataset, Mechanism, Neighbours
 from ....mechanisms.core.validation import whole
 from ..sections import NeighboursSection
 from . import build
-from .base import AuditTask
+from .base import HERE, AuditTask
 from .neighbours import build_stage
 from .point import Point
 
@@ -51,19 +50,15 @@ class PairTask(AuditTask):
         """Return the trials of both sides."""
         return 2 * self.trials
 
-    def run(self, store: Store = None, n_jobs: int | None = 1, progress: bool | Reporter = False) -> AuditResult:
+    def run(self, options: RunOptions = HERE) -> AuditResult:
         """Audit the mechanism on the pair."""
         return audit(
             neighbours=self.neighbours,
             attack=self.attack,
             trials=self.trials,
             stop=self.stop,
-            bound=self.bounds,
-            seed=self.seed,
-            n_jobs=n_jobs,
-            store=store,
-            progress=progress,
-            **self.statement,
+            **self.arguments,
+            **vars(options),
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -14,7 +13,7 @@ from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.learning.models.base import Model
 from ..config_errors import pointing_at
 from ..schema import Config
-from ..sections import DataSection
+from ..sections import DataSection, Named
 from ..source import Source
 from . import build, own
 
@@ -22,31 +21,16 @@ T = TypeVar("T")
 
 
 class Loader:
-    """Cache that loads each dataset and each object of a user once, and trains each initial model once."""
+    """Cache of what all points share: a dataset or an object of the user is loaded once, a model trained once."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Any] = {}
+        self._known: dict[Any, Any] = {}
 
-    def data(self, section: DataSection | None) -> Dataset | None:
-        """Load the dataset of [data]; None without one."""
-        return None if section is None else self._once(section.model_dump_json(), lambda: build.load_data(section))
-
-    def code(self, target: str) -> Any:
-        """Load an object of an allowed module; the module is run once for it."""
-        return self._once(f"code {target}", lambda: load_target(target))
-
-    def rest(self, section: DataSection) -> Dataset:
-        """Load the records that n_records leaves out."""
-        return self._once(f"rest of {section.model_dump_json()}", lambda: build.load_rest(section))
-
-    def worst_case_initial(self, section: DataSection, model: Model, options: Mapping[str, Any]) -> Any:
-        """Train worst-case initial parameters on the records that n_records leaves out."""
-        key = f"{model!r} with {json.dumps(options, sort_keys=True)} on the rest of {section.model_dump_json()}"
-        return self._once(key, lambda: build.train_initial(model, options, self.rest(section)))
-
-    def _once(self, key: str, make: Callable[[], T]) -> T:
+    def __call__(self, make: Callable[..., T], *args: Any) -> T:
+        """Return `make(*args)`, called once for equal texts of the arguments."""
+        key = (make, *map(repr, args))
         if key not in self._known:
-            self._known[key] = make()
+            self._known[key] = make(*args)
         return cast(T, self._known[key])
 
 
@@ -85,7 +69,7 @@ class Point:
     @cached_property
     def data(self) -> Dataset | None:
         """Dataset of [data]; None without one."""
-        return self.build("data", self.load.data)
+        return self.build("data", lambda data: None if data is None else self.load(build.load_data, data))
 
     @cached_property
     def claim(self) -> Guarantee | None:
@@ -97,16 +81,20 @@ class Point:
         """Mechanism of [mechanism]: code of the user, or an entry of the catalogue."""
         return self.build("mechanism", self._mechanism)
 
-    def _mechanism(self, section: Any) -> Mechanism:
+    def _mechanism(self, section: Named) -> Mechanism:
         if own.is_own(section):
-            thing = self.load.code(own.check_allowed(section, self.source.allowed))
+            thing = self.load(load_target, own.check_allowed(section, self.source.allowed))
             made = own.build_own(section, thing)
             return made or own.build_function(section, thing, self.claim, self.config.neighbours, self.data)
         if (data := self.config.data) is None:
             return build.build_mechanism(section)
-        return build.build_mechanism(
-            section, partial(self.load.worst_case_initial, data), partial(self.load.rest, data)
-        )
+        rest = partial(self.load, build.load_rest, data)
+        return build.build_mechanism(section, partial(self.load, _initial, self.load, data), rest)
+
+
+def _initial(load: Loader, data: DataSection, model: Model, options: Mapping[str, Any]) -> Any:
+    """Train worst-case initial parameters on the records that n_records leaves out."""
+    return build.train_initial(model, options, load(build.load_rest, data))
 
 
 __all__ = ["Loader", "Point"]

@@ -13,8 +13,7 @@ from ....attacks.reconstruction.catalogue import catalogue as reconstructors, ch
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import BitScores, Successes
 from ....audit.games.reconstruction import reconstruction_game
-from ....audit.trials.options import Store
-from ....audit.trials.progress import Reporter
+from ....audit.trials.options import RunOptions
 from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.core.record_edits import is_pandas
@@ -24,7 +23,7 @@ from ....mechanisms.local.base import LocalMechanism
 from ..schema import Config
 from ..sections import Named, NeighboursSection, ReconstructionSection, SecretSection
 from . import build
-from .base import PlayedTask
+from .base import HERE, PlayedTask
 from .point import Point
 
 
@@ -67,21 +66,10 @@ class ReconstructionTask(PlayedTask):
         """Return the number of rounds."""
         return self.n_rounds
 
-    def run(
-        self, store: Store = None, n_jobs: int | None = 1, progress: bool | Reporter = False
-    ) -> Successes | BitScores:
+    def run(self, options: RunOptions = HERE) -> Any:
         """Draw secrets, run the mechanism, and return the evidence from the guesses."""
-        evidence: Successes | BitScores = reconstruction_game(
-            self.mechanism,
-            self.secret,
-            attack=self.attack,
-            n_rounds=self.n_rounds,
-            seed=self.seed,
-            n_jobs=n_jobs,
-            store=store,
-            progress=progress,
-        )
-        return evidence
+        rounds: dict[str, Any] = {"attack": self.attack, "n_rounds": self.n_rounds, "seed": self.seed}
+        return reconstruction_game(self.mechanism, self.secret, **rounds, **vars(options))
 
 
 def _attack(section: Named, target: SecretTarget) -> tuple[str, Reconstructor]:

@@ -14,14 +14,12 @@ from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import PairScores
 from ....audit.results.audit_result import AuditResult
 from ....audit.search import SearchDomain, domain_from, first_pair, search
-from ....audit.trials.options import Store
-from ....audit.trials.progress import Reporter
-from ....audit.trials.store import SlicedStore
+from ....audit.trials.options import RunOptions
 from ....mechanisms.core.base import Mechanism
 from ....mechanisms.core.validation import whole
 from ..sections import NeighboursSection, SearchSection
 from . import build
-from .base import AuditTask
+from .base import HERE, AuditTask
 from .pair import trials_of
 from .point import Point
 
@@ -64,9 +62,8 @@ class SearchTask(AuditTask):
         """Return the trials of all looks, if their number is limited, and of the confirmation."""
         return 2 * (self.trials + (self.budget or self.explore))
 
-    def run(self, store: Store = None, n_jobs: int | None = 1, progress: bool | Reporter = False) -> AuditResult:
+    def run(self, options: RunOptions = HERE) -> AuditResult:
         """Search for the pair, and audit it on fresh trials."""
-        assert not isinstance(store, SlicedStore)
         result = search(
             domain=self.domain,
             explore=self.explore,
@@ -74,12 +71,8 @@ class SearchTask(AuditTask):
             attacks=[self.attack],
             trials=self.trials,
             stop=self.stop,
-            bound=self.bounds,
-            seed=self.seed,
-            n_jobs=n_jobs,
-            store=store,
-            progress=progress,
-            **self.statement,
+            **self.arguments,
+            **vars(options),
         )
         return result.confirmed
 
