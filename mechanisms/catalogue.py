@@ -86,7 +86,6 @@ catalogue = Catalogue(
         "broken-sparse-vector-two": "selection.sparse_vector.broken:TwoBrokenSparseVectors",
     },
     group="dpassay.mechanisms",
-    alone=False,
 )
 get = catalogue.get
 build = catalogue.build

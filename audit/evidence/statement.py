@@ -92,7 +92,8 @@ class Statement:
             assert relation is not None
             raise RelationError(
                 f"the claim {claim} holds for relation {str(claim.relation)!r}, the evidence is of {relation.value!r}. "
-                "An epsilon has a different meaning under each; give both the same relation."
+                "An epsilon has a different meaning under each; give both the same relation.",
+                argument="claim",
             )
         delta = claim.default_delta if delta is None else delta
         if delta is None:

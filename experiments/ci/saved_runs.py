@@ -120,7 +120,7 @@ def seconds_of(folder: Path, result: SweepResult, checked: CheckedClaims) -> dic
 def _config(folder: Path) -> Mapping[str, Any]:
     """Return the configuration of a run directory; empty where it has none that can be read."""
     readers: dict[str, Callable[[Path], Any]] = {
-        "config.toml": lambda path: Config.load(path)[0].question,
+        "config.toml": lambda path: Config.load(path)[0].setup,
         JUDGED: lambda path: tomllib.loads(read_text(path)),
     }
     for name, read in readers.items():

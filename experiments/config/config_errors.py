@@ -18,41 +18,51 @@ from ...mechanisms.core.memory import lacks_memory
 from .source import Source
 from .sweep import point_text
 
+TABLES = ("attack", "claim", "data", "mechanism", "neighbours")
+"""Tables that an argument of the Python interface stands for."""
+
 
 @contextmanager
-def at(parameters: dict[str, Any]) -> Iterator[None]:
-    """Add the point of the sweep to its errors."""
+def at(parameters: Mapping[str, Any]) -> Iterator[None]:
+    """Add the point of a sweep to errors."""
     try:
         yield
     except ConfigError as error:
         if not parameters:
             raise
         raise ConfigError(f"{error}\n  at the point {point_text(parameters)} of the sweep") from error
+    except DpassayError as error:
+        if parameters:
+            error.add_note(f"at {point_text(parameters)}")
+        raise
 
 
 @contextmanager
-def pointing_at(source: Source, table: str, section: BaseModel | None = None) -> Iterator[None]:
-    """Convert an error in building or checking a table to a `ConfigError` with the location of its key.
+def pointing_at(source: Source, path: str, value: Any) -> Iterator[None]:
+    """Convert an error in using the value at a dotted path to a `ConfigError` with the location of its key.
 
-    Options of any type and shape reach code that checks only some of them: what it raises is located at the table.
+    The key is that of the argument of the error: in the table at the path, or a table of this name. Options of any type
+    and shape reach code that checks only some of them: what it raises is located at the path.
     """
+    keys = tuple(path.split("."))
     try:
         yield
     except ConfigError:
         raise
     except DpassayError as error:
-        path = tuple(table.split("."))
+        section = value if isinstance(value, BaseModel) else None
         if key := _key(error, section):
-            raise source.error((*path, key), f"[{path[0]}] {error}") from error
+            raise source.error((*keys, key), f"[{keys[0]}] {error}") from error
+        keys = (error.argument,) if error.argument in TABLES else keys
         changed = _changed(error, source)
         with_ = "" if changed or not source.settings else f"\n  with {_options_text(source.settings)}"
-        raise source.error(changed or path, f"[{path[0]}] {error}{with_}") from error
+        raise source.error(changed or keys, f"[{keys[0]}] {error}{with_}") from error
     except (TypeError, ValueError, AttributeError, LookupError) as error:
         if lacks_memory(error):
             raise
         raise source.error(
-            tuple(table.split(".")),
-            f"[{table}] has a value of a type or shape that cannot be used here ({type(error).__name__}: {error}). "
+            keys,
+            f"[{path}] has a value of a type or shape that cannot be used here ({type(error).__name__}: {error}). "
             "Compare its lists and tables with docs/reference/config.md.",
         ) from error
 
@@ -62,19 +72,28 @@ def _key(error: DpassayError, section: BaseModel | None) -> str | None:
 
     An error inside a nested table, as in `canary = {name = ...}`, is located at the key of that table.
     """
-    arguments: dict[str, str] = {}
-    names: dict[str, str] = {}
-    for key, value in ({} if section is None else section.model_dump(exclude_defaults=True)).items():
-        inside = dict(value) if isinstance(value, Mapping) else {}
-        if name := inside.pop("name", value if key == "name" else None):
-            names[str(name)] = key
-        for argument in (key, *inside):
-            arguments.setdefault(argument, key)
+    table = {} if section is None else section.model_dump(exclude_defaults=True)
+    names = {str(table.get("name")): "name"}
+    arguments = {key: key for key in table}
+    for key, value in table.items():
+        for inside in _tables(value):
+            names[str(inside.get("name"))] = key
+            for argument in inside.keys() - {"name"}:
+                arguments.setdefault(argument, key)
     owner_key = names.get(error.owner)
     if owner_key not in (None, "name"):
         return owner_key
     argument_names = (argument.partition("[")[0] for argument in error.arguments)
     return next((arguments[argument] for argument in argument_names if argument in arguments), owner_key)
+
+
+def _tables(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield all tables in a value: itself, and those in its lists and tables."""
+    if isinstance(value, Mapping):
+        yield value
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    for item in items:
+        yield from _tables(item)
 
 
 def _changed(error: DpassayError, source: Source) -> tuple[str, ...] | None:

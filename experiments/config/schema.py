@@ -25,6 +25,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -48,7 +49,17 @@ from .sections import (
     Whole,
 )
 from .source import Source
-from .sweep import CASE, EXPECTED, check_cases, check_expected, repeated, swept_keys, unswept, without_results
+from .sweep import (
+    CASE,
+    EXPECTED,
+    check_cases,
+    check_expected,
+    repeated,
+    settings,
+    swept_keys,
+    unswept,
+    without_results,
+)
 from .toml_text import to_toml
 from .trained_shadows import UNUSED, with_trained
 
@@ -56,6 +67,8 @@ WORDS = ("title", "description", "unit", EXPECTED)
 """Keys that explain an experiment and do not change it."""
 AUDITS_ONLY = ("attack", "claim", EXPECTED, "game", "neighbours", "search", "sweep")
 """Tables that are not used with [membership]; of [audit] only the confidence is used."""
+UNUSED_IN_GAMES = ("trials", "estimates", "stop")
+"""Keys of [audit] that are not used with [game]."""
 MOST_ERRORS = 20
 """Largest number of errors that are listed."""
 NOT_SWEPT = {
@@ -137,7 +150,7 @@ class Config(Section):
             more = [f"and {len(details) - MOST_ERRORS:,} more errors."] if len(details) > MOST_ERRORS else []
             raise ConfigError("\n".join([*messages, *more])) from None
         check_expected(config.expected, EXPECTED, (EXPECTED,), source)
-        _check_membership(config, source)
+        _check_unused(config, source)
         _check_sweep(config, source)
         return config
 
@@ -152,17 +165,25 @@ class Config(Section):
         return _plain(self.model_dump(exclude_none=True, exclude=unused))  # type: ignore[no-any-return]
 
     @property
-    def question(self) -> dict[str, Any]:
+    def setup(self) -> dict[str, Any]:
         """Part of `resolved()` that determines the numbers: without texts, published and expected results."""
-        question = {key: value for key, value in self.resolved().items() if key not in WORDS}
+        setup = {key: value for key, value in self.resolved().items() if key not in WORDS}
         if CASE in self.sweep:
-            question["sweep"] = {key: without_results(key, value) for key, value in question["sweep"].items()}
-        return question
+            setup["sweep"] = {key: without_results(key, value) for key, value in setup["sweep"].items()}
+        return setup
+
+    @property
+    def data_files(self) -> list[str]:
+        """Paths of the files of the user that [data] names, at all points of the sweep."""
+        own = None if self.data is None else self.data.shadows or self.data.options.get("path")
+        swept = [[settings({key: value}).get("data.path") for value in values] for key, values in self.sweep.items()]
+        paths = [] if any(all(values) for values in swept) else [own]
+        return list(dict.fromkeys(path for path in chain(*swept, paths) if isinstance(path, str)))
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical JSON of the question."""
-        canonical = json.dumps(self.question, sort_keys=True, separators=(",", ":"))
+        """SHA-256 of the canonical JSON of the setup."""
+        canonical = json.dumps(self.setup, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     def to_toml(self) -> str:
@@ -170,20 +191,28 @@ class Config(Section):
         return to_toml({k: value for k, value in self.resolved().items() if value not in ("", {}) or k == "membership"})
 
 
-def _check_membership(config: Config, source: Source) -> None:
-    """Raise `ConfigError` for tables and keys of an audit next to [membership], which would not be used."""
-    if config.membership is None:
-        return
-    for key in AUDITS_ONLY:
-        if _is_set(config, key):
+def _check_unused(config: Config, source: Source) -> None:
+    """Raise `ConfigError` for tables and keys that are not used next to [membership] or [game]."""
+    audit = [key for key in AuditSection.model_fields if _is_set(config.audit, key)]
+    if config.membership is not None:
+        for key in (key for key in AUDITS_ONLY if _is_set(config, key)):
             raise source.error(
                 (key,), f"[{key}] is for audits, not for [membership], which has its own key for attacks. Leave it out."
             )
-    for key in AuditSection.model_fields:
-        if key != "confidence" and _is_set(config.audit, key):
+        for key in (key for key in audit if key != "confidence"):
             raise source.error(
                 ("audit", key),
                 f"audit.{key} is for audits: of [audit], [membership] uses only the confidence. Leave it out.",
+            )
+    if config.game is not None:
+        swept = [part for key, values in config.sweep.items() for part in swept_keys(key, values)]
+        at_a_point = bool(source.swept)  # of a sweep, other points of which may use all keys of [audit]
+        audit = [key for key in audit if key == "stop" or not at_a_point]
+        for key in (key for key in UNUSED_IN_GAMES if key in audit or f"audit.{key}" in swept):
+            advice = f", and set {config.game.counted} in [game]" if key == "trials" else ""
+            raise source.error(
+                ("audit", key),
+                f"[audit] {key} is not used in the game {config.game.name!r}: leave it out{advice}.",
             )
 
 

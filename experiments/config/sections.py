@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -136,6 +136,8 @@ class SecretSection(Section):
 class OneRunSection(Section):
     """[game] name = "one-run"."""
 
+    counted: ClassVar[str] = "n_runs"
+
     name: Literal["one-run"] = Field(description="'one-run'; leave [game] out for runs on a pair of datasets")
     n_canaries: Whole = Field(ge=1, description="a whole number >= 1")
     n_runs: Whole = Field(default=1, ge=1, description="a whole number >= 1")
@@ -144,6 +146,8 @@ class OneRunSection(Section):
 
 class ReconstructionSection(Section):
     """[game] name = "reconstruction"."""
+
+    counted: ClassVar[str] = "n_rounds"
 
     name: Literal["reconstruction"] = Field(description="'reconstruction'")
     n_rounds: Whole = Field(
@@ -158,7 +162,7 @@ GAMES: dict[str, type[OneRunSection | ReconstructionSection]] = {
     "one-run": OneRunSection,
     "reconstruction": ReconstructionSection,
 }
-"""Name of a game -> the keys of its [game]; `tasks.planning.games` has its task."""
+"""Name of a game -> the keys of its [game], of which `counted` is the number of runs; `planning.games` has its task."""
 
 
 class MembershipSection(Section):

@@ -15,10 +15,9 @@ from ...attacks.membership.likelihood_ratios import LiRA
 from ...attacks.membership.thresholds import LossThreshold
 from ...mechanisms.core.errors import ParameterError, unknown_name_message
 from ...mechanisms.core.registry import Catalogue
-from ..config.config_errors import pointing_at
-from ..config.sections import DataSection, MembershipSection
-from ..config.source import Source
+from ..config.sections import MembershipSection
 from ..config.tasks import build
+from ..config.tasks.point import Point
 from ..config.tasks.shadow_releases import ShadowReleases
 
 GROUNDHOG = Catalogue(
@@ -49,28 +48,19 @@ class TablesOfSynthesisers(ShadowReleases):
             )
         return True
 
-    def fields(self, mechanism: Any, section: MembershipSection, data: DataSection, source: Source) -> dict[str, Any]:
-        """Return the fields of a `Study` that are specific to tables; raise `ConfigError` if it cannot be run."""
-        with pointing_at(source, "membership", section):
-            attacks = _attacks(section)
-            if section.by_label:
-                raise ParameterError(
-                    "by_label is for models that predict labels; for a synthetic table set by_attribute to an "
-                    "attribute.",
-                    argument="by_label",
-                )
-        with pointing_at(source, "data", data):
-            records = _coded(mechanism, build.load_data(data))
-            if len(records) < FEWEST:
-                raise ParameterError(
-                    f"the dataset must have {FEWEST} records or more, since each table of [membership] is made of half "
-                    f"of them, but has {len(records)}. Raise n_records.",
-                    argument="n_records",
-                )
-        with pointing_at(source, "membership", section):
-            population = section.population
-            public = None if population is None else _coded(mechanism, build.load_rest(data, n=population))
-            groups = None if section.by_attribute is None else _groups(mechanism, section.by_attribute, records)
+    def fields(self, section: MembershipSection, mechanism: Any, point: Point) -> dict[str, Any]:
+        """Return the fields of a `ShadowTask` that are specific to tables; raise an error if it cannot be run."""
+        attacks = _attacks(section)
+        if section.by_label:
+            raise ParameterError(
+                "by_label is for models that predict labels; for a synthetic table set by_attribute to an attribute.",
+                argument="by_label",
+            )
+        records, data = point.build("data", _records, mechanism, point), point.config.data
+        assert data is not None
+        population = section.population
+        public = None if population is None else _coded(mechanism, build.load_rest(data, n=population))
+        groups = None if section.by_attribute is None else _groups(mechanism, section.by_attribute, records)
         used_signals = [str(signal) for signal in (getattr(attack, "signal", None) for attack in attacks) if signal]
         statistics = "all" if any(isinstance(attack, GroundhogMembership) for attack in attacks) else None
         signals = {signal: TABLE_SIGNALS[signal] for signal in used_signals or ["closest-record"]}
@@ -129,6 +119,18 @@ def _attack(entry: Any) -> MembershipAttack:
             argument="attacks",
         )
     return attack
+
+
+def _records(_: Any, mechanism: Any, point: Point) -> Any:
+    """Return the coded records of [data]; raise `ParameterError` for too few."""
+    records = _coded(mechanism, point.data)
+    if len(records) < FEWEST:
+        raise ParameterError(
+            f"the dataset must have {FEWEST} records or more, since each table of [membership] is made of half of "
+            f"them, but has {len(records)}. Raise n_records.",
+            argument="n_records",
+        )
+    return records
 
 
 def _coded(mechanism: Any, data: Any) -> Any:

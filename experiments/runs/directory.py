@@ -204,7 +204,7 @@ class RunDirectory:
             return True
         if not self._has_work():
             return False
-        lines = list(differences(existing.question, json.loads(json.dumps(config.question))))
+        lines = list(differences(existing.setup, json.loads(json.dumps(config.setup))))
         excerpt = "\n  ".join(lines[:12] + ([f"... and {len(lines) - 12} more"] if len(lines) > 12 else []))
         raise FingerprintError(
             f"{self.path} has another experiment. It differs in\n  {excerpt}\n"

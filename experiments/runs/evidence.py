@@ -17,7 +17,6 @@ from typing import Any
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
 from ..config.schema import Config
-from ..config.sweep import combinations, settings
 from ..report.card.card import Card, Origin, card_of
 from ..report.card.registry import registry_yaml
 from ..report.results.latex import membership_table, risk_table, sweep_table
@@ -68,14 +67,11 @@ def files_read(config: Config, code: Mapping[str, str] | None = None) -> dict[st
     """Return path -> SHA-256 of the user's files that an experiment reads: tables of [data], and allowed code.
 
     Args:
-        config: the configuration; tables are the `path` of [data], also where the sweep sets it, and shadow models are
-            its `shadows`.
+        config: the configuration.
         code: name of an allowed module -> its file or module, of which files are hashed.
     """
-    own = None if config.data is None else config.data.shadows or config.data.options.get("path")
-    paths = [settings(point).get("data.path", own) for point in combinations(config.sweep)]
-    files = [path for path in (*paths, *(code or {}).values()) if isinstance(path, str)]
-    return {path: sha256(Path(path).read_bytes()).hexdigest() for path in dict.fromkeys(files) if Path(path).is_file()}
+    files = dict.fromkeys([*config.data_files, *(code or {}).values()])
+    return {path: sha256(Path(path).read_bytes()).hexdigest() for path in files if Path(path).is_file()}
 
 
 __all__ = ["files_read", "latex_table", "write_evidence"]

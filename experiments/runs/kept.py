@@ -16,7 +16,7 @@ from ..config.toml_text import to_toml
 from ..report.results.sweep import SweepResult, corrected
 from .directory import RunDirectory
 from .record import session
-from .writing import ConfigRun, Heading, Result, write_records, write_results
+from .writing import ConfigRun, Heading, Result, write_results
 
 
 def keep_judged(
@@ -93,9 +93,7 @@ def _keep(
     directory = RunDirectory(out)
     directory.claim_judged(to_toml({**heading.to_dict(), **request}))
     with session(directory, seed, None):
-        if isinstance(result, MembershipResult):
-            write_records(result, ids, directory)
-        files = write_results(result, heading, directory)
+        files = write_results(result, heading, directory, ids=ids)
     return ConfigRun(directory.path, result, tuple(files))
 
 

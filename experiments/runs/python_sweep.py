@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,11 @@ from ...audit.api import audit
 from ...audit.results.audit_result import AuditResult
 from ...mechanisms.adapters.functions.target import name_of
 from ...mechanisms.core.base import Mechanism
-from ...mechanisms.core.errors import DpassayError, ParameterError
+from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.fingerprint import describe, fingerprint
 from ...mechanisms.core.validation import open_unit, whole
-from ..config.sweep import CASE, combinations, folder_name, point_seed, point_text
+from ..config.config_errors import at
+from ..config.sweep import CASE, combinations, folder_name, point_seed
 from ..config.toml_text import to_toml
 from ..report.results.formatting import parameters_text
 from ..report.results.sweep import SweepResult, corrected
@@ -107,7 +107,7 @@ def sweep(
     with session(directory, seed, n_jobs, inputs):
         results: list[AuditResult] = []
         for point in points:
-            with _at(point):
+            with at(point):
                 fixed: dict[str, Any] = {"confidence": confidence, "n_hypotheses": len(points), "n_jobs": n_jobs}
                 fixed |= {"seed": point_seed(seed, point), "store": directory.trials(folder_name(point))}
                 results.append(audit(**options | _made(make, point), **fixed))
@@ -179,16 +179,6 @@ def _source_of(make: Callable[..., Any]) -> dict[str, str]:
         return {file.name: sha256(file.read_bytes()).hexdigest()} if file.is_file() else {}
     except (TypeError, OSError):
         return {}
-
-
-@contextmanager
-def _at(point: Mapping[str, Any]) -> Iterator[None]:
-    """Add the point to errors of dpassay."""
-    try:
-        yield
-    except DpassayError as error:
-        error.add_note(f"at {point_text(point)}")
-        raise
 
 
 def _line(point: Mapping[str, Any], results: Sequence[AuditResult]) -> str:

@@ -1,6 +1,6 @@
 """Running a configuration in a run directory.
 
-    config -> tasks -> audits -> results.json, results.csv -> evidence card -> figures -> report
+    config -> tasks -> answers -> results.json, results.csv -> evidence card -> figures -> report
 
 `results.json` has the same bytes whether the experiment ran serially, on several workers, or was killed and continued.
 """
@@ -12,15 +12,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.results.audit_result import AuditResult
+from ...audit.trials.options import RunOptions
+from ...audit.trials.plan import Slice
 from ...audit.trials.progress import LONG_SECONDS, Bar, in_words
+from ...audit.trials.store import SlicedStore
 from ...audit.trials.workers import named_errors, options
-from ...mechanisms.core.errors import plural
+from ..config.config_errors import at
 from ..config.schema import Config
 from ..config.source import Source, allowed_modules
 from ..report.results.formatting import cut, parameters_text
@@ -30,19 +32,16 @@ from .cluster import Cluster, connected
 from .directory import RunDirectory
 from .evidence import files_read
 from .limits import announced, within_limits
-from .record import Finished, add_time, finished, session, timed
-from .writing import ConfigRun, Heading, write_records, write_results
+from .record import add_time, finished, session, timed
+from .writing import ConfigRun, Heading, write_results
 
 if TYPE_CHECKING:
     from ..config.tasks.base import Task
-    from ..config.tasks.membership import TrainedStudy
 
 RUNS = Path("runs")
 """Default parent of run directories: runs/NAME."""
 AT_ONCE = 4
 """Smallest number of audits that run at the same time on a cluster, if there are so many; or one per core, if more."""
-SHADOWS = "shadow-models"
-"""Folder, within the trials, for the signals of the shadow models of [membership]."""
 
 
 @dataclass(frozen=True)
@@ -111,134 +110,143 @@ def run(
     source = replace(source, allowed=allowed_modules(allow))
     directory = RunDirectory(RUNS / source.name if out is None else Path(out))
     directory.refuse_slice()
-    shadows = config.data is not None and config.data.shadows is not None
-    reads_files = bool(allow) or shadows or "'csv'" in repr(config.question)  # they may have changed since
-    if not reads_files and (done := finished(directory, config)) is not None:
-        return _reused(done, config, source.name, directory, report_line, pdf)
-    return run_loaded(config, source, directory, Execution(n_jobs, progress, report_line, cluster), pdf=pdf)
+    execution = Execution(n_jobs, progress, report_line, cluster)
+    may_have_changed = bool(allow or config.data_files)
+    if not may_have_changed and (done := _reused(config, source.name, directory, execution, pdf)) is not None:
+        return done
+    return run_loaded(config, source, directory, execution, pdf=pdf)
 
 
 def run_loaded(
     config: Config, source: Source, directory: RunDirectory, execution: Execution, *, pdf: bool = False
 ) -> ConfigRun:
     """Run a loaded experiment in its directory, from the trials that are there."""
-    prepare = _audits if config.membership is None else _study
     with within_limits(config):
-        with announced("checking the configuration", config, execution.report_line):
-            compute = prepare(config, source, execution)
+        tasks = plan(config, source, execution)
         directory.claim(config)
         inputs = files_read(config, source.allowed)
         with session(directory, config.seed, execution.cluster or execution.n_jobs, inputs):
             with connected(execution.cluster, source.allowed) as cluster:
-                result = compute(directory, cluster)
-            files = write_results(result, Heading.of(result, config, source.name), directory, inputs=inputs, pdf=pdf)
+                answers = _run_tasks(tasks, config, directory, execution, cluster)
+            result = _joined(config, source.name, tasks, answers)
+            heading, ids = Heading.of(result, config, source.name), tasks[0].record_ids
+            files = write_results(result, heading, directory, ids=ids, inputs=inputs, pdf=pdf)
     return ConfigRun(directory.path, result, tuple(files))
 
 
-def _reused(
-    done: Finished,
-    config: Config,
-    name: str,
-    directory: RunDirectory,
-    report_line: Callable[[str], None] | None,
-    pdf: bool,
-) -> ConfigRun:
-    """Return a finished run from its numbers; missing or changed figures and reports are drawn again."""
-    if report_line is not None:
-        report_line(
-            f"{directory.path} is finished; its results follow. To repeat the run, remove it or choose another --out."
-        )
+def plan(config: Config, source: Source, execution: Execution) -> list[Task]:
+    """Build the tasks of an experiment, checked before the first run."""
+    from ..config.tasks.planning import plan_tasks
+
+    with announced("checking the configuration", config, execution.report_line):
+        return plan_tasks(config, source)
+
+
+def _reused(config: Config, name: str, directory: RunDirectory, execution: Execution, pdf: bool) -> ConfigRun | None:
+    """Return a finished run from its numbers; missing or changed figures and reports are drawn again.
+
+    None if it must be computed.
+    """
+    if (done := finished(directory, config)) is None:
+        return None
+    execution.report(
+        f"{directory.path} is finished; its results follow. To repeat the run, remove it or choose another --out."
+    )
     result = read_result(done.results, config, directory)
     numbers = ("results.json", "results.csv")
     files = [directory.path / product for product in directory.products() if product not in numbers]
-    if done.complete and not (pdf and all(file.suffix != ".pdf" for file in files)):
-        return ConfigRun(directory.path, result, tuple(files))
-    directory.claim(config)
-    with session(directory, config.seed, None):
-        files = write_results(result, Heading.of(result, config, name), directory, pdf=pdf)
+    if not done.complete or (pdf and all(file.suffix != ".pdf" for file in files)):
+        directory.claim(config)
+        with session(directory, config.seed, None):
+            files = write_results(result, Heading.of(result, config, name), directory, pdf=pdf)
     return ConfigRun(directory.path, result, tuple(files))
 
 
-Answer = Callable[[RunDirectory, Cluster | None], SweepResult | MembershipResult]
-
-
-def _audits(config: Config, source: Source, execution: Execution) -> Answer:
-    """Plan and check the audits; return the function that runs them and computes the verdict."""
-    from ..config.tasks.planning import plan_tasks
-
-    tasks = plan_tasks(config, source)
-
-    def compute(directory: RunDirectory, cluster: Cluster | None) -> SweepResult:
-        run_all = _one_by_one if cluster is None or len(tasks) == 1 else _at_once
-        results = run_all(tasks, config, directory, execution, cluster)
-        return _conclude(config, source.name, tasks, results)
-
-    return compute
+def _run_tasks(
+    tasks: Sequence[Task], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
+) -> list[Any]:
+    """Return the answer of each task, one after the other, or several at the same time on a cluster."""
+    answers: dict[int, Any] = {}
+    began, runs = time.monotonic(), [task.estimate() for task in tasks]
+    run_all = _at_once if cluster and len(tasks) > 1 else _one_by_one
+    for place, answer in run_all(tasks, config, directory, execution, cluster):
+        answers[place] = answer
+        if isinstance(answer, AuditResult):
+            name = parameters_text(tasks[place].parameters) or answer.mechanism
+            execution.report(f"[{len(answers)}/{len(tasks)}] {name}: {_outcome(answer)}")
+        remaining = (time.monotonic() - began) * sum(runs[1:]) / max(runs[0], 1)
+        if len(answers) == 1 and cluster is None and remaining >= LONG_SECONDS:
+            execution.report(
+                f"about {in_words(remaining)} left for the other {len(tasks) - 1} audits, if each run takes as long"
+            )
+    return [answers[place] for place in range(len(tasks))]
 
 
 def _one_by_one(
     tasks: Sequence[Task], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
-) -> list[AuditResult]:
-    """Run the audits one after the other."""
-    results: list[AuditResult] = []
-    began = time.monotonic()
-    for place, task in enumerate(tasks, start=1):
-        number = f"[{place}/{len(tasks)}]"
+) -> Iterator[tuple[int, Any]]:
+    """Yield the place and the answer of each task."""
+    for place, task in enumerate(tasks):
         with timed(directory, task.folder):
-            results.append(_run_task(task, config, directory, execution, cluster, number, len(tasks)))
-        execution.report(_line(number, task, results[-1]))
-        remaining = (time.monotonic() - began) * (len(tasks) - 1)
-        if place == 1 and remaining >= LONG_SECONDS:
-            execution.report(
-                f"about {in_words(remaining)} left for the other {len(tasks) - 1} audits, if they take as long"
-            )
-    return results
+            answer = run_task(task, config, directory, execution, cluster, f"[{place + 1}/{len(tasks)}] ")
+        yield place, answer
 
 
 def _at_once(
     tasks: Sequence[Task], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
-) -> list[AuditResult]:
-    """Run several audits at the same time on a cluster, each from a process of this machine."""
+) -> Iterator[tuple[int, Any]]:
+    """Yield the place and the answer of each finished task; each runs in a process of this machine."""
     from joblib import Parallel, delayed
 
     n_processes = min(len(tasks), max(AT_ONCE, os.cpu_count() or 1))
     parallel = Parallel(n_jobs=n_processes, return_as="generator_unordered", batch_size=1, **options("processes"))
-    by_place: dict[int, AuditResult] = {}
     with named_errors("an audit", None):
-        for place, result, seconds in parallel(
-            delayed(_run_there)(place, task, config, directory, cluster, len(tasks)) for place, task in enumerate(tasks)
+        for place, answer, seconds in parallel(
+            delayed(_run_there)(place, task, config, directory, cluster) for place, task in enumerate(tasks)
         ):
-            by_place[place] = result
             add_time(directory, tasks[place].folder, seconds)
-            execution.report(_line(f"[{len(by_place)}/{len(tasks)}]", tasks[place], result))
-    return [by_place[place] for place in range(len(tasks))]
+            yield place, answer
 
 
 def _run_there(
-    place: int, task: Task, config: Config, directory: RunDirectory, cluster: Cluster, n_hypotheses: int
-) -> tuple[int, AuditResult, float]:
-    """Run an audit in a process; return its place, its result and the elapsed seconds."""
+    place: int, task: Task, config: Config, directory: RunDirectory, cluster: Cluster
+) -> tuple[int, Any, float]:
+    """Run a task in a process; return its place, its answer and the elapsed seconds."""
     began = time.monotonic()
-    result = _run_task(task, config, directory, Execution(), cluster, "", n_hypotheses)
-    return place, result, time.monotonic() - began
+    answer = run_task(task, config, directory, Execution(), cluster, "")
+    return place, answer, time.monotonic() - began
 
 
-def _study(config: Config, source: Source, execution: Execution) -> Answer:
-    """Plan and check membership attacks; return the function that trains the shadow models and measures."""
-    from ..config.tasks.membership import TrainedStudy, study
+def run_task(
+    task: Task,
+    config: Config,
+    directory: RunDirectory,
+    execution: Execution,
+    cluster: Cluster | None = None,
+    number: str = "",
+    part: Slice | None = None,
+) -> Any:
+    """Run one task, with a separate folder of trials, and return its answer.
 
-    task = study(config, source)
-    if isinstance(task, TrainedStudy):
-        return partial(_attack_trained, task, config, execution)
-    step, kind = task.activity
+    Args:
+        task, config, directory, execution, cluster: of the run.
+        number: of the task, for messages.
+        part: the slice of the trials to run; None for all.
 
-    def compute(directory: RunDirectory, cluster: Cluster | None) -> MembershipResult:
-        execution.report(f"{step} {task.section.n_models} {kind}, then attacking them")
-        bar = execution.bar(f"shadow {kind}:")
-        with announced(f"{step} {kind}", config, execution.report_line, bar), _workers(cluster, execution) as n_jobs:
-            return task.answer(n_jobs=n_jobs, store=directory.trials(SHADOWS), progress=bar)
-
-    return compute
+    Raises:
+        SliceDoneError: the slice is finished, which has no answer.
+    """
+    if task.activity and part is None:
+        execution.report(task.activity)
+    name = task.activity or f"{number}{cut(parameters_text(task.parameters), 40)}"
+    folder, bar = directory.trials(task.folder), execution.bar(name)
+    store = folder if part is None else SlicedStore(folder, part)
+    with (
+        announced(name, config, execution.report_line, bar),
+        at(task.parameters),
+        _workers(cluster, execution) as n_jobs,
+    ):
+        return task.answer(task.run(RunOptions(n_jobs, store, bar)))
 
 
 @contextmanager
@@ -251,48 +259,18 @@ def _workers(cluster: Cluster | None, execution: Execution) -> Iterator[int | No
         yield None
 
 
-def _attack_trained(
-    task: TrainedStudy, config: Config, execution: Execution, directory: RunDirectory, cluster: Cluster | None
-) -> MembershipResult:
-    """Attack the shadow models of a file, and write the table of its records."""
-    models = plural(len(task.named.shadows), "model")
-    with announced(f"attacking {models}", config, execution.report_line, False):
-        result = task.answer()
-    write_records(result, task.named.ids, directory)
-    return result
-
-
-def _run_task(
-    task: Task,
-    config: Config,
-    directory: RunDirectory,
-    execution: Execution,
-    cluster: Cluster | None,
-    place: str,
-    n_hypotheses: int,
-) -> AuditResult:
-    """Run one of `n_hypotheses` audits, with a separate folder of trials."""
-    name = f"{place} {cut(parameters_text(task.parameters), 40)}"
-    store, bar = directory.trials(task.folder), execution.bar(name)
-    with announced(name, config, execution.report_line, bar), _workers(cluster, execution) as n_jobs:
-        return task.answer(n_hypotheses=n_hypotheses, n_jobs=n_jobs, store=store, progress=bar)
-
-
-def _line(place: str, task: Task, result: AuditResult) -> str:
-    """Return the line on a finished audit."""
-    return f"{place} {parameters_text(task.parameters) or result.mechanism}: {_outcome(result)}"
-
-
 def _outcome(result: AuditResult) -> str:
     """Return bound and claim, and the violation at another delta, if there is one."""
     where = f"; refuted at another delta: {result.refuted_elsewhere}" if result.refuted_elsewhere else ""
     return f"epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}{where}"
 
 
-def _conclude(config: Config, name: str, tasks: list[Task], results: list[AuditResult]) -> SweepResult:
-    """Compute the verdict over all audits."""
+def _joined(config: Config, name: str, tasks: Sequence[Task], answers: Sequence[Any]) -> SweepResult | MembershipResult:
+    """Return the result of an experiment: metrics as they are, and the verdict over all audits."""
+    if isinstance(answers[0], MembershipResult):
+        return answers[0]
     confidence = config.audit.confidence
-    points, verdict, entry = corrected([task.parameters for task in tasks], results, confidence=confidence)
+    points, verdict, entry = corrected([task.parameters for task in tasks], answers, confidence=confidence)
     return SweepResult(
         name=name,
         title=config.title or name,
@@ -307,4 +285,4 @@ def _conclude(config: Config, name: str, tasks: list[Task], results: list[AuditR
     )
 
 
-__all__ = ["Execution", "run", "run_loaded"]
+__all__ = ["Execution", "plan", "run", "run_loaded", "run_task"]

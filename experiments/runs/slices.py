@@ -14,23 +14,25 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...audit.trials.plan import Slice
-from ...audit.trials.store import SlicedStore, differences, merge_stores
+from ...audit.trials.store import differences, merge_stores
 from ...mechanisms.core.errors import FingerprintError, ParameterError, SliceDoneError, StoreError, listed
 from ..config.schema import Config
 from ..config.source import Source, allowed_modules
 from ..report.results.provenance import TIMES, derived_by, read_times, times_text
 from .directory import SLICE, RunDirectory
 from .evidence import files_read
-from .limits import announced, within_limits
+from .limits import within_limits
 from .record import session, timed
-from .runner import RUNS, SHADOWS, Execution, run_loaded
+from .runner import RUNS, Execution, plan, run_loaded, run_task
 from .writing import ConfigRun
+
+if TYPE_CHECKING:
+    from ..config.tasks.base import Task
 
 Report = Callable[[str], None]
 _KINDS = {
@@ -122,34 +124,30 @@ def run_slice(
     source = replace(source, allowed=allowed_modules(allow))
     default = RUNS / f"{source.name}-{share.number}-of-{share.count}"
     directory = RunDirectory(default if out is None else Path(out))
+    execution = Execution(n_jobs, progress, report_line)
     with within_limits(config):
-        with announced("checking the configuration", config, report_line):
-            audits = _audits(config, source)
+        tasks = _divisible(config, source, execution)
         inputs = files_read(config, source.allowed)
         record = SliceRecord(share.number, share.count, source.name, inputs, derived_by())
         _claim(directory, config, record)
         with session(directory, config.seed, n_jobs, inputs):
-            for place, (folder, answer) in enumerate(audits.items()):
-                part = replace(share, audit=place, n_audits=len(audits))
+            for place, task in enumerate(tasks):
+                part = replace(share, audit=place, n_audits=len(tasks))
                 if part.reaches:
-                    _run_part(part, folder, answer, config, directory, Execution(n_jobs, progress, report_line))
+                    _run_part(part, task, config, directory, execution)
             replace(record, finished=True, trials=directory.journals()).write(directory)
     return directory.path
 
 
-def _audits(config: Config, source: Source) -> dict[str, Callable[..., Any]]:
-    """Return the folder of the trials of each audit, and the function that runs it."""
-    from ..config.tasks.membership import study
-    from ..config.tasks.planning import plan_tasks
-
-    if config.membership is not None:
-        return {SHADOWS: study(config, source).answer}
-    tasks = plan_tasks(config, source)
-    for task in tasks:
-        if reason := task.indivisible(len(tasks)):
-            section = "search" if config.search is not None else "game"
-            raise source.error((section,), f"{reason}: run this experiment without slices.")
-    return {task.folder: partial(task.answer, n_hypotheses=len(tasks)) for task in tasks}
+def _divisible(config: Config, source: Source, execution: Execution) -> list[Task]:
+    """Build the tasks of the experiment; raise `ConfigError` if their runs cannot be divided into slices."""
+    tasks = plan(config, source, execution)
+    table = "search" if config.search is not None else "game" if config.game is not None else "data"
+    single = f"[{table}] has a single run, which one machine makes"
+    reason = next((task.indivisible for task in tasks if task.indivisible), "")
+    if reason or sum(task.estimate() for task in tasks) == 1:
+        raise source.error((table,), f"{reason or single}: run this experiment without slices.")
+    return tasks
 
 
 def _claim(directory: RunDirectory, config: Config, record: SliceRecord) -> None:
@@ -167,24 +165,16 @@ def _claim(directory: RunDirectory, config: Config, record: SliceRecord) -> None
     record.write(directory)
 
 
-def _run_part(
-    part: Slice,
-    folder: str,
-    answer: Callable[..., Any],
-    config: Config,
-    directory: RunDirectory,
-    execution: Execution,
-) -> None:
-    """Run the chunks of one audit that belong to the slice."""
-    place = f"[{part.audit + 1}/{part.n_audits}] {folder}"
-    store, bar = SlicedStore(directory.trials(folder), part), execution.bar(place)
-    with timed(directory, folder), announced(place, config, execution.report_line, bar):
+def _run_part(part: Slice, task: Task, config: Config, directory: RunDirectory, execution: Execution) -> None:
+    """Run the chunks of one task that belong to the slice."""
+    number = f"[{part.audit + 1}/{part.n_audits}] "
+    with timed(directory, task.folder):
         try:
-            answer(n_jobs=execution.n_jobs, store=store, progress=bar)
+            run_task(task, config, directory, execution, number=number, part=part)
         except SliceDoneError as done:
-            execution.report(f"{place}: {done.n_chunks:,} of {done.n_all:,} chunks")
+            execution.report(f"{number}{task.folder}: {done.n_chunks:,} of {done.n_all:,} chunks")
         else:
-            raise AssertionError(f"a slice of {folder} has a result")
+            raise AssertionError(f"a slice of {task.folder} has a result")
 
 
 def merge(
@@ -275,7 +265,7 @@ def _check_same(first: Path, one: SliceRecord, second: Path, other: SliceRecord)
 
 def _check_same_config(first: Path, config: Config, second: Path) -> None:
     other, _ = RunDirectory(second).config()
-    lines = list(differences(json.loads(json.dumps(config.question)), json.loads(json.dumps(other.question))))
+    lines = list(differences(json.loads(json.dumps(config.setup)), json.loads(json.dumps(other.setup))))
     if lines:
         texts = [line.replace("the store has", f"{first} has").replace("this run has", "it has") for line in lines]
         raise FingerprintError(f"{second} has another experiment than {first}:\n  " + "\n  ".join(texts[:12]))

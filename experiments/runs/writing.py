@@ -120,6 +120,7 @@ def write_results(
     heading: Heading,
     directory: RunDirectory,
     *,
+    ids: Sequence[str] = (),
     inputs: Mapping[str, str] | None = None,
     known: Mapping[str, Any] | None = None,
     pdf: bool = False,
@@ -130,11 +131,15 @@ def write_results(
 
     Args:
         result, heading, directory: of the run.
+        ids: names of the records of shadow models of other code.
         inputs: path -> SHA-256 of files outside the directory that the run read.
         known: environment of the run; None for the present one.
         pdf: whether to draw the figures as PDF too.
     """
     write_numbers(result, directory)
+    if isinstance(result, MembershipResult) and ids:
+        table = record_frame(result, ids).map(csv_cell).to_csv(index=False, lineterminator="\n")
+        directory.write("results.records.csv", table)
     if isinstance(result, RiskResult):
         return _pages(result, heading, directory, pdf=pdf)
     _, evidence = write_evidence(
@@ -188,12 +193,6 @@ def write_numbers(result: Result, directory: RunDirectory) -> None:
     frame = result.to_frame().map(csv_cell).rename(columns=csv_cell)
     frame.to_csv(table, index=False, lineterminator="\n")
     directory.write("results.csv", table.getvalue())
-
-
-def write_records(result: MembershipResult, ids: Sequence[str], directory: RunDirectory) -> None:
-    """Write results.records.csv, the table of the records of shadow models of other code."""
-    table = record_frame(result, ids).map(csv_cell).to_csv(index=False, lineterminator="\n")
-    directory.write("results.records.csv", table)
 
 
 def record_frame(result: MembershipResult, ids: Sequence[str]) -> pd.DataFrame:

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from .arrays import Floats
 from .constraints import Options
 from .errors import ParameterError, RelationError
-from .registry import Tier
+from .registry import Tier, named_in
 from .relation import Relation
 from .validation import called_as
 
@@ -139,6 +139,7 @@ def example(**options: Any) -> Mapping[str, Any]:
     return MappingProxyType(options)
 
 
+@named_in("dpassay.mechanisms.catalogue:catalogue")
 class Mechanism(Options):
     """A randomised algorithm with a claimed guarantee.
 

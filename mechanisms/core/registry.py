@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
@@ -30,6 +30,37 @@ from .memory import lacks_memory
 T = TypeVar("T")
 
 _used: dict[str, str] = {}
+_catalogues: dict[type, str] = {}
+
+
+def named_in(location: str) -> Callable[[type[T]], type[T]]:
+    """Return a decorator of the base class of options that a configuration names, as in query = {name = "count"}.
+
+    Args:
+        location: "package.module:variable" of the `Catalogue` of the names.
+
+    Example:
+        >>> @named_in("dpassay.mechanisms.catalogue:catalogue")
+        ... class Base: ...
+        >>> catalogue_of(Base).kind
+        'mechanism'
+    """
+
+    def declare(cls: type[T]) -> type[T]:
+        _catalogues[cls] = location
+        return cls
+
+    return declare
+
+
+def catalogue_of(kind: Any) -> Catalogue | None:
+    """Return the catalogue of a type, as declared by `named_in` on it or its nearest base; None if there is none."""
+    bases = getattr(kind, "__mro__", ())
+    location = next((_catalogues[base] for base in bases if base in _catalogues), None)
+    if location is None:
+        return None
+    module, _, variable = location.partition(":")
+    return cast("Catalogue", getattr(import_module(module), variable))
 
 
 class Tier(StrEnum):
@@ -92,7 +123,6 @@ class Catalogue:
         core: kebab-case name -> "module:Class" or "module:Class.constructor", relative to `package`.
         group: group of entry points with further names, such as "dpassay.mechanisms"; None for none.
         before: name of the core before which the registered names stand where the order matters; None for the end.
-        alone: whether a name without options may stand for the object in a config, outside a table.
     """
 
     kind: str
@@ -100,7 +130,6 @@ class Catalogue:
     core: Mapping[str, str]
     group: str | None = None
     before: str | None = None
-    alone: bool = True
 
     @cached_property
     def entries(self) -> dict[str, str]:

@@ -23,7 +23,6 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.sections import DataSection, MembershipSection
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.tasks.build import load_data
-from dpassay.experiments.config.tasks.membership import study
 from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.demos import names as demos
 from dpassay.experiments.report.results.sentences import headline
@@ -238,7 +237,8 @@ def planned(**changes):
 
 
 def test_the_config_on_learning_shows_nearly_all_of_the_claim(without_power):
-    result = planned(audit_trials=300).answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
+    task = planned(audit_trials=300)
+    result = task.answer(task.run())
     assert result.verdict is Verdict.CONSISTENT
     assert 0.75 * result.claim < result.bound.epsilon <= result.claim
 
@@ -246,7 +246,7 @@ def test_the_config_on_learning_shows_nearly_all_of_the_claim(without_power):
 def test_the_config_of_one_run_shows_no_more_than_the_page_says(without_power):
     source = Source("page", "learning.md")
     (question,) = plan_tasks(Config.check(tomllib.loads(ONE_RUN), source), source)
-    result = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
+    result = question.answer(question.run())
     assert result.verdict is Verdict.UNDERPOWERED
     assert 3.0 < result.bound.epsilon < result.ceiling < 8.8 < result.claim < 10.0
     stated, bits = Statement(question.mechanism.guarantee(), 1e-5, 0.975), np.arange(2000)[None, :] % 2
@@ -292,7 +292,7 @@ OF_ONE_MODEL = ("target", "per_model")
 def test_the_config_on_the_page_on_membership_can_be_run():
     _, text = re.findall(r"```toml\n(.*?)```", page_named("membership").read_text(), flags=re.DOTALL)
     source = Source("page", "membership.md")
-    task = study(Config.check(tomllib.loads(text), source), source)
+    (task,) = plan_tasks(Config.check(tomllib.loads(text), source), source)
     assert len(task.records[1]) == 400
     assert len(task.population[1]) == 300
     given = {name: getattr(task.section, name) for name in task.section.model_fields_set}
@@ -305,14 +305,15 @@ def test_the_config_of_trained_models_on_the_page_on_membership_can_be_run(tmp_p
     np.savez("shadows.npz", membership=membership, losses=np.random.default_rng(1).exponential(size=(12, 90)))
     text, _ = re.findall(r"```toml\n(.*?)```", page_named("membership").read_text(), flags=re.DOTALL)
     source = Source("page", "membership.md")
-    result = study(Config.check(tomllib.loads(text), source), source).answer()
+    (task,) = plan_tasks(Config.check(tomllib.loads(text), source), source)
+    result = task.answer(task.run())
     assert [metrics.attack for metrics in result.attacks] == ["lira", "rmia(mode='offline')"]
 
 
 def test_the_config_on_the_page_on_synthetic_data_can_be_run(tmp_path):
     (example,) = re.findall(r"```toml\n(.*?)```", page_named("synthetic-data").read_text(), flags=re.DOTALL)
     (tmp_path / "who.toml").write_text(example)
-    task = study(*Config.load(tmp_path / "who.toml"))
+    (task,) = plan_tasks(*Config.load(tmp_path / "who.toml"))
     others = {"by_label", "design", *OF_ONE_MODEL}
     assert set(task.section.model_fields_set) == set(MembershipSection.model_fields) - others
     assert len(task.records) == len(task.groups) == 150

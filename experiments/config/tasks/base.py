@@ -1,54 +1,109 @@
-"""The interface of a task of an experiment: one audit, built and checked, ready to run. Read this first.
+"""The interface of a task of an experiment: a question that is checked and ready to run. Read this first.
 
-Task          one audit
-  makes         the evidence that its game makes
-  counted       the configuration key for the number of runs
+Task          one question
   plan          the task of a configuration, with its parts checked against each other
-  answer        runs the audit
-PlayedTask    a task whose game makes evidence, from which the bound is then computed
+  estimate      number of runs of the mechanism
+  run           makes the evidence, from what the store holds
+  answer        computes the result from the evidence
+AuditTask     one audit of a claim
+  makes         the evidence that its game makes
+PlayedTask    an audit whose game makes evidence, from which the bound is then computed
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from ....audit.bounds.base import Bound, Evidence
+from ....audit.bounds.catalogue import catalogue as methods, choose_bounds
+from ....audit.evidence.scores import BitScores, PairScores, Successes
+from ....audit.evidence.statement import Statement
 from ....audit.games.external_scores import audit_scores
+from ....audit.metrics.membership.result import MembershipResult
 from ....audit.results.audit_result import AuditResult
-from ....audit.results.with_estimates import with_estimates
-from ....audit.trials.options import Store
-from ....mechanisms.core.base import Dataset, Mechanism
-from ....mechanisms.core.errors import DpassayError
+from ....audit.results.with_estimates import check_estimates, with_estimates
+from ....audit.trials.options import RunOptions
+from ....mechanisms.core.base import Mechanism
 from ....mechanisms.core.guarantee import Guarantee
 from ..schema import Config
-from ..source import Source
-from ..sweep import folder_name, point_text
+from ..sweep import folder_name
+from . import build
+from .point import Point
+
+HERE = RunOptions()
+"""Options of a run in this process, without a store."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task(ABC):
-    """One audit, ready to run.
+    """One question of an experiment, ready to run.
 
     Args:
         parameters: sweep key -> value at this point of a sweep.
         seed: root of its random streams.
-        mechanism, bounds, claim, delta, confidence: as for `dpassay.audit.audit`.
+        confidence: of its bounds or intervals.
+    """
+
+    indivisible: ClassVar[str] = ""
+    """Reason why its runs cannot be divided into slices."""
+
+    parameters: dict[str, Any]
+    seed: int
+    confidence: float
+
+    @classmethod
+    @abstractmethod
+    def plan(cls, point: Point) -> Self:
+        """Build the task at one point of an experiment; raise `ConfigError` if it cannot be run."""
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder of its trials."""
+        return folder_name(self.parameters)
+
+    @property
+    def activity(self) -> str:
+        """What a task that is no audit does; empty for an audit."""
+        return ""
+
+    @property
+    def record_ids(self) -> Sequence[str]:
+        """Names of the records of the result; empty if it has none."""
+        return ()
+
+    @abstractmethod
+    def estimate(self) -> int:
+        """Return the number of runs of the mechanism that `run` makes with an empty store."""
+
+    @abstractmethod
+    def run(self, options: RunOptions = HERE) -> Any:
+        """Make the evidence, from the runs in the store of the options, and those that are missing."""
+
+    @abstractmethod
+    def answer(self, evidence: Any) -> AuditResult | MembershipResult:
+        """Compute the result from what `run` returned."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AuditTask(Task):
+    """One audit of a claim.
+
+    Args:
+        mechanism, bounds, claim, delta, n_hypotheses: as for `dpassay.audit.audit`.
         estimates: names for `dpassay.audit.results.with_estimates.with_estimates`.
     """
 
     makes: ClassVar[type[Evidence]]
-    counted: ClassVar[str]
 
-    parameters: dict[str, Any]
-    seed: int
     mechanism: Mechanism
     bounds: tuple[str | Bound[Any], ...]
     claim: Guarantee | None
     delta: float | None
-    confidence: float
     estimates: tuple[str, ...] = ()
+    n_hypotheses: int = 1
 
     @classmethod
     def evidence_type(cls, config: Config) -> type[Evidence]:
@@ -56,71 +111,65 @@ class Task(ABC):
         return cls.makes
 
     @classmethod
+    def plan(cls, point: Point) -> Self:
+        """Build mechanism, bounds, claim and data, then the parts of this kind of audit, and check the claim."""
+        audit = point.config.audit
+        fields: dict[str, Any] = {
+            "parameters": point.parameters,
+            "seed": point.seed,
+            "confidence": audit.confidence,
+            "mechanism": point.mechanism,
+            "bounds": point.build("audit.bounds", _bounds, cls.evidence_type(point.config), audit.stop),
+            "estimates": point.build("audit.estimates", check_estimates),
+            "claim": point.claim,
+            "delta": audit.delta,
+            "n_hypotheses": point.n_hypotheses,
+        }
+        task = cls(**fields | cls.parts(point))
+        point.build("mechanism", lambda _: task.mechanism.guarantee())
+        point.build("audit", lambda _: Statement.about(relation=task.mechanism.relation, **task.statement))
+        return task
+
+    @classmethod
     @abstractmethod
-    def plan(
-        cls, config: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
-    ) -> Self:
-        """Build the task at one point of an experiment.
-
-        Args:
-            config: the configuration of the point.
-            source: locates keys in error messages.
-            mechanism, data: built from the configuration.
-            shared: the common fields of all tasks, except the mechanism.
-
-        Raises:
-            ConfigError: the task cannot be run.
-        """
+    def parts(cls, point: Point) -> dict[str, Any]:
+        """Return the fields of this kind of audit, built and checked against each other."""
 
     @property
-    def folder(self) -> str:
-        """Name of the folder of its trials."""
-        return folder_name(self.parameters)
+    def statement(self) -> dict[str, Any]:
+        """Mechanism and claim under test: arguments of `Statement.about`."""
+        names = ("mechanism", "claim", "delta", "confidence", "n_hypotheses")
+        return {name: getattr(self, name) for name in names}
 
-    def indivisible(self, n_audits: int) -> str:
-        """Return the reason why an experiment of so many audits has no slices; empty if there is none."""
-        return ""
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments that all audits have."""
+        return {**self.statement, "bound": self.bounds, "seed": self.seed}
 
-    def answer(self, *, n_hypotheses: int, n_jobs: int | None, store: Store, progress: Any) -> AuditResult:
-        """Run the audit; errors get a note with the point of the sweep."""
-        stated = {
-            "bound": self.bounds,
-            "delta": self.delta,
-            "confidence": self.confidence,
-            "claim": self.claim,
-            "n_hypotheses": n_hypotheses,
-            "seed": self.seed,
-        }
-        try:
-            result = self._audited(stated, {"n_jobs": n_jobs, "store": store, "progress": progress})
-            return with_estimates(result, self.estimates)
-        except DpassayError as error:
-            if self.parameters:
-                error.add_note(f"at {point_text(self.parameters)}")
-            raise
-
-    @abstractmethod
-    def _audited(self, stated: dict[str, Any], options: dict[str, Any]) -> AuditResult:
-        """Run the audit; `stated` and `options` are arguments of `dpassay.audit.audit`."""
+    def answer(self, evidence: Any) -> AuditResult:
+        """Add the estimates to a finished audit."""
+        return with_estimates(evidence, self.estimates)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PlayedTask(Task):
-    """A task whose game makes evidence, from which the bound is then computed."""
+class PlayedTask(AuditTask):
+    """An audit whose game makes evidence, from which the bound is then computed."""
 
     @property
     @abstractmethod
     def attack_name(self) -> str:
         """Name of the attack that scores or guesses."""
 
-    @abstractmethod
-    def play(self, **options: Any) -> Any:
-        """Make the evidence; the options are `n_jobs`, `store` and `progress` of `dpassay.audit.audit`."""
-
-    def _audited(self, stated: dict[str, Any], options: dict[str, Any]) -> AuditResult:
-        return audit_scores(
-            self.play(**options), mechanism=self.mechanism, attack=self.attack_name, tossed=True, **stated
-        )
+    def answer(self, evidence: PairScores | BitScores | Successes) -> AuditResult:
+        """Compute the bound from the evidence."""
+        return audit_scores(evidence, attack=self.attack_name, tossed=True, **self.arguments)
 
 
-__all__ = ["PlayedTask", "Task"]
+def _bounds(entries: Sequence[Any], reads: type[Evidence], stop: str | None) -> tuple[str | Bound[Any], ...]:
+    """Build the bounds of [audit], and check that they read the evidence; "auto" is resolved by the audit."""
+    bounds = tuple("auto" if entry == "auto" else build.build_listed("bounds", entry, methods) for entry in entries)
+    choose_bounds(bounds, reads=reads, stop=stop)
+    return bounds
+
+
+__all__ = ["AuditTask", "PlayedTask", "Task"]

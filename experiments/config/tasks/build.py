@@ -1,20 +1,22 @@
 """Construction of the objects of a configuration: datasets, mechanisms, attacks, bounds, claims.
 
 The catalogues convert tables with a `name` to objects; this includes tables in the options of a mechanism, such as
-query = {name = "count", above = 15.0} or, for a mechanism that wraps another one, base = {name = "laplace", ...}.
+query = {name = "count", above = 15.0} or, for a mechanism that wraps another one, base = {name = "laplace", ...}. The
+type of the option says which catalogue has the name: see `dpassay.mechanisms.core.registry.named_in`.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from ....attacks.canaries.initial import worst_case_initial
 from ....mechanisms.catalogue import catalogue as mechanisms
 from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import ParameterError, unknown_name_message
-from ....mechanisms.core.registry import Catalogue
+from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core.registry import Catalogue, catalogue_of
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsInitialParameters
 from ....mechanisms.learning.models.base import Model
 from ...data import datasets, examples
@@ -32,25 +34,6 @@ guarantees = Catalogue(
         "bounded-range": "accounting:BoundedRange",
     },
 )
-OPTIONS = Catalogue(
-    "option",
-    "dpassay.mechanisms",
-    {
-        "query": "noise.queries.catalogue:catalogue",
-        "base": "catalogue:catalogue",
-        "aggregator": "catalogue:catalogue",
-        "randomizer": "catalogue:catalogue",
-        "model": "learning.dp_sgd.catalogue:models",
-        "sampling": "learning.dp_sgd.catalogue:samplings",
-        "noise": "learning.dp_sgd.catalogue:noises",
-        "learning_rate": "learning.dp_sgd.catalogue:schedules",
-        "optimizer": "learning.dp_sgd.catalogue:optimizers",
-        "workload": "noise.queries.catalogue:workloads",
-        "marginals": "noise.queries.catalogue:workloads",
-    },
-    group="dpassay.options",
-)
-"""Options of mechanisms that may be a table with a name, each with the catalogue of the names."""
 
 
 def build_mechanism(
@@ -79,9 +62,9 @@ def build_mechanism(
         )
     initial = options.get("initial")
     if not isinstance(initial, Mapping):
-        return mechanisms.build(section.name, **_options(options))  # type: ignore[no-any-return]
+        return _built(mechanisms, section.name, options)  # type: ignore[no-any-return]
     del options["initial"]
-    mechanism: Mechanism = mechanisms.build(section.name, **_options(options))
+    mechanism: Mechanism = _built(mechanisms, section.name, options)
     if initial.get("name") != "worst-case" or not isinstance(mechanism, SupportsInitialParameters):
         raise ParameterError(
             f"initial must be 'zeros', 'random' or a table {{name = \"worst-case\", ...}} of a dp-sgd, but is "
@@ -112,7 +95,12 @@ def train_initial(model: Model, options: Mapping[str, Any], public: Dataset) -> 
 
 def build_entry(section: Named, catalogue: Catalogue) -> Any:
     """Build the entry of a catalogue that a table names, with the options of the table."""
-    return catalogue.build(section.name, **_options(section.options))
+    return _built(catalogue, section.name, section.options)
+
+
+def build_claim(section: Named | None) -> Guarantee | None:
+    """Build the guarantee of [claim]; None without one."""
+    return None if section is None else build_entry(section, guarantees)
 
 
 def build_attack(section: Named, catalogue: Catalogue) -> Any:
@@ -132,7 +120,7 @@ def build_listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
     name = options.pop("name", None)
     if not isinstance(name, str):
         raise ParameterError(f"{key} must contain names, or tables with a name, but contain {entry!r}.", argument=key)
-    return catalogue.build(name, **_options(options))
+    return _built(catalogue, name, options)
 
 
 def load_data(section: DataSection) -> Dataset:
@@ -178,25 +166,27 @@ def load_rest(section: DataSection, *, n: int | None = None) -> Dataset:
     return (data[0][rest], data[1][rest]) if isinstance(data, tuple) else data[rest]
 
 
-def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert options: lists to tuples, and tables with a catalogue to objects."""
-    return {key: _option(key, value) for key, value in options.items()}
+def _built(catalogue: Catalogue, name: str, options: Mapping[str, Any]) -> Any:
+    """Build an entry of a catalogue: a table in its options stands for an object of the type of the option."""
+    types = get_type_hints(catalogue.get(name))
+    return catalogue.build(name, **{key: _object(key, value, types.get(key)) for key, value in options.items()})
 
 
-def _option(key: str, value: Any) -> Any:
+def _object(key: str, value: Any, type_: Any) -> Any:
+    """Return the value of an option: a list as a tuple, and a table as an object, if the type has a catalogue."""
+    kinds = get_args(type_) or (type_,)
     if isinstance(value, list | tuple):
-        return tuple(_option("", item) for item in value)
-    known: Any = OPTIONS.get(key) if key in OPTIONS else None
-    if isinstance(value, str) and known is not None and not known.alone:
+        return tuple(_object(key, item, type_) for item in value)
+    known = next((known for known in map(catalogue_of, kinds) if known is not None), None)
+    if known is None or not isinstance(value, Mapping | str) or (isinstance(value, str) and str in kinds):
+        return value
+    if isinstance(value, str):
         hint = f'Write {key} = {{ name = "{value}" }}.' if value in known else f"Known names: {', '.join(known)}."
         raise ParameterError(
             argument=key, value=value, allowed="be a table with a name and options, not only a name", advice=hint
         )
-    if not isinstance(value, Mapping) or known is None:
-        return value
-    inner = _options({k: v for k, v in value.items() if k != "name"})
     if not isinstance(value.get("name"), str):
         raise ParameterError(
             f"{key} must be a table with a name, such as {{name = ...}}, but is {dict(value)!r}.", argument=key
         )
-    return known.build(value["name"], **inner)
+    return _built(known, value["name"], {option: inner for option, inner in value.items() if option != "name"})

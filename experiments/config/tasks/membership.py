@@ -1,15 +1,15 @@
 """Membership attacks on shadow models from a configuration: metrics instead of an audit of a claim.
 
-The models are those of a trainer, or the tables of a synthesiser (shadow_releases.py), or were trained by other code
-and are read from a file (`shadows` of [data]).
+ShadowTask     models of a trainer, or other releases (shadow_releases.py), made here
+TrainedTask    models that other code trained, from a file (`shadows` of [data])
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.catalogue import catalogue as membership_attacks
@@ -17,73 +17,45 @@ from ....audit.games.training import train_shadows
 from ....audit.metrics.membership.evaluate import evaluate, targets_of
 from ....audit.metrics.membership.result import MembershipResult
 from ....audit.trials.execution import in_this_process
-from ....audit.trials.options import Store
-from ....audit.trials.progress import Reporter
-from ....mechanisms.core.errors import AccountingError, DpassayError, ParameterError
+from ....audit.trials.options import RunOptions
+from ....mechanisms.core.errors import AccountingError, DpassayError, ParameterError, plural
 from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.learning.base import Learner
 from ...data.shadow_files import NamedShadows, load_shadows
-from ..config_errors import pointing_at
-from ..schema import Config
-from ..sections import DataSection, MembershipSection
-from ..source import Source
+from ..sections import DataSection, MembershipSection, Named
 from ..trained_shadows import digest
 from . import build, own, shadow_releases
+from .base import HERE, Task
+from .point import Point
 
 
-@dataclass(frozen=True, eq=False)
-class MembershipStudy:
-    """Shadow models and attacks, ready to run.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StudyTask(Task):
+    """Membership attacks on shadow models.
 
     Args:
-        learner: trained on random halves of the records.
-        records: the scored records: `(X, y)`, or a table for a synthesiser.
-        section: number of models, and design.
-        attacks: None for all applicable attacks.
-        population: records of the same distribution that no model uses; None for none.
+        section: number of models, their design, the target, and the rows of the result.
+        attacks: names, or attacks with options; None for all applicable attacks.
+        models: names of the models; None if they are numbered.
         groups: the group of each record; None for none.
         claim: guarantee of the accountant, for the region in the plot; None if there is none.
-        confidence: of each interval.
-        seed: of coins and training.
     """
 
-    learner: Learner
-    records: Any
     section: MembershipSection
-    _: KW_ONLY
-    attacks: tuple[MembershipAttack, ...] | None
-    population: Any
-    groups: Sequence[str] | None
-    claim: Guarantee | None
-    confidence: float
-    seed: int
+    attacks: tuple[str | MembershipAttack, ...] | None
+    models: Sequence[str] | None = None
+    groups: Sequence[str] | None = None
+    claim: Guarantee | None = None
 
-    @property
-    def activity(self) -> tuple[str, str]:
-        """What is done, and to what: training models, or generating tables."""
-        return getattr(self.learner, "activity", ("training", "models"))
-
-    def answer(
-        self, *, n_jobs: int | None = 1, store: Store = None, progress: bool | Reporter = False
-    ) -> MembershipResult:
-        """Train the shadow models, run the attacks, and compute the metrics; options as in `train_shadows`."""
-        shadows = train_shadows(
-            self.learner,
-            self.records,
-            self.section.n_models,
-            seed=self.seed,
-            design=self.section.design,
-            population=self.population,
-            n_jobs=n_jobs,
-            store=store,
-            progress=progress,
-        )
+    def answer(self, evidence: Any) -> MembershipResult:
+        """Run the attacks on the shadow models, and compute the metrics."""
         with in_this_process():
             return evaluate(
-                shadows,
+                evidence,
                 self.attacks,
                 target=self.section.target,
+                models=self.models,
                 per_model=self.section.per_model,
                 groups=self.groups,
                 claim=self.claim,
@@ -91,132 +63,210 @@ class MembershipStudy:
             )
 
 
-@dataclass(frozen=True, eq=False)
-class TrainedStudy:
-    """Shadow models of other code, from a file, and attacks.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShadowTask(StudyTask):
+    """Shadow models that are trained here.
+
+    Args:
+        learner: trained on random halves of the records.
+        records: the scored records: `(X, y)`, or a table for a synthesiser.
+        population: records of the same distribution that no model uses; None for none.
+    """
+
+    folder: ClassVar[str] = "shadow-models"
+
+    learner: Learner
+    records: Any
+    population: Any = None
+
+    @classmethod
+    def plan(cls, point: Point) -> Self:
+        """Build learner, records and attacks, and check that there are enough models."""
+        config = point.config
+        if config.data is None or config.membership is None:
+            raise point.source.error(
+                ("membership",), "[membership] needs records for members and non-members: add [data]."
+            )
+        mechanism, kind = point.build("mechanism", _shadows_of, point)
+        section = config.membership
+        point.build("membership", _check_models)
+        fields = point.build("membership", _model_fields if kind is None else kind.fields, mechanism, point)
+        point.build("membership", lambda _: _check_references(fields["attacks"], section.n_models, section.design))
+        return cls(
+            **fields,
+            parameters=point.parameters,
+            section=section,
+            claim=_claim(mechanism),
+            confidence=config.audit.confidence,
+            seed=point.seed,
+        )
+
+    @property
+    def activity(self) -> str:
+        """What is done, and to what: training models, or generating tables."""
+        step, kind = getattr(self.learner, "activity", ("training", "models"))
+        return f"{step} {self.section.n_models} {kind}, then attacking them"
+
+    def estimate(self) -> int:
+        """Return the number of models."""
+        return self.section.n_models
+
+    def run(self, options: RunOptions = HERE) -> Any:
+        """Train the shadow models."""
+        return train_shadows(
+            self.learner,
+            self.records,
+            self.section.n_models,
+            seed=self.seed,
+            design=self.section.design,
+            population=self.population,
+            **vars(options),
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrainedTask(StudyTask):
+    """Shadow models of other code, from a file.
 
     Args:
         named: the models, and the ids of their records.
-        section: the target, and whether each model has a row.
-        attacks: names, or attacks with options; None for all applicable attacks.
-        confidence: of each interval.
-        source: locates errors of the attacks.
+        point: locates errors of the attacks.
     """
 
+    indivisible: ClassVar[str] = "[data] has shadow models that are trained already"
+
     named: NamedShadows
-    section: MembershipSection
-    attacks: tuple[str | MembershipAttack, ...] | None
-    confidence: float
-    source: Source
+    point: Point
 
-    def answer(self) -> MembershipResult:
-        """Run the attacks, and compute the metrics."""
-        with pointing_at(self.source, "membership", self.section):
-            targets_of(self.section.target, self.named.shadows, self.named.models)
-        with pointing_at(self.source, "membership.attacks"):
-            return evaluate(
-                self.named.shadows,
-                self.attacks,
-                target=self.section.target,
-                models=self.named.models,
-                per_model=self.section.per_model,
-                confidence=self.confidence,
-            )
+    @classmethod
+    def plan(cls, point: Point) -> Self:
+        """Read the shadow models, and check that the attacks have enough of them."""
+        section = point.config.membership
+        assert section is not None
+        named = point.build("data", _read_shadows, point)
+        return cls(
+            named=named,
+            models=named.models,
+            section=section,
+            attacks=point.build("membership.attacks", _listed_attacks, named),
+            point=point,
+            parameters=point.parameters,
+            confidence=point.config.audit.confidence,
+            seed=point.seed,
+        )
 
+    @property
+    def activity(self) -> str:
+        """What is done: attacking so many models."""
+        return f"attacking {plural(len(self.named.shadows), 'model')}"
 
-def study(config: Config, source: Source) -> MembershipStudy | TrainedStudy:
-    """Build the study of [membership]; raise `ConfigError` if it cannot be run."""
-    section, data = config.membership, config.data
-    if section is None or data is None:
-        raise source.error(("membership",), "[membership] needs records for members and non-members: add [data].")
-    if data.shadows is not None:
-        return _trained_study(data.shadows, section, config, source)
-    with pointing_at(source, "mechanism", config.mechanism):
-        if own.is_own(config.mechanism):
-            own.check_allowed(config.mechanism, source.allowed)
-            raise ParameterError(
-                "[membership] trains models of the library only. For models of your own: dpassay membership FILE.",
-                argument="name",
-            )
-        mechanism = build.build_mechanism(config.mechanism)
-        other = next((kind for kind in shadow_releases.kinds() if kind.applies(mechanism)), None)
-        if other is None and not isinstance(mechanism, Learner):
-            raise ParameterError(
-                "name must be that of a trainer, such as dp-sgd, or of a synthesiser, such as select-measure-generate "
-                f"with view = 'table', but {config.mechanism.name!r} is neither.",
-                argument="name",
-            )
-    with pointing_at(source, "membership", section):
-        if section.target is not None and str(section.target) not in map(str, range(section.n_models)):
-            raise ParameterError(
-                f"target must be the number of a model, 0 to {section.n_models - 1}, but is {section.target!r}.",
-                argument="target",
-            )
-        if section.design == "pairs" and section.n_models % 2:
-            raise ParameterError(
-                f"n_models must be even for pairs of complements, but is {section.n_models}. Use "
-                f"{section.n_models + 1}, or design = 'bernoulli'.",
-                argument="n_models",
-            )
-    prepare = _model_fields if other is None else other.fields
-    study_fields = prepare(mechanism, section, data, source)
-    with pointing_at(source, "membership", section):
-        for attack in sorted(study_fields["attacks"] or (), key=lambda attack: -attack.minimum_references):
-            attack.check_references(section.n_models, paired=section.design == "pairs")
-    return MembershipStudy(
-        **study_fields, section=section, claim=_claim(mechanism), confidence=config.audit.confidence, seed=config.seed
-    )
+    @property
+    def record_ids(self) -> Sequence[str]:
+        """Names of the records of the file."""
+        return self.named.ids
+
+    def estimate(self) -> int:
+        """Return 0: the models are trained."""
+        return 0
+
+    def run(self, options: RunOptions = HERE) -> Any:
+        """Return the models of the file."""
+        return self.named.shadows
+
+    def answer(self, evidence: Any) -> MembershipResult:
+        """Run the attacks on the models, and compute the metrics."""
+        self.point.build("membership", lambda section: targets_of(section.target, evidence, self.named.models))
+        return self.point.build("membership.attacks", lambda _: StudyTask.answer(self, evidence))
 
 
-def _trained_study(file: str, section: MembershipSection, config: Config, source: Source) -> TrainedStudy:
-    """Read the shadow models of a file, and check that the attacks have enough of them."""
-    assert config.data is not None
-    if (found := digest(file, source)) != config.data.sha256:
-        raise source.error(
-            ("data", "sha256"),
-            f"data.sha256 must be that of {file}, which is {found}, but is {config.data.sha256}: the file was changed. "
+def _shadows_of(section: Named, point: Point) -> tuple[Any, shadow_releases.ShadowReleases | None]:
+    """Return the mechanism, and the kind of its releases; None for a trainer."""
+    if own.is_own(section):
+        own.check_allowed(section, point.source.allowed)
+        raise ParameterError(
+            "[membership] trains models of the library only. For models of your own: dpassay membership FILE.",
+            argument="name",
+        )
+    mechanism = build.build_mechanism(section)
+    kind = next((kind for kind in shadow_releases.kinds() if kind.applies(mechanism)), None)
+    if kind is None and not isinstance(mechanism, Learner):
+        raise ParameterError(
+            "name must be that of a trainer, such as dp-sgd, or of a synthesiser, such as select-measure-generate "
+            f"with view = 'table', but {section.name!r} is neither.",
+            argument="name",
+        )
+    return mechanism, kind
+
+
+def _check_models(section: MembershipSection) -> None:
+    """Raise `ParameterError` for a target that is no model, or an odd number of models in pairs."""
+    if section.target is not None and str(section.target) not in map(str, range(section.n_models)):
+        raise ParameterError(
+            f"target must be the number of a model, 0 to {section.n_models - 1}, but is {section.target!r}.",
+            argument="target",
+        )
+    if section.design == "pairs" and section.n_models % 2:
+        raise ParameterError(
+            f"n_models must be even for pairs of complements, but is {section.n_models}. Use "
+            f"{section.n_models + 1}, or design = 'bernoulli'.",
+            argument="n_models",
+        )
+
+
+def _check_references(attacks: Iterable[MembershipAttack] | None, n_models: int, design: str) -> None:
+    """Raise `ParameterError` for an attack that needs more models; of several, the one that needs most."""
+    for attack in sorted(attacks or (), key=lambda attack: -attack.minimum_references):
+        attack.check_references(n_models, paired=design == "pairs")
+
+
+def _read_shadows(data: DataSection, point: Point) -> NamedShadows:
+    """Read the shadow models of a file, whose content the configuration may state."""
+    file = str(data.shadows)
+    if (content := digest(file, point.source)) != data.sha256:
+        raise ParameterError(
+            f"sha256 must be that of {file}, which is {content}, but is {data.sha256}: the file was changed. "
             "Restore it, or leave sha256 out.",
+            argument="sha256",
         )
     try:
-        named = load_shadows(file, fair=bool(config.data.fair), signal=config.data.signal)
+        return load_shadows(file, fair=bool(data.fair), signal=data.signal)
     except DpassayError as error:
-        raise source.error(("data", "shadows"), f"data.shadows: {error}") from error
-    with pointing_at(source, "membership.attacks"):
-        attacks = _model_attacks(section)
-        for attack in sorted(attacks or (), key=lambda attack: -attack.minimum_references):
-            attack.check_references(len(named.shadows), paired=named.shadows.paired)
-        # Given by name, an attack takes the form that the references allow.
-        listed = zip(section.attacks or (), attacks or (), strict=True)
-        forms = None if attacks is None else tuple(entry if isinstance(entry, str) else it for entry, it in listed)
-    return TrainedStudy(named, section, forms, config.audit.confidence, source)
+        raise ParameterError(f"shadows: {error}", argument="shadows") from error
 
 
-def _model_attacks(section: MembershipSection) -> tuple[MembershipAttack, ...] | None:
-    """Return the listed attacks on models that predict labels; None for all."""
-    if section.attacks is None:
+def _listed_attacks(entries: Any, named: NamedShadows) -> tuple[str | MembershipAttack, ...] | None:
+    """Return the listed attacks, for which the models suffice; a plain name takes the form that they allow."""
+    attacks = _model_attacks(entries)
+    _check_references(attacks, len(named.shadows), "pairs" if named.shadows.paired else "bernoulli")
+    if attacks is None:
         return None
-    for entry, kind in product(section.attacks, shadow_releases.kinds()):
+    return tuple(entry if isinstance(entry, str) else it for entry, it in zip(entries, attacks, strict=True))
+
+
+def _model_attacks(entries: Any) -> tuple[MembershipAttack, ...] | None:
+    """Return the listed attacks on models that predict labels; None for all."""
+    if entries is None:
+        return None
+    for entry, kind in product(entries, shadow_releases.kinds()):
         kind.refuse(entry)
-    return tuple(build.build_listed("attacks", entry, membership_attacks) for entry in section.attacks)
+    return tuple(build.build_listed("attacks", entry, membership_attacks) for entry in entries)
 
 
-def _model_fields(learner: Any, section: MembershipSection, data: DataSection, source: Source) -> dict[str, Any]:
+def _model_fields(section: MembershipSection, learner: Any, point: Point) -> dict[str, Any]:
     """Return learner, records, attacks, population and groups for models that predict labels."""
-    with pointing_at(source, "membership", section):
-        attacks = _model_attacks(section)
-        if section.by_attribute is not None:
-            raise ParameterError(
-                "by_attribute is for synthetic tables; models have by_label = true, a row for each label.",
-                argument="by_attribute",
-            )
-    with pointing_at(source, "data", data):
-        records = build.load_data(data)
-        if not isinstance(records, tuple):
-            raise ParameterError("[membership] needs features and labels, but the dataset has no target. Add target.")
-    with pointing_at(source, "membership", section):
-        population = None
-        if section.population is not None:
-            population = build.load_rest(data, n=section.population)
+    attacks = _model_attacks(section.attacks)
+    if section.by_attribute is not None:
+        raise ParameterError(
+            "by_attribute is for synthetic tables; models have by_label = true, a row for each label.",
+            argument="by_attribute",
+        )
+    records, population = point.data, None
+    if not isinstance(records, tuple):
+        raise ParameterError(
+            "[membership] needs features and labels, but the dataset has no target. Add target.", argument="data"
+        )
+    if section.population is not None and point.config.data is not None:
+        population = build.load_rest(point.config.data, n=section.population)
     groups = [f"label {label}" for label in records[1]] if section.by_label else None
     return {"learner": learner, "records": records, "attacks": attacks, "population": population, "groups": groups}
 

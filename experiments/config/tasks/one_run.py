@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from ....attacks.canaries.base import Canary
 from ....attacks.canaries.catalogue import catalogue as canary_kinds
@@ -12,16 +12,15 @@ from ....attacks.membership.catalogue import catalogue as membership_attacks
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import BitScores
 from ....audit.games.canaries import check_relation, gradient_canary_game, membership_game
+from ....audit.trials.options import RunOptions
 from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.learning.base import Learner, TrainingData
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, has_capability
-from ..config_errors import pointing_at
-from ..schema import Config
 from ..sections import Named, NeighboursSection, OneRunSection
-from ..source import Source
 from . import build
-from .base import PlayedTask
+from .base import HERE, PlayedTask
+from .point import Point
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,7 +35,6 @@ class OneRunTask(PlayedTask):
     """
 
     makes: ClassVar[type[Evidence]] = BitScores
-    counted: ClassVar[str] = "n_runs"
 
     canaries: TrainingData
     records: TrainingData
@@ -45,44 +43,33 @@ class OneRunTask(PlayedTask):
     n_references: int
 
     @classmethod
-    def plan(
-        cls, config: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
-    ) -> Self:
-        """Build the learner, its canaries, and an attack with enough references."""
-        game = config.game
+    def parts(cls, point: Point) -> dict[str, Any]:
+        """Build the canaries, and an attack with enough references."""
+        game = point.config.game
         assert isinstance(game, OneRunSection)
-        with pointing_at(source, "game", game):
-            canaries, records = _canaries(game, config.neighbours, data, mechanism)
-        with pointing_at(source, "attack", config.attack):
-            attack = _attack(config.attack, canaries, game.n_references)
-        return cls(
-            **shared,
-            mechanism=mechanism,
-            canaries=canaries,
-            records=records,
-            attack=attack,
-            n_runs=game.n_runs,
-            n_references=game.n_references,
-        )
+        canaries, records = point.build("game", _canaries, point.config.neighbours, point.data, point.mechanism)
+        attack = point.build("attack", _attack, canaries, game.n_references)
+        fields = {"canaries": canaries, "records": records, "attack": attack}
+        return {**fields, "n_runs": game.n_runs, "n_references": game.n_references}
 
     @property
     def attack_name(self) -> str:
         return "likelihood-ratio" if self.attack is None else self.attack.name
 
-    def indivisible(self, n_audits: int) -> str:
-        single = n_audits == 1 and self.n_runs + self.n_references == 1
-        return "[game] has a single run, which one machine makes" if single else ""
+    def estimate(self) -> int:
+        """Return the number of runs, with references."""
+        return self.n_runs + self.n_references
 
-    def play(self, **options: Any) -> BitScores:
+    def run(self, options: RunOptions = HERE) -> BitScores:
         """Toss the coins, train the models, and return the scores."""
-        options |= {"n_runs": self.n_runs, "seed": self.seed}
+        runs: dict[str, Any] = {"n_runs": self.n_runs, "seed": self.seed, **vars(options)}
         gradients, learner = self.canaries.gradients, self.mechanism
         if gradients is not None:
-            return gradient_canary_game(learner, gradients, records=self.records, **options)
+            return gradient_canary_game(learner, gradients, records=self.records, **runs)
         assert isinstance(learner, Learner)
         records, attack = self.records if len(self.records) else None, self.attack or "loss"
-        options |= {"records": records, "attack": attack, "n_references": self.n_references}
-        return membership_game(learner, self.canaries, **options)
+        runs |= {"records": records, "attack": attack, "n_references": self.n_references}
+        return membership_game(learner, self.canaries, **runs)
 
 
 def _canaries(

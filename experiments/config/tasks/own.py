@@ -19,14 +19,11 @@ import numpy as np
 
 from ....mechanisms.adapters.functions.function import FunctionMechanism
 from ....mechanisms.adapters.functions.guard import Guard, in_words
-from ....mechanisms.core.base import Dataset, Mechanism
+from ....mechanisms.core.base import Mechanism
 from ....mechanisms.core.errors import DpassayError, ParameterError
 from ....mechanisms.core.guarantee import Guarantee
 from ..sections import Named, NeighboursSection
-from .pair import pair_of_function
-
-Load = Callable[[str], Any]
-"""Loads "module.py:object"; each object once for all points of a sweep."""
+from .neighbours import pair_of_function
 
 
 def is_own(section: Named) -> bool:
@@ -53,27 +50,13 @@ def check_allowed(section: Named, allowed: Mapping[str, str]) -> str:
     )
 
 
-def build_own(
-    section: Named,
-    neighbours: NeighboursSection,
-    target: str,
-    *,
-    load: Load,
-    data: Callable[[], Dataset | None],
-    claim: Callable[[], Guarantee | None],
-) -> Mechanism:
-    """Build the mechanism that [mechanism] names.
-
-    Args:
-        section, neighbours: the tables [mechanism] and [neighbours].
-        target: from `check_allowed`.
-        load: returns the object of a target.
-        data, claim: return the dataset of [data], and the guarantee of [claim]; called for functions only.
+def build_own(section: Named, thing: Any) -> Mechanism | None:
+    """Build the mechanism from the object that [mechanism] names; None for a release, see `build_function`.
 
     Raises:
-        ParameterError: the object is no mechanism, its options do not fit, or a function has no claim or no pair.
+        ParameterError: the object is no mechanism, or its options do not fit.
     """
-    thing, options = load(target), section.options
+    options = section.options
     if isinstance(thing, Mechanism):
         if options:
             raise ParameterError(
@@ -86,17 +69,26 @@ def build_own(
             f"{section.name} must be a function or a mechanism, but is {type(thing).__name__}.", argument="name"
         )
     _check_options(thing, options, section.name)
-    if isinstance(thing, type) or not _places(thing, options):
-        return _built(thing, options, section.name)
-    guarantee = claim()
-    if guarantee is None:
+    is_release = not isinstance(thing, type) and bool(_places(thing, options))
+    return None if is_release else _built(thing, options, section.name)
+
+
+def build_function(
+    section: Named, release: Callable[..., Any], claim: Guarantee | None, neighbours: NeighboursSection, data: Any
+) -> Mechanism:
+    """Build the mechanism of a release, which has its claim in [claim], and its pair in [neighbours] or [data].
+
+    Raises:
+        ParameterError: there is no claim, or no pair.
+    """
+    if claim is None:
         raise ParameterError(
             f"{section.name} is a function, which has no claim: add [claim] with a name, such as 'pure'.",
             argument="name",
         )
-    pair = pair_of_function(neighbours, data(), guarantee)
-    function = partial(thing, **options) if options else thing
-    return FunctionMechanism(function, claim=guarantee, neighbours=pair, records=np.ndim(pair.d1) > 0)
+    pair = pair_of_function(neighbours, data, claim)
+    function = partial(release, **section.options) if section.options else release
+    return FunctionMechanism(function, claim=claim, neighbours=pair, records=np.ndim(pair.d1) > 0)
 
 
 def _parameters(thing: Callable[..., Any], name: str) -> Mapping[str, inspect.Parameter]:
@@ -142,4 +134,4 @@ def _built(make: Callable[..., Any], options: Mapping[str, Any], name: str) -> M
     return made
 
 
-__all__ = ["build_own", "check_allowed", "is_own"]
+__all__ = ["build_function", "build_own", "check_allowed", "is_own"]

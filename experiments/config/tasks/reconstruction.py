@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,18 +13,18 @@ from ....attacks.reconstruction.catalogue import catalogue as reconstructors, ch
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import BitScores, Successes
 from ....audit.games.reconstruction import reconstruction_game
+from ....audit.trials.options import RunOptions
 from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.core.record_edits import is_pandas
 from ....mechanisms.core.records import n_records
 from ....mechanisms.core.validation import rectangular
 from ....mechanisms.local.base import LocalMechanism
-from ..config_errors import pointing_at
 from ..schema import Config
-from ..sections import NeighboursSection, ReconstructionSection, SecretSection
-from ..source import Source
+from ..sections import Named, NeighboursSection, ReconstructionSection, SecretSection
 from . import build
-from .base import PlayedTask
+from .base import HERE, PlayedTask
+from .point import Point
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,7 +37,6 @@ class ReconstructionTask(PlayedTask):
     """
 
     makes: ClassVar[type[Evidence]] = Successes
-    counted: ClassVar[str] = "n_rounds"
 
     secret: Secret
     name: str
@@ -51,32 +50,39 @@ class ReconstructionTask(PlayedTask):
         return Successes if secret is None or secret.bits is None else BitScores
 
     @classmethod
-    def plan(
-        cls, config: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
-    ) -> Self:
+    def parts(cls, point: Point) -> dict[str, Any]:
         """Build the secret, check that the guarantee holds for all pairs of its values, and build the attack."""
-        game = config.game
-        assert isinstance(game, ReconstructionSection)
-        with pointing_at(source, "neighbours", config.neighbours):
-            record = _record(config.neighbours, data)
-        with pointing_at(source, "game", game):
-            secret = build_secret(game.secret, data, mechanism, record)
-        with pointing_at(source, "game"):
-            for pair in secret.neighbours(mechanism.relation):
-                mechanism.bind(pair)
-        with pointing_at(source, "attack", config.attack):
-            name, attack = choose(build.build_attack(config.attack, reconstructors), SecretTarget(mechanism, secret))
-        return cls(**shared, mechanism=mechanism, secret=secret, name=name, attack=attack, n_rounds=game.n_rounds)
+        record = point.build("neighbours", _record, point.data)
+        secret = point.build("game", _secret, point.data, point.mechanism, record)
+        name, attack = point.build("attack", _attack, SecretTarget(point.mechanism, secret))
+        assert isinstance(point.config.game, ReconstructionSection)
+        return {"secret": secret, "name": name, "attack": attack, "n_rounds": point.config.game.n_rounds}
 
     @property
     def attack_name(self) -> str:
         return self.name
 
-    def play(self, **options: Any) -> Successes | BitScores:
+    def estimate(self) -> int:
+        """Return the number of rounds."""
+        return self.n_rounds
+
+    def run(self, options: RunOptions = HERE) -> Any:
         """Draw secrets, run the mechanism, and return the evidence from the guesses."""
-        options |= {"attack": self.attack, "n_rounds": self.n_rounds, "seed": self.seed}
-        evidence: Successes | BitScores = reconstruction_game(self.mechanism, self.secret, **options)
-        return evidence
+        rounds: dict[str, Any] = {"attack": self.attack, "n_rounds": self.n_rounds, "seed": self.seed}
+        return reconstruction_game(self.mechanism, self.secret, **rounds, **vars(options))
+
+
+def _attack(section: Named, target: SecretTarget) -> tuple[str, Reconstructor]:
+    """Return name and object of the attack, checked against the target."""
+    return choose(build.build_attack(section, reconstructors), target)
+
+
+def _secret(game: ReconstructionSection, data: Dataset | None, mechanism: Mechanism, record: int) -> Secret:
+    """Return the secret; raise if the guarantee does not hold for a pair of its values."""
+    secret = build_secret(game.secret, data, mechanism, record)
+    for pair in secret.neighbours(mechanism.relation):
+        mechanism.bind(pair)
+    return secret
 
 
 def _record(section: NeighboursSection, data: Dataset | None) -> int:

@@ -6,7 +6,7 @@ The result of the task is that of the confirmation, whose ledger lists the looks
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from ....attacks.base import Attack, Target
 from ....attacks.catalogue import catalogue as attacks, choose
@@ -14,19 +14,18 @@ from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import PairScores
 from ....audit.results.audit_result import AuditResult
 from ....audit.search import SearchDomain, domain_from, first_pair, search
-from ....audit.trials.plan import MIN_TRIALS
-from ....mechanisms.core.base import Dataset, Mechanism
+from ....audit.trials.options import RunOptions
+from ....mechanisms.core.base import Mechanism
 from ....mechanisms.core.validation import whole
-from ..config_errors import pointing_at
-from ..schema import Config
-from ..sections import NeighboursSection
-from ..source import Source
+from ..sections import NeighboursSection, SearchSection
 from . import build
-from .base import Task
+from .base import HERE, AuditTask
+from .pair import trials_of
+from .point import Point
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SearchTask(Task):
+class SearchTask(AuditTask):
     """Audit by a search over many pairs, and runs on both datasets of the winner.
 
     Args:
@@ -34,7 +33,9 @@ class SearchTask(Task):
     """
 
     makes: ClassVar[type[Evidence]] = PairScores
-    counted: ClassVar[str] = "trials"
+    indivisible: ClassVar[str] = (
+        "[search] runs its audits one after the other, and each depends on the outcome of those before"
+    )
 
     domain: SearchDomain[Any]
     explore: int
@@ -44,54 +45,45 @@ class SearchTask(Task):
     stop: str | None = None
 
     @classmethod
-    def plan(
-        cls, config: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
-    ) -> Self:
+    def parts(cls, point: Point) -> dict[str, Any]:
         """Build the domain, and an attack that is applicable to its first pair."""
-        section = config.search
-        assert section is not None
         for key in ("data", "game", "neighbours"):
-            if getattr(config, key) not in (None, NeighboursSection()):
-                raise source.error(
+            if getattr(point.config, key) not in (None, NeighboursSection()):
+                raise point.source.error(
                     (key,), f"[{key}] cannot be combined with [search], which chooses the pair. Leave it out."
                 )
-        with pointing_at(source, "attack", config.attack):
-            attack = build.build_attack(config.attack, attacks)
-        with pointing_at(source, "search", section):
-            domain = domain_from(section.domain)
-            pair = first_pair(mechanism, domain)
-            whole(section.explore, budget=section.explore if section.budget is None else section.budget)
-        with pointing_at(source, "audit.trials"):
-            whole(MIN_TRIALS, trials=config.audit.trials)
-        with pointing_at(source, "attack"):
-            choose(attack, Target(mechanism.bind(pair), pair))
-        return cls(
-            **shared,
-            mechanism=mechanism,
-            domain=domain,
-            explore=section.explore,
-            budget=section.budget,
-            attack=attack,
-            trials=config.audit.trials,
-            stop=config.audit.stop,
-        )
+        attack = point.build("attack", build.build_attack, attacks)
+        fields, target = point.build("search", _domain, point.mechanism)
+        trials = trials_of(point)
+        point.build("attack", lambda _: choose(attack, target))
+        return {**fields, **trials, "attack": attack}
 
-    def indivisible(self, n_audits: int) -> str:
-        return "[search] runs its audits one after the other, and each depends on the outcome of those before"
+    def estimate(self) -> int:
+        """Return the trials of all looks, if their number is limited, and of the confirmation."""
+        return 2 * (self.trials + (self.budget or self.explore))
 
-    def _audited(self, stated: dict[str, Any], options: dict[str, Any]) -> AuditResult:
+    def run(self, options: RunOptions = HERE) -> AuditResult:
+        """Search for the pair, and audit it on fresh trials."""
         result = search(
-            self.mechanism,
             domain=self.domain,
             explore=self.explore,
             budget=self.budget,
             attacks=[self.attack],
             trials=self.trials,
             stop=self.stop,
-            **stated,
-            **options,
+            **self.arguments,
+            **vars(options),
         )
         return result.confirmed
+
+
+def _domain(section: SearchSection, mechanism: Mechanism) -> tuple[dict[str, Any], Target]:
+    """Return domain and runs of the search, and the target of the attack on its first pair."""
+    domain = domain_from(section.domain)
+    pair = first_pair(mechanism, domain)
+    whole(section.explore, budget=section.explore if section.budget is None else section.budget)
+    fields = {"domain": domain, "explore": section.explore, "budget": section.budget}
+    return fields, Target(mechanism.bind(pair), pair)
 
 
 __all__ = ["SearchTask"]

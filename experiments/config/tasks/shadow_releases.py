@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from ....mechanisms.core.registry import Catalogue
-from ..sections import DataSection, MembershipSection
-from ..source import Source
+from ..sections import MembershipSection
+from .point import Point
 
 catalogue = Catalogue("kind of shadow releases", "dpassay", {}, group="dpassay.shadow_releases")
 
@@ -20,8 +20,8 @@ class ShadowReleases(ABC):
         """Return whether the mechanism makes such releases; raise `ParameterError` for options that do not fit."""
 
     @abstractmethod
-    def fields(self, mechanism: Any, section: MembershipSection, data: DataSection, source: Source) -> dict[str, Any]:
-        """Return learner, records, attacks, population and groups of a `MembershipStudy`."""
+    def fields(self, section: MembershipSection, mechanism: Any, point: Point) -> dict[str, Any]:
+        """Return learner, records, attacks, population and groups of a `ShadowTask`."""
 
     @abstractmethod
     def refuse(self, entry: Any) -> None:

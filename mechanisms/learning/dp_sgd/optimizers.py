@@ -10,9 +10,11 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ...core.constraints import Delta, Options, Positive
+from ...core.registry import named_in
 from ..base import Floats
 
 
+@named_in("dpassay.mechanisms.learning.dp_sgd.catalogue:optimizers")
 @dataclass(frozen=True)
 class Adam(Options):
     """Adam: the mean of past noisy gradients over the root of the mean of their squares, in each coordinate.

@@ -26,10 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.constraints import NonNegative, Options, Positive, PositiveInt
+from ...core.registry import named_in
 from ..base import Floats
 from ..models.base import Model
 
 
+@named_in("dpassay.mechanisms.learning.dp_sgd.catalogue:schedules")
 @runtime_checkable
 class Schedule(Protocol):
     """Learning rate of each step."""

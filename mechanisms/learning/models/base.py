@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...core.constraints import Options, PositiveInt
 from ...core.errors import ParameterError, plural
+from ...core.registry import named_in
 from ..base import Floats, TrainingData
 from .losses import LOSSES, LossFunction
 
@@ -48,6 +49,7 @@ class Layer:
         return flat[:, self.span].reshape(len(flat), self.n_units, self.n_inputs)
 
 
+@named_in("dpassay.mechanisms.learning.dp_sgd.catalogue:models")
 @dataclass(frozen=True)
 class Model(Options):
     """Configuration of a stack of dense layers and a loss, without the weights.

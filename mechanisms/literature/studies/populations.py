@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...core.arrays import Floats, Ints
 from ...core.constraints import NonNegativeInt, OpenUnit, Options, PositiveInt, UnitInterval
 from ...core.errors import ParameterError, plural
-from ...core.registry import Catalogue
+from ...core.registry import Catalogue, named_in
 
 
 def check_frequencies(frequencies: ArrayLike, name: str = "frequencies") -> Floats:
@@ -43,6 +43,7 @@ def check_frequencies(frequencies: ArrayLike, name: str = "frequencies") -> Floa
     return values
 
 
+@named_in("dpassay.mechanisms.literature.studies.populations:populations")
 class Population(Options):
     """Law of people whose columns are independent, each 1 with its public frequency; subclasses are dataclasses."""
 
@@ -271,5 +272,4 @@ populations = Catalogue(
         "uniform": "populations:Uniform",
         "tardos": "populations:Tardos",
     },
-    alone=False,
 )

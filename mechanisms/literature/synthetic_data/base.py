@@ -27,6 +27,7 @@ from ...core.base import Dataset, Neighbours
 from ...core.constraints import AddOrReplace, Options, check_fields, one_of_names
 from ...core.errors import ParameterError, unknown_name_message
 from ...core.guarantee import Guarantee
+from ...core.registry import named_in
 from ...core.relation import Relation
 from ...noise.queries.domain import Domain
 
@@ -173,6 +174,7 @@ class FittedDistribution(ABC):
         """Return one table per run with `n_rows` records, shape `(size, n_rows, n_attributes)`."""
 
 
+@named_in("dpassay.mechanisms.literature.synthetic_data.catalogue:generators")
 @dataclass(frozen=True)
 class Generator(Options):
     """Method that fits distributions to measured marginals; subclasses are frozen dataclasses of options.
@@ -266,6 +268,7 @@ class GroupedDistribution(FittedDistribution):
         return gathered
 
 
+@named_in("dpassay.mechanisms.literature.synthetic_data.catalogue:selections")
 class MarginalSelection(Options):
     """Choice and noisy measurement of marginals; subclasses are frozen dataclasses of options.
 

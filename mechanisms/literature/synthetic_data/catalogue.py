@@ -13,7 +13,6 @@ selections = Catalogue(
         "broken-mst-merged-by-exact-counts": "selection.broken:MergedByExactCounts",
         "broken-aim-annealing-not-accounted": "selection.broken:AnnealingNotAccounted",
     },
-    alone=False,
 )
 generators = Catalogue(
     "generator",
@@ -27,5 +26,4 @@ generators = Catalogue(
         "relaxed-table": "relaxed_table:RelaxedTable",
         "tree": "tree_model:TreeModel",
     },
-    alone=False,
 )

@@ -9,5 +9,4 @@ repetitions = Catalogue(
         "negative-binomial": "repetitions:NegativeBinomialRepetitions",
         "poisson": "repetitions:PoissonRepetitions",
     },
-    alone=False,
 )

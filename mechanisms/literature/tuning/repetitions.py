@@ -20,11 +20,13 @@ from ...core.arrays import Floats, Ints
 from ...core.constraints import Finite, OpenUnit, Options, Positive, check_fields
 from ...core.errors import AccountingError, ParameterError
 from ...core.guarantee import Guarantee
+from ...core.registry import named_in
 
 _MAX_EXPONENT = 600.0
 """Largest log of stopping^-shape: e^700 is about the largest float."""
 
 
+@named_in("dpassay.mechanisms.literature.tuning.catalogue:repetitions")
 class Repetitions(Options):
     """Law of a number of runs; subclasses are frozen dataclasses."""
 

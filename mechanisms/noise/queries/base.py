@@ -18,12 +18,14 @@ from ...core.arrays import Floats
 from ...core.base import Dataset
 from ...core.constraints import Options
 from ...core.errors import ParameterError
+from ...core.registry import named_in
 from ...core.relation import Relation
 
 Column: TypeAlias = str | int | None
 """Name of a column of a DataFrame, its index in a two-dimensional array, or None for one-dimensional data."""
 
 
+@named_in("dpassay.mechanisms.noise.queries.catalogue:catalogue")
 class Query(Options):
     """Function of the records with a known sensitivity. Subclasses are frozen dataclasses."""
 

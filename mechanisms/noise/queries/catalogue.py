@@ -1,7 +1,5 @@
 """Catalogue names of the queries. A new query is one file and one line in this table."""
 
-from dataclasses import replace
-
 from ...core.registry import Catalogue
 
 WORKLOADS = ("identity", "total", "prefixes", "ranges", "marginals", "parities", "random")
@@ -21,8 +19,6 @@ catalogue = Catalogue(
         **{f"{name}-workload": f"workload:Workload.{name}" for name in WORKLOADS},
         "median-utility": "counts:MedianUtility",
     },
-    alone=False,
 )
 get = catalogue.get
 build = catalogue.build
-workloads = replace(catalogue, alone=True)

@@ -34,9 +34,9 @@ def planned(text):
 
 
 def test_a_calibrated_mechanism_is_audited_at_its_delta():
-    (question,) = planned(CALIBRATED)
-    configured = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
-    called = audit(Gaussian(epsilon=1.0, delta=1e-5), trials=60, confidence=0.9999, seed=question.seed)
+    (task,) = planned(CALIBRATED)
+    configured = task.answer(task.run())
+    called = audit(Gaussian(epsilon=1.0, delta=1e-5), trials=60, confidence=0.9999, seed=task.seed)
     assert configured.delta == called.delta == 1e-5
     assert configured == called
 

@@ -95,7 +95,7 @@ def tasks():
 
 def answered(task, trials, seed=1):
     few = replace(task, trials=trials, seed=seed)
-    return few.answer(n_hypotheses=len(tasks()), n_jobs=1, store=None, progress=False)
+    return few.answer(few.run())
 
 
 def test_every_bug_has_a_broken_and_a_correct_row_or_a_test():

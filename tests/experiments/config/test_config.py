@@ -241,8 +241,8 @@ def test_an_unknown_configuration_lists_the_nearest(name, message, write):
 
 def test_the_default_delta_of_a_config_is_that_of_the_calibration(write):
     gaussian = GOOD.replace('"laplace"', '"gaussian"').replace("epsilon = 1.0", "epsilon = 1.0\ndelta = 1e-5")
-    (question,) = plan_tasks(*Config.load(write(gaussian.replace("delta = 0.0\n", ""))))
-    assert question.mechanism.guarantee().default_delta == 1e-5
+    (task,) = plan_tasks(*Config.load(write(gaussian.replace("delta = 0.0\n", ""))))
+    assert task.mechanism.guarantee().default_delta == 1e-5
     multiplier = gaussian.replace("epsilon = 1.0\ndelta = 1e-5", "noise_multiplier = 4.0").replace("delta = 0.0\n", "")
     assert "delta must be given: the claim GaussianDP(mu=0.25) promises a whole curve" in refused(multiplier, write)
 
@@ -263,8 +263,8 @@ PAIR = GOOD.replace("epsilon = 1.0", 'epsilon = 1.0\nquery = { name = "count", a
 
 
 def pair_of(text, write):
-    (question,) = plan_tasks(*Config.load(write(text)))
-    return question.neighbours
+    (task,) = plan_tasks(*Config.load(write(text)))
+    return task.neighbours
 
 
 def test_the_worst_record_is_the_first_that_moves_the_answer(write):
@@ -344,3 +344,11 @@ def test_a_pair_can_stand_in_the_configuration_itself(write):
 def test_a_pair_that_is_no_pair_is_refused(before, after, message, write):
     assert before in GIVEN
     assert message in refused(GIVEN.replace(before, after, 1), write)
+
+
+def test_tables_in_a_list_of_mechanisms_are_objects(write):
+    text = '[mechanism]\nname = "parallel"\nbases = [{ name = "laplace", epsilon = 1.0 }, { name = %s }]\n'
+    (task,) = plan_tasks(*Config.load(write(text % '"geometric", epsilon = 2.0')))
+    assert [type(base).__name__ for base in task.mechanism.bases] == ["Laplace", "Geometric"]
+    with pytest.raises(ConfigError, match=r":3: \[mechanism\] unknown mechanism 'geometri'"):
+        plan_tasks(*Config.load(write(text % '"geometri"')))

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from tests.experiments.made_configs import line_of, planned, refusal, refused
 
-from dpassay.experiments.config.config_errors import pointing_at
 from dpassay.experiments.config.overrides import apply
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import CONFIGS, Source
-from dpassay.experiments.config.tasks.membership import study
 from dpassay.experiments.config.tasks.planning import plan_tasks
+from dpassay.experiments.config.tasks.point import Point
 from dpassay.experiments.config.toml_text import to_toml
 from dpassay.mechanisms.core.errors import ConfigError, ParameterError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
@@ -97,9 +96,13 @@ def test_a_claim_that_needs_the_number_of_records_points_at_the_table(sampling):
 def pointed(error, text=LEARNING, table="mechanism", **settings):
     """What is said where building a table raises `error`."""
     source = Source("made", "made.toml", text, settings)
-    section = getattr(Config.check(apply(tomllib.loads(text), settings), source), table)
-    with pytest.raises(ConfigError) as caught, pointing_at(source, table, section):
+    point = Point(Config.check(apply(tomllib.loads(text), settings), source), source)
+
+    def refuse(_):
         raise error
+
+    with pytest.raises(ConfigError) as caught:
+        point.build(table, refuse)
     return str(caught.value)
 
 
@@ -191,10 +194,10 @@ def test_a_dead_feature_is_added_by_a_key_of_the_data():
     assert "dead_features = 1 in [data]" in results
     assert "n_features = 101" in results
     text = text.replace("n_records = 30\n", "n_records = 30\ndead_features = 1\n", 1).replace("= 100", "= 101")
-    (question,) = planned(text)
-    (direction,) = np.flatnonzero(question.neighbours.d1.gradients[0])
+    (task,) = planned(text)
+    (direction,) = np.flatnonzero(task.neighbours.d1.gradients[0])
     assert direction == 100
-    assert not question.neighbours.d1.X[:, 100].any()
+    assert not task.neighbours.d1.X[:, 100].any()
 
 
 # --- shapes, types and sizes that no key expects ----------------------------------------------------------------------
@@ -212,7 +215,7 @@ def test_lists_of_attacks_of_any_shape_are_refused_on_their_line(attacks, made):
     table["membership"]["attacks"] = tomllib.loads(f"attacks = {attacks}")["attacks"]
     source = Source("made", "made.toml", to_toml(table))
     with pytest.raises(ConfigError, match=rf"made.toml:{line_of(source.text, 'attacks =')}: .*attacks"):
-        study(Config.check(table, source), source)
+        plan_tasks(Config.check(table, source), source)
 
 
 @pytest.mark.parametrize("signal", ["1.5", "[]", "{}"])
@@ -221,7 +224,7 @@ def test_signals_of_tables_that_are_no_names_are_refused(signal):
     table["membership"]["attacks"] = tomllib.loads(f'attacks = [{{ name = "lira", signal = {signal} }}]')["attacks"]
     source = Source("made", "made.toml", to_toml(table))
     with pytest.raises(ConfigError, match=r"made\.toml:"):
-        study(Config.check(table, source), source)
+        plan_tasks(Config.check(table, source), source)
 
 
 @pytest.mark.parametrize(

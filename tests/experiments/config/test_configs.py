@@ -12,7 +12,6 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import shipped
 from dpassay.experiments.config.sweep import EXPECTED_NUMBERS, VERDICT, combinations, expected
-from dpassay.experiments.config.tasks.membership import study
 from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.report.results.expectations import half_unit, unmet
 from dpassay.experiments.runs.runner import run
@@ -57,7 +56,7 @@ def test_its_audits_can_run_and_expect_verdicts_that_agree_with_the_exact_epsilo
     """A violation is expected of a false claim only: of a broken mechanism, or of a claim that is not its own."""
     config, source = Config.load(name)
     asked = plan_tasks(config, source)
-    assert len(asked) == len({question.seed for question in asked}) >= 2
+    assert len(asked) == len({task.seed for task in asked}) >= 2
     verdicts = [expected(task.parameters, config.expected).get(VERDICT) for task in asked]
     assert verdicts.count(None) == UNDECIDED.get(name, 0)
     for task, verdict in zip(asked, verdicts, strict=True):
@@ -87,7 +86,8 @@ def test_matrices_of_the_ladder_have_the_errors_and_the_epsilon_it_states():
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_its_study_can_run(name):
-    assert study(*Config.load(name)).attacks
+    (task,) = plan_tasks(*Config.load(name))
+    assert task.attacks
 
 
 @pytest.mark.slow
@@ -236,8 +236,8 @@ def test_the_zoo_is_right_with_few_trials_too(without_power):
     assert tasks.keys() == ZOO.keys()
     results = {}
     for name, task in tasks.items():
-        few = replace(task, trials=2_000, confidence=1 - 1e-7)
-        results[name] = few.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
+        few = replace(task, trials=2_000, confidence=1 - 1e-7, n_hypotheses=1)
+        results[name] = few.answer(few.run())
         if name not in BROKEN_IN_THE_ZOO & NO_CURVE:
             known = results[name].exact_epsilon
             assert results[name].bound.epsilon <= (results[name].claim if known is None else known), name

@@ -297,4 +297,4 @@ def test_a_configuration_with_an_impossible_name_is_a_config_error(name):
 def test_the_json_of_a_swept_date_never_comes_to_be():
     with pytest.raises(ConfigError, match="date"):
         Config.load("laplace-count", {"sweep.seed": [tomllib.loads("a = 1979-05-27")["a"]]})
-    assert json.dumps(Config.load("laplace-count")[0].question)
+    assert json.dumps(Config.load("laplace-count")[0].setup)

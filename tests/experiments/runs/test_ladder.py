@@ -73,7 +73,7 @@ def planned(text, **settings_on_top):
 
 def shipped():
     config, source = Config.load(NAME)
-    return {question.parameters["case"]["name"]: question for question in plan_tasks(config, source)}
+    return {task.parameters["case"]["name"]: task for task in plan_tasks(config, source)}
 
 
 # --- cases -----------------------------------------------------------------------------------------------------------
@@ -175,18 +175,18 @@ def test_worst_case_initial_parameters_are_trained_on_the_other_records():
     from dpassay.experiments.data.datasets import load
 
     text = SMALL.replace("steps = 5", 'steps = 5\ninitial = { name = "worst-case", margin = 3.0, steps = 20 }')
-    (question,) = planned(text)
+    (task,) = planned(text)
     X, y = load("digits")
-    wanted = worst_case_initial(question.mechanism.network, X[40:], y[40:], margin=3.0, steps=20)
-    assert np.array_equal(question.mechanism.initial, wanted)
+    wanted = worst_case_initial(task.mechanism.network, X[40:], y[40:], margin=3.0, steps=20)
+    assert np.array_equal(task.mechanism.initial, wanted)
     with pytest.raises(ConfigError, match="n_records must leave public records"):
         planned(text.replace("n_records = 40\n", "").replace("batch_size = 40", "batch_size = 1797"))
 
 
 def test_several_copies_come_with_the_claim_of_a_group():
-    (question,) = planned(SMALL.replace('"natural"', '{ name = "clip-bkd", copies = 3 }'))
-    assert isinstance(question.mechanism, GroupPrivacy)
-    assert question.mechanism.guarantee().mu == pytest.approx(3 * math.sqrt(5) / 2.0)
+    (task,) = planned(SMALL.replace('"natural"', '{ name = "clip-bkd", copies = 3 }'))
+    assert isinstance(task.mechanism, GroupPrivacy)
+    assert task.mechanism.guarantee().mu == pytest.approx(3 * math.sqrt(5) / 2.0)
 
 
 # --- the shipped ladder ----------------------------------------------------------------------------------------------
@@ -195,10 +195,10 @@ def test_several_copies_come_with_the_claim_of_a_group():
 def test_the_shipped_ladder_has_every_rung_and_one_claim():
     results = shipped()
     assert len(results) == 13
-    claims = {round(question.mechanism.guarantee().epsilon(1e-5), 6) for question in results.values()}
+    claims = {round(task.mechanism.guarantee().epsilon(1e-5), 6) for task in results.values()}
     assert len(claims) == 1
     assert claims.pop() == pytest.approx(10.0, abs=0.01)
-    views = {question.mechanism.view for question in results.values()}
+    views = {task.mechanism.view for task in results.values()}
     assert views == {"final", "trajectory", "noisy_gradients"}
     *pairs, one_run = results.values()
     assert isinstance(one_run, OneRunTask)
@@ -229,8 +229,8 @@ def test_a_ladder_runs_and_is_drawn(tmp_path, without_pixels):
 
 def made(shown, without=None, claim=10.0, verdict=Verdict.CONSISTENT):
     """A result with just what the ladder reads."""
-    (question,) = planned(SMALL)
-    base = MADE.setdefault("base", question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False))
+    (task,) = planned(SMALL)
+    base = MADE.setdefault("base", task.answer(task.run()))
     bounds = [LowerBound(shown, 1e-5, 0.95, "accountant-family", 10, 40.0, assumptions=("a family",))]
     if without is not None:
         bounds.append(LowerBound(without, 1e-5, 0.95, "joint-exact", 10, 5.0))
@@ -272,9 +272,9 @@ def test_without_a_family_there_is_one_bound():
 def test_worst_case_initial_parameters_leak_at_least_twice_as_much():
     """Black box, full batch, 400 digits, epsilon 10, 1,000 runs a side (published on MNIST: 7.21, ordinary 3.41)."""
     shown = {}
-    for name, question in shipped().items():
+    for name, task in shipped().items():
         if "mislabelled" in name or "mean" in name:
-            result = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
+            result = task.answer(task.run())
             shown[name] = result.bound.epsilon
     mean, mislabelled = shown["a mean record, worst-case start"], shown["a mislabelled record, worst-case start"]
     assert min(mean, mislabelled) >= 6.0
@@ -284,8 +284,8 @@ def test_worst_case_initial_parameters_leak_at_least_twice_as_much():
 
 @pytest.mark.slow
 def test_the_hidden_state_shows_as_much_as_every_step():
-    question = shipped()["a gradient, last iterate"]
-    result = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
+    task = shipped()["a gradient, last iterate"]
+    result = task.answer(task.run())
     assert 0.75 * result.claim < result.bound.epsilon
 
 

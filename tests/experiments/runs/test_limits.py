@@ -110,11 +110,11 @@ def test_time_left_for_the_other_audits_is_that_of_the_first(tmp_path, monkeypat
         now[0] += 100.0
         return answered(task, *given)
 
-    now, answered, said = [0.0], runner._run_task, []
-    monkeypatch.setattr(runner, "_run_task", slow)
+    now, answered, said = [0.0], runner.run_task, []
+    monkeypatch.setattr(runner, "run_task", slow)
     monkeypatch.setattr(runner.time, "monotonic", lambda: now[0])
     settings = {"audit.trials": 200, "sweep": {"mechanism.epsilon": [0.5, 1.0, 2.0]}}
     run("laplace-count", settings=settings, out=tmp_path / "run", report_line=said.append)
     assert [line for line in said if "left" in line] == [
-        "about 3 minutes left for the other 2 audits, if they take as long"
+        "about 3 minutes left for the other 2 audits, if each run takes as long"
     ]

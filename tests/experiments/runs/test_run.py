@@ -189,7 +189,7 @@ def test_a_directory_without_finished_work_is_taken_over(config, monkeypatch):
         raise ReleaseError("refused")
 
     with monkeypatch.context() as patched:
-        patched.setattr(run_module, "_one_by_one", refuse)
+        patched.setattr(run_module, "_run_tasks", refuse)
         with pytest.raises(ReleaseError, match="refused"):
             run(config, out="here", settings={"audit.trials": 500})
     assert (Path("here") / "config.toml").is_file()
@@ -295,8 +295,8 @@ def finished_run(config, one_picture, without_pixels, monkeypatch):
     """A function that runs the experiment again, and says what had to be done: "derive", "draw" or nothing."""
     monkeypatch.setattr("dpassay.experiments.report.results.provenance.code", lambda: "c0de")
     first = run(config, settings={"audit.trials": 500})
-    lines, done, derive = [], [], run_module._audits
-    monkeypatch.setattr(run_module, "_audits", lambda *given: done.append("derive") or derive(*given))
+    lines, done, derive = [], [], run_module.plan
+    monkeypatch.setattr(run_module, "plan", lambda *given: done.append("derive") or derive(*given))
     drew = run_module.write_results
     monkeypatch.setattr(
         run_module, "write_results", lambda *given, **options: done.append("draw") or drew(*given, **options)
@@ -414,13 +414,13 @@ def test_a_report_of_nothing_is_refused(tmp_path):
 
 @pytest.mark.usefixtures("without_pictures")
 def test_a_sweep_without_power_after_correction_is_underpowered(tmp_path):
-    question = tmp_path / "blind.toml"
-    question.write_text(
+    config = tmp_path / "blind.toml"
+    config.write_text(
         'title = "x"\n[mechanism]\nname = "randomized-response"\nepsilon = 50.0\n'
         '[claim]\nname = "pure"\nepsilon = 5.3\n'
         f"[audit]\ntrials = 1_050\nconfidence = 0.95\nbounds = ['clopper-pearson']\n[sweep]\nseed = {list(range(20))}\n"
     )
-    done = run(question, out=tmp_path / "out")
+    done = run(config, out=tmp_path / "out")
     assert {point.result.verdict.value for point in done.result.points} == {"violation"}
     assert done.result.verdict.value == "underpowered"
     assert all(math.isinf(point.result.detectable) for point in done.result.points)

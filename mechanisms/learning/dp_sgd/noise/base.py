@@ -31,6 +31,7 @@ from ....accounting.dp_sgd.correlated_noise import count_bands
 from ....core.arrays import Floats
 from ....core.constraints import Options
 from ....core.guarantee import Guarantee
+from ....core.registry import named_in
 from ....core.relation import Relation
 from ..sampling.base import Sampling
 
@@ -38,6 +39,7 @@ ERRORS = ("rms", "max")
 """Errors of the prefix sums: the root of the mean variance, and of the largest variance."""
 
 
+@named_in("dpassay.mechanisms.learning.dp_sgd.catalogue:noises")
 class StepNoise(Options):
     """Noise on the sums of all steps; subclasses are frozen dataclasses whose fields are public constants.
 

@@ -24,6 +24,7 @@ from ....accounting.dp_sgd.correlated_noise import Participation, correlated_gau
 from ....core.constraints import Options
 from ....core.errors import AccountingError, ParameterError
 from ....core.guarantee import Guarantee
+from ....core.registry import named_in
 from ....core.relation import Relation
 from ...base import Floats
 
@@ -47,6 +48,7 @@ class BatchDraw:
     included: Mask | None
 
 
+@named_in("dpassay.mechanisms.learning.dp_sgd.catalogue:samplings")
 @dataclass(frozen=True)
 class Sampling(Options):
     """Sampling scheme; subclasses are frozen dataclasses whose fields are the options.

@@ -12,6 +12,7 @@ import numpy as np
 from ....core.arrays import Floats
 from ....core.constraints import NonNegativeInt, Options, PositiveInt, at_least
 from ....core.errors import ParameterError
+from ....core.registry import named_in
 from ....noise.queries.domain import check_memory
 from ....noise.queries.workload import Workload, product
 from ..error_bounds import squared_error
@@ -20,6 +21,7 @@ MAX_OPTIMISED_CELLS = 2048
 """Largest number of cells for an optimised strategy; each step decomposes a matrix of that size."""
 
 
+@named_in("dpassay.mechanisms.literature.query_release.catalogue:strategies")
 class Strategy(Options):
     """Rule that selects the queries to measure for a workload; subclasses are frozen dataclasses."""
 

@@ -12,11 +12,13 @@ import numpy as np
 from ....core.arrays import Bools, Floats, Ints
 from ....core.constraints import NonNegativeInt, check_fields
 from ....core.errors import ParameterError
+from ....core.registry import named_in
 from ....core.validation import one_of, whole
 from .domain import CensusDomain, Group, group
 from .statistics import NOT_PUBLISHED, GroupCount, MeanAge, MedianAge, TableStatistic
 
 
+@named_in("dpassay.mechanisms.literature.query_release.catalogue:table_sets")
 @dataclass(frozen=True)
 class TableSet:
     """Statistics that are published about a block.

@@ -23,11 +23,13 @@ from ....core.arrays import Floats, Ints
 from ....core.base import Dataset
 from ....core.constraints import Options
 from ....core.errors import ParameterError
+from ....core.registry import named_in
 from ....core.validation import whole
 from ....noise.queries.domain import Domain
 from .network import BayesianNetwork, markov_chain
 
 
+@named_in("dpassay.mechanisms.literature.synthetic_data.catalogue:generators")
 class SeedGenerator(Options):
     """Generator of a synthetic record y given a seed record d, with known Pr[y | d]."""
 

@@ -21,7 +21,7 @@ def test_it_is_a_task_with_the_keys_of_its_game_the_evidence_and_the_count(name)
     task, fields = games.get(name), GAMES[name].model_fields
     assert issubclass(task, Task)
     assert get_args(fields["name"].annotation) == (name,)
-    assert task.counted in fields
+    assert GAMES[name].counted in fields
     assert all(field.description for field in fields.values())
     assert choose_bounds("auto", reads=task.makes)
 
@@ -30,7 +30,7 @@ def test_it_is_a_task_with_the_keys_of_its_game_the_evidence_and_the_count(name)
 def test_its_keys_are_checked_and_pointed_at(name):
     text = f'{LAPLACE}[game]\nname = "{name}"\nunknown_key = 1\n'
     assert "made.toml:6: unknown key of [game] 'unknown_key'" in refused(text)
-    counted = games.get(name).counted
+    counted = GAMES[name].counted
     wrong = refused(text.replace("unknown_key = 1", f"{counted} = 0"))
     assert f"game.{counted} must be {GAMES[name].model_fields[counted].description}, but is 0" in wrong
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from dpassay.attacks.membership.catalogue import catalogue
 from dpassay.audit.metrics.membership.result import MembershipResult
 from dpassay.experiments.config.schema import Config
-from dpassay.experiments.config.tasks.membership import study
+from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.runs.again import report
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.core.errors import ConfigError
@@ -19,7 +19,12 @@ from dpassay.mechanisms.core.errors import ConfigError
 def planned(tmp_path, text, **settings):
     path = tmp_path / "study.toml"
     path.write_text(text)
-    return study(*Config.load(path, settings))
+    (task,) = plan_tasks(*Config.load(path, settings))
+    return task
+
+
+def answered(task):
+    return task.answer(task.run())
 
 
 def refused(tmp_path, text, **settings):
@@ -78,16 +83,16 @@ def test_the_command_prints_the_table_and_equal_seeds_give_equal_bytes(tmp_path,
 def test_a_trainer_with_a_claim_brings_the_region_that_no_attack_may_enter(tmp_path):
     private = STUDY.replace("noise_multiplier = 0.0", "noise_multiplier = 8.0").replace('clipping = "none"\n', "")
     assert planned(tmp_path, STUDY).claim is None
-    result = planned(tmp_path, private).answer()
+    result = answered(planned(tmp_path, private))
     assert result.region.claim.startswith("GaussianDP")
     json.loads(result.to_json())
 
 
 def test_without_a_list_all_attacks_are_tried(tmp_path):
-    result = planned(tmp_path, STUDY.replace("by_label = true\n", ""), **{"membership.attacks": ["loss"]}).answer()
-    assert [metrics.attack for metrics in result.attacks] == ["loss"]
+    task = planned(tmp_path, STUDY.replace("by_label = true\n", ""), **{"membership.attacks": ["loss"]})
+    assert [metrics.attack for metrics in answered(task).attacks] == ["loss"]
     everything = "\n".join(line for line in STUDY.splitlines() if not line.startswith("attacks"))
-    result = planned(tmp_path, everything).answer()
+    result = answered(planned(tmp_path, everything))
     assert len(result.attacks) + len(result.skipped) == len(catalogue.entries)
 
 

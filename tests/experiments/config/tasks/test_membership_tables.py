@@ -11,7 +11,7 @@ from dpassay.attacks.membership.thresholds import LossThreshold
 from dpassay.audit.games import train_shadows
 from dpassay.audit.metrics.membership import evaluate
 from dpassay.experiments.config.schema import Config
-from dpassay.experiments.config.tasks.membership import study
+from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.literature.census import census_blocks
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.core.errors import ConfigError
@@ -44,7 +44,8 @@ by_attribute = "race"
 def planned(tmp_path, text):
     path = tmp_path / "tables.toml"
     path.write_text(text)
-    return study(*Config.load(path, {}))
+    (task,) = plan_tasks(*Config.load(path, {}))
+    return task
 
 
 def refused(tmp_path, text):

@@ -76,7 +76,7 @@ def test_a_pair_is_answered_alike_by_config_api_and_scores(bounds, monkeypatch, 
 
 def test_one_run_is_answered_alike_by_config_and_by_the_scores_of_its_game():
     (task,) = planned("seed = 6\n" + GRADIENTS)
-    result = task.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
+    result = task.answer(task.run())
     game = gradient_canary_game(task.mechanism, task.canaries.gradients, records=task.records, seed=6)
     judged = audit_scores(game, mechanism=task.mechanism, attack="likelihood-ratio", delta=1e-5, seed=6, tossed=True)
     assert judged == result

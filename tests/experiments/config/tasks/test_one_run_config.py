@@ -19,9 +19,9 @@ from dpassay.mechanisms.accounting import GaussianDP
 
 
 def answer(text, **settings):
-    (question,) = planned(text, **settings)
-    assert isinstance(question, OneRunTask)
-    return question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
+    (task,) = planned(text, **settings)
+    assert isinstance(task, OneRunTask)
+    return task.answer(task.run())
 
 
 def test_gradients_of_every_step_are_attacked_with_bounds_of_one_run():
@@ -41,19 +41,19 @@ def test_more_runs_count_more_bits(without_power):
 
 
 def test_canaries_that_are_examples_take_the_places_of_records():
-    (question,) = planned(EXAMPLES)
-    X, y = questions_data(question)
-    assert (question.canaries.n_examples, question.records.n_examples) == (30, 10)
-    assert question.canaries.X.tolist() == X[:30].tolist()
-    assert (question.canaries.y != y[:30]).all()
-    assert question.records.y.tolist() == y[30:].tolist()
-    game = question.play()
+    (task,) = planned(EXAMPLES)
+    X, y = data_of(task)
+    assert (task.canaries.n_examples, task.records.n_examples) == (30, 10)
+    assert task.canaries.X.tolist() == X[:30].tolist()
+    assert (task.canaries.y != y[:30]).all()
+    assert task.records.y.tolist() == y[30:].tolist()
+    game = task.run()
     assert game.bits.shape == (1, 30)
     assert 5 < game.bits.sum() < 25
     assert answer(EXAMPLES).attack == "loss"
 
 
-def questions_data(question):
+def data_of(task):
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)

@@ -32,7 +32,7 @@ CLAIM = '[claim]\nname = "pure"\nepsilon = 0.8\n'
 
 def answer(text, **settings):
     (task,) = planned(text, **settings)
-    return task.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
+    return task.answer(task.run())
 
 
 def test_a_config_plays_the_game_and_concludes_as_the_functions_do():
@@ -121,7 +121,7 @@ def test_the_resolved_config_reads_back_and_names_no_trials(tmp_path):
     config, _ = Config.load(tmp_path / "guess.toml")
     (tmp_path / "resolved.toml").write_text(config.to_toml())
     assert "trials" not in config.to_toml()
-    assert Config.load(tmp_path / "resolved.toml")[0].question == config.question
+    assert Config.load(tmp_path / "resolved.toml")[0].setup == config.setup
 
 
 GAUSSIAN = """\

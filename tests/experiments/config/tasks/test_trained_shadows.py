@@ -8,11 +8,13 @@ import pytest
 from tests.experiments.made_configs import line_of
 from typer.testing import CliRunner
 
+from dpassay.audit.trials.plan import Slice
 from dpassay.experiments.cli import app
 from dpassay.experiments.config.schema import Config
-from dpassay.experiments.config.tasks.membership import study
+from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.runs.again import card, report
 from dpassay.experiments.runs.runner import run
+from dpassay.experiments.runs.slices import run_slice
 from dpassay.mechanisms.core.errors import ConfigError, FingerprintError
 
 TRAINED = """\
@@ -47,7 +49,7 @@ def folder(tmp_path, monkeypatch):
 def refused(folder, text):
     (folder / "study.toml").write_text(text)
     with pytest.raises(ConfigError) as error:
-        study(*Config.load("study.toml"))
+        plan_tasks(*Config.load("study.toml"))
     return str(error.value)
 
 
@@ -83,7 +85,7 @@ def test_the_same_file_gives_the_same_bytes_and_a_changed_one_is_refused(folder,
         run("study.toml", out="out")
     assert (folder / "out" / "results.json").read_bytes() == numbers
     (folder / "resolved.toml").write_text((folder / "out" / "config.toml").read_text())
-    with pytest.raises(ConfigError, match=r"resolved\.toml:\d+: data\.sha256 must be that of models\.npz"):
+    with pytest.raises(ConfigError, match=r"resolved\.toml:\d+: \[data\] sha256 must be that of models\.npz"):
         run("resolved.toml", out="again")
 
 
@@ -164,3 +166,9 @@ def test_references_without_the_records_serve_attacks_given_by_name(folder, with
     done = run("study.toml", out="out").result
     assert done.target == "2"
     assert [m.attack for m in done.attacks] == ["threshold on margin", "lira on margin(mode='offline-tail')"]
+
+
+def test_trained_models_have_no_slices(folder):
+    with pytest.raises(ConfigError, match=r"study\.toml:2: \[data\] has shadow models that are trained already: run"):
+        run_slice("study.toml", Slice(1, 2), out="slice")
+    assert not (folder / "slice").exists()
