@@ -9,7 +9,8 @@ sweep.py             The points of a sweep: their settings, their seeds, and the
                      named cases
 tasks/               Tasks of an experiment: audits, or a membership study, built and checked before the first run
 toml_lines.py        Line numbers of the keys in a TOML text, which `tomllib` does not report
-toml_text.py         Plain values as TOML text. `tomllib` reads it, and `toml_lines` locates its keys
+toml_text.py         Plain values as TOML text, with keys in their order. `tomllib` reads it, and `toml_lines` locates
+                     its keys
 trained_shadows.py   [data] shadows: shadow models that other code trained, in a file, for the attacks of [membership]
 """
 
