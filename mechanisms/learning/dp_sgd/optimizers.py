@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ...core.constraints import Delta, Options, Positive
-from ..base import Floats
+from ..base import AnyFloats
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class AdamState:
 
     def __init__(self, adam: Adam) -> None:
         self.adam, self.step = adam, 0
-        self.first: Floats | float = 0.0
-        self.second: Floats | float = 0.0
+        self.first: AnyFloats | float = 0.0
+        self.second: AnyFloats | float = 0.0
 
-    def direction(self, gradients: Floats) -> Floats:
+    def direction(self, gradients: AnyFloats) -> AnyFloats:
         """Return the direction of the next step, `(n_runs, n_parameters)`, from its noisy gradients."""
         adam, self.step = self.adam, self.step + 1
         self.first = adam.beta1 * self.first + (1.0 - adam.beta1) * gradients
