@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import binom, gammainc, gammaincc, gammainccinv, gammaincinv
+from scipy.special import binom
 
 from ....accounting import ExactDP, GaussianDP
 from ....accounting.broken import Broken
+from ....accounting.numerics.cells import radius_laws
 from ....core.base import Neighbours
 from ....core.constraints import PositiveInt
 from ....core.errors import NeighboursError
@@ -479,8 +480,6 @@ NINE_FEATURES = LogisticRegression(9)
 ALL_BY_TWO = FullBatch(expected_batch_size=2)
 HALF = PoissonSampling(sampling_probability=0.5, expected_batch_size=1)
 """Defaults of the two trainers."""
-CELLS = 2_000
-"""Number of shells in each half of each Gaussian for the exact curve, which is then too low by less than 0.01."""
 
 
 class _SizeOfData(Trainer):
@@ -621,29 +620,6 @@ def batch_sizes(batch: Batch, dtype: np.dtype[Any]) -> AnyFloats:
 def expected_size(sampling: Sampling, n_records: ArrayLike) -> AnyFloats:
     """Return int(sampling probability * number of records), at least 1."""
     return np.maximum(1.0, np.floor(getattr(sampling, "sampling_probability", 1.0) * np.asarray(n_records)))
-
-
-def radius_laws(
-    divisors0: dict[float, float], divisors1: dict[float, float], dimension: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the probabilities of thin shells under two mixtures of N(0, I / divisor^2) in `dimension` dimensions.
-
-    The distance from 0, whose scaled square is chi-squared, is a sufficient statistic.
-    """
-    tails = np.geomspace(1e-40, 0.5, CELLS)
-    squares = 2.0 * np.concatenate([gammaincinv(dimension / 2, tails), gammainccinv(dimension / 2, tails)])
-    edges = np.unique([squares / divisor**2 for divisor in {**divisors0, **divisors1}])
-    return _shells(divisors0, dimension, edges), _shells(divisors1, dimension, edges)
-
-
-def _shells(divisors: dict[float, float], dimension: int, edges: AnyFloats) -> NDArray[np.float64]:
-    masses = np.zeros(len(edges) + 1)
-    for divisor, weight in divisors.items():
-        half = 0.5 * edges * divisor**2
-        below = np.concatenate([[0.0], gammainc(dimension / 2, half), [1.0]])
-        above = np.concatenate([[1.0], gammaincc(dimension / 2, half), [0.0]])
-        masses += weight * np.where(below[1:] < 0.5, np.diff(below), -np.diff(above))
-    return np.asarray(masses / masses.sum())
 
 
 # --- the count of adaptive clipping -----------------------------------------------------------------------------------
