@@ -22,10 +22,10 @@ from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.core.constraints import NonNegativeInt, Options
 from ...mechanisms.core.errors import ParameterError, plural
 from ...mechanisms.core.validation import whole
-from ...mechanisms.learning.base import Floats, TrainingData
+from ...mechanisms.learning.base import AnyFloats, TrainingData
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, require_capability
 
-Example: TypeAlias = tuple[Floats, int | float]
+Example: TypeAlias = tuple[AnyFloats, int | float]
 """Features `(n_features,)` and label."""
 
 
@@ -134,7 +134,7 @@ class Canary(Options):
 
 
 def least_likely(
-    learner: SupportsCanaries, data: TrainingData, x: Floats, *, exclude: int | None = None, rank: int = 0
+    learner: SupportsCanaries, data: TrainingData, x: AnyFloats, *, exclude: int | None = None, rank: int = 0
 ) -> int:
     """Return the label that is least likely at `x` under the initial parameters, of those other than `exclude`.
 

@@ -10,13 +10,21 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.constraints import at_least, one_of_names
 from ...mechanisms.core.errors import AttackError
 from ..base import Attack, Target
 from ..learners.additive import AdditiveModel, fit_additive
-from ..learners.base import MAX_TRAINING_ENTRIES, MAX_TRUSTED_CELLS, N_FOLDS, ScoringModel, simplest
+from ..learners.base import (
+    MAX_TRAINING_ENTRIES,
+    MAX_TRUSTED_CELLS,
+    N_FOLDS,
+    ScoringModel,
+    held_out_losses,
+    simplest,
+    two_classes,
+)
 from ..learners.features import FeatureKind, Features, as_rows
 from ..learners.table import OutputCells, TableModel, find_cells, fit_table
 from ..learners.trees import fit_boosting, fit_forest
@@ -33,8 +41,8 @@ MODEL_NAMES = {
 }
 
 
-Fitter = Callable[[NDArray[Any], NDArray[Any]], ScoringModel]
-"""Pilot rows of side 0 and of side 1 -> model."""
+Fitter = Callable[[NDArray[Any], Ints], ScoringModel]
+"""Pilot rows and their sides -> model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,14 +97,15 @@ class Classifier(Attack):
         seed = int(rng.integers(2**31 - 1))
         self._check_pilot(pilot0, pilot1, "Raise trials, or use attack='threshold'.")
         values0, values1 = pilot0.values[: self.max_rows], pilot1.values[: self.max_rows]
-        cells = find_cells(as_rows(values0), as_rows(values1)) if self.model in ("auto", "table") else None
+        counted = two_classes(as_rows(values0), as_rows(values1)) if self.model in ("auto", "table") else None
+        cells = None if counted is None else find_cells(counted[0])
         if self.model == "table" and cells is None:
             raise AttackError(
                 f"model 'table' counts each distinct output, but {len(values0) + len(values1)} pilot outputs have too "
                 "many different values for that. Use model='auto', or raise trials."
             )
-        if cells is not None and (self.model == "table" or len(cells) <= MAX_TRUSTED_CELLS):
-            return ClassifierScorer("table", None, fit_table(cells, as_rows(values0), as_rows(values1)))
+        if cells is not None and counted is not None and (self.model == "table" or len(cells) <= MAX_TRUSTED_CELLS):
+            return ClassifierScorer("table", None, fit_table(cells, *counted))
         return self._learn(values0, values1, cells, seed)
 
     def _learn(
@@ -110,15 +119,15 @@ class Classifier(Attack):
         candidates: dict[str, tuple[tuple[NDArray[Any], NDArray[Any]], Fitter]] = {}
         if cells is not None:
             candidates["table"] = (as_rows(values0), as_rows(values1)), partial(fit_table, cells)
-        candidates["logistic"] = columns, partial(fit_additive, seed=seed)
+        candidates["logistic"] = columns, fit_additive
         candidates["boosting"] = columns, partial(fit_boosting, seed=seed)
         if self.model == "forest":
             candidates["forest"] = columns, partial(fit_forest, seed=seed)
         name = self.model
         if name == "auto":
-            name = simplest({name: _held_out_losses(rows, fit) for name, (rows, fit) in candidates.items()})
+            name = simplest({name: _losses(rows, fit) for name, (rows, fit) in candidates.items()})
         rows, fit = candidates[name]
-        return ClassifierScorer(name, None if name == "table" else features, fit(*rows))
+        return ClassifierScorer(name, None if name == "table" else features, fit(*two_classes(*rows)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,17 +176,12 @@ def _interval(low: float, high: float) -> str:
     return f"at most {high:.6g}" if np.isinf(low) else f"from {low:.6g} to {high:.6g}"
 
 
-def _held_out_losses(rows: tuple[NDArray[Any], NDArray[Any]], fit: Fitter) -> Floats:
-    """Return the log loss of each pilot row under a model that was trained without its fold.
-
-    Runs are independent, so every third row is as good a fold as a shuffled one.
-    """
+def _losses(rows: tuple[NDArray[Any], NDArray[Any]], fit: Fitter) -> Floats:
+    """Return the held-out log loss of as many of the first pilot rows as the cross-validation may read."""
     n = min(len(rows[0]), len(rows[1]), CONTEST_ROWS, max(1_000, CONTEST_ENTRIES // (2 * rows[0].shape[1])))
-    fold = np.arange(n) % N_FOLDS
-    losses = np.empty((2, n))
-    for held_out in range(N_FOLDS):
-        test, train = fold == held_out, fold != held_out
-        model = fit(rows[0][:n][train], rows[1][:n][train])
-        for side, sign in ((0, 1.0), (1, -1.0)):
-            losses[side, test] = np.logaddexp(0.0, sign * model.log_odds(rows[side][:n][test]))
-    return losses.ravel()
+    fold = np.tile(np.arange(n) % N_FOLDS, 2)
+    return held_out_losses(fit, *two_classes(rows[0][:n], rows[1][:n]), fold, _log_loss)
+
+
+def _log_loss(model: ScoringModel, rows: NDArray[Any], sides: Ints) -> Floats:
+    return np.asarray(np.logaddexp(0.0, np.where(sides == 1, -1.0, 1.0) * model.log_odds(rows)))

@@ -12,17 +12,15 @@ from numpy.typing import NDArray
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.constraints import one_of_names
 from ...mechanisms.core.errors import AttackError
-from ...mechanisms.learning.base import TrainingData, differing, shared
+from ...mechanisms.learning.base import AnyFloats, TrainingData, differing, shared
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory, noise_strategy_of
 from ..base import Scorer, Target
 from .canary_attacks import TargetedAttack
 
-Floats = NDArray[np.floating[Any]]
-
 
 def noisy_steps(
     learner: SupportsTrajectory, outputs: Outputs, divisor: float
-) -> Iterator[tuple[NDArray[np.float64], Floats]]:
+) -> Iterator[tuple[NDArray[np.float64], AnyFloats]]:
     """Yield for each step the parameters from which it starts, and its noisy sum, both `(size, n_parameters)`.
 
     Momentum and learning rates are undone; a projection is not.
@@ -32,7 +30,7 @@ def noisy_steps(
         outputs: `(size, steps + 1, n_parameters)`.
         divisor: divisor of every noisy sum.
     """
-    previous: Floats | float = 0.0
+    previous: AnyFloats | float = 0.0
     for step, rate in enumerate(learner.rates()):
         at = np.ascontiguousarray(outputs.values[:, step], dtype=np.float64)
         velocity = (at - outputs.values[:, step + 1]) * (divisor / float(rate))
@@ -40,7 +38,7 @@ def noisy_steps(
         yield at, noisy_sum
 
 
-def log_ratio(rest: Floats, shift: Floats, variance: float, probability: float = 1.0) -> NDArray[np.float64]:
+def log_ratio(rest: AnyFloats, shift: AnyFloats, variance: float, probability: float = 1.0) -> NDArray[np.float64]:
     """Return the log likelihood ratio of noise plus a shift present with probability q, against noise alone, `(...)`.
 
     log(1 - q + q exp((<rest, shift> - |shift|^2 / 2) / variance)) for normal noise.
@@ -69,9 +67,9 @@ class Whitening:
 
     def __init__(self, learner: SupportsTrajectory, share: float) -> None:
         self.strategy = None if share < 1.0 else noise_strategy_of(learner)
-        self.rows: list[Floats] = []
+        self.rows: list[AnyFloats] = []
 
-    def __call__(self, row: Floats) -> Floats:
+    def __call__(self, row: AnyFloats) -> AnyFloats:
         if self.strategy is None:
             return row
         self.rows.append(row)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.core.arrays import Floats, Ints
-from .base import single_thread, two_classes
+from .base import log_prior_odds, single_thread
 from .features import robust_scale
 
 MAX_KINKS = 20  # a column
@@ -102,14 +102,8 @@ class Hinges:
         return np.column_stack(terms) if terms else np.zeros((len(rows), 0))
 
 
-def fit_additive(rows0: Floats, rows1: Floats, seed: int) -> AdditiveModel:
-    """Fit by ridge-penalised maximum likelihood; deterministic, so `seed` is not used.
-
-    Args:
-        rows0, rows1: `(n0, n_columns)` and `(n1, n_columns)` pilot rows of the sides.
-        seed: not used; part of the common signature of the models.
-    """
-    rows, sides, log_prior = two_classes(rows0, rows1)
+def fit_additive(rows: Floats, sides: Ints) -> AdditiveModel:
+    """Fit log odds to `(n, n_columns)` pilot rows by ridge-penalised maximum likelihood."""
     basis = Hinges.learn(rows)
     if not basis.columns:
         return AdditiveModel(0.0, (), (), ())
@@ -122,7 +116,8 @@ def fit_additive(rows0: Floats, rows1: Floats, seed: int) -> AdditiveModel:
         ends = middle + np.array([-MAX_SPREADS, MAX_SPREADS]) * spread
         points.append(np.concatenate([ends[:1], kinks, ends[1:]]))
         heights.append((_terms(points[-1], middle, spread, kinks) * w).sum(axis=1))
-    return AdditiveModel(float(model.intercept_[0]) - log_prior, basis.columns, tuple(points), tuple(heights))
+    intercept = float(model.intercept_[0]) - log_prior_odds(sides)
+    return AdditiveModel(intercept, basis.columns, tuple(points), tuple(heights))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,15 +6,17 @@ probabilities, with the frequencies of the training rows as prior.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core import threads
 from ...mechanisms.core.arrays import Floats, Ints
+
+Model = TypeVar("Model")
 
 N_FOLDS = 3
 """Number of folds of a cross-validation."""
@@ -40,10 +42,33 @@ class ClassModel(Protocol):
         ...
 
 
-def two_classes(rows0: Floats, rows1: Floats) -> tuple[Floats, Ints, float]:
-    """Return the rows of both sides together, the side of each row, and the log prior odds log(n1 / n0)."""
-    sides = np.repeat(np.array([0, 1]), [len(rows0), len(rows1)])
-    return np.concatenate([rows0, rows1]), sides, float(np.log(len(rows1) / len(rows0)))
+def two_classes(rows0: NDArray[Any], rows1: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    """Return the rows of both sides together, and the side of each row."""
+    return np.concatenate([rows0, rows1]), np.repeat(np.array([0, 1]), [len(rows0), len(rows1)])
+
+
+def log_prior_odds(sides: Ints) -> float:
+    """Return log(n1 / n0) of the rows, to be subtracted for the log odds of equal sides."""
+    n1 = np.count_nonzero(sides)
+    return float(np.log(n1 / (len(sides) - n1)))
+
+
+def held_out_losses(
+    fit: Callable[[NDArray[Any], Ints], Model],
+    rows: NDArray[Any],
+    truths: Ints,
+    fold: Ints,
+    loss: Callable[[Model, NDArray[Any], Ints], Floats],
+) -> Floats:
+    """Return the loss `(n,)` of each row under a model trained without its fold, one of `N_FOLDS`.
+
+    Runs are independent, so every third row is as good a fold as a shuffled one.
+    """
+    losses = np.empty(len(rows))
+    for held_out in range(N_FOLDS):
+        test, train = fold == held_out, fold != held_out
+        losses[test] = loss(fit(rows[train], truths[train]), rows[test], truths[test])
+    return losses
 
 
 def simplest(losses: Mapping[str, Floats]) -> str:

@@ -17,8 +17,8 @@ import numpy as np
 
 from ...mechanisms.core.arrays import Floats, Ints
 from .additive import fit_logistic_classes
-from .base import MAX_TRUSTED_CELLS, N_FOLDS, ClassModel, simplest
-from .table import find_class_cells, fit_frequencies
+from .base import MAX_TRUSTED_CELLS, N_FOLDS, ClassModel, held_out_losses, simplest
+from .table import find_cells, fit_frequencies
 from .trees import fit_boosted_classes
 
 CONTEST_ROWS, CONTEST_ENTRIES = 6_000, 1_000_000
@@ -42,7 +42,7 @@ def fit_classes(rows: Floats, truths: Ints, seed: int) -> tuple[str, ClassModel]
         seed: seed of the rows that boosting holds out.
     """
     fitters: dict[str, Fitter] = {}
-    cells = find_class_cells(rows)
+    cells = find_cells(rows)
     if cells is not None:
         fitters["table"] = partial(fit_frequencies, cells)
     if cells is None or len(cells) > MAX_TRUSTED_CELLS:
@@ -56,14 +56,9 @@ def _select_model(fitters: dict[str, Fitter], rows: Floats, truths: Ints) -> str
     """Return the simplest model whose held-out loss, on a sample of the rows, is near the smallest."""
     step = max(-(-rows.size // CONTEST_ENTRIES), -(-len(rows) // CONTEST_ROWS))
     rows, truths = rows[::step], truths[::step]
-    return simplest({name: _held_out_losses(fit, rows, truths) for name, fit in fitters.items()})
+    fold = np.arange(len(rows)) % N_FOLDS
+    return simplest({name: held_out_losses(fit, rows, truths, fold, _log_loss) for name, fit in fitters.items()})
 
 
-def _held_out_losses(fit: Fitter, rows: Floats, truths: Ints) -> Floats:
-    """Return the log loss `(n,)` of each row under a model trained without its fold."""
-    losses, fold = np.empty(len(rows)), np.arange(len(rows)) % N_FOLDS
-    for held_out in range(N_FOLDS):
-        test = np.flatnonzero(fold == held_out)
-        probabilities = fit(rows[fold != held_out], truths[fold != held_out]).probabilities(rows[test])
-        losses[test] = -np.log(np.maximum(probabilities[np.arange(len(test)), truths[test]], MIN_PROBABILITY))
-    return losses
+def _log_loss(model: ClassModel, rows: Floats, truths: Ints) -> Floats:
+    return np.asarray(-np.log(np.maximum(model.probabilities(rows)[np.arange(len(rows)), truths], MIN_PROBABILITY)))

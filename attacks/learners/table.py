@@ -101,26 +101,18 @@ class FrequencyModel:
         return np.asarray(self.frequencies[self.cells.of(rows)])
 
 
-def find_cells(rows0: Rows, rows1: Rows) -> OutputCells | None:
-    """Return the cells of the pilot rows of both sides if there are few enough to count; else None."""
-    return _few_cells(np.concatenate([rows0[:N_PROBE_ROWS], rows1[:N_PROBE_ROWS]]), np.concatenate([rows0, rows1]))
-
-
-def find_class_cells(rows: Rows) -> OutputCells | None:
-    """Return the cells of rows of k classes, in any order, if there are few enough to count; else None."""
-    return _few_cells(rows[:: max(1, len(rows) // N_PROBE_ROWS)], rows)
-
-
-def _few_cells(probe: Rows, rows: Rows) -> OutputCells | None:
-    """Return the cells of `rows`, or None if these, or those of the few rows `probe`, are too many."""
+def find_cells(rows: Rows) -> OutputCells | None:
+    """Return the cells of pilot rows of all classes if there are few enough to count; else None."""
     max_cells = max(1, min(MAX_CELLS, len(rows) // ROWS_PER_CELL))
+    probe = rows[:: max(1, len(rows) // N_PROBE_ROWS)]
     return None if OutputCells.learn(probe, max_cells) is None else OutputCells.learn(rows, max_cells)
 
 
-def fit_table(cells: OutputCells, rows0: Rows, rows1: Rows) -> TableModel:
+def fit_table(cells: OutputCells, rows: Rows, sides: Ints) -> TableModel:
     """Return the table of smoothed log odds over `cells`."""
-    counts0, counts1 = (np.bincount(cells.of(r) + 1, minlength=len(cells) + 1)[1:] for r in (rows0, rows1))
-    return TableModel(cells, np.append(log_odds_of_counts(counts0, counts1, len(rows0), len(rows1)), 0.0))
+    cell, n1 = cells.of(rows) + 1, int(np.count_nonzero(sides))
+    counts0, counts1 = (np.bincount(cell[sides == side], minlength=len(cells) + 1)[1:] for side in (0, 1))
+    return TableModel(cells, np.append(log_odds_of_counts(counts0, counts1, len(rows) - n1, n1), 0.0))
 
 
 def fit_frequencies(cells: OutputCells, rows: Rows, truths: Ints) -> FrequencyModel:

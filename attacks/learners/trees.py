@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.core.arrays import Floats, Ints
-from .base import single_thread, two_classes
+from .base import log_prior_odds, single_thread
 
 MAX_TREES = 1_000
 """Largest number of trees of a model of k classes, which has k trees an iteration."""
@@ -43,19 +43,18 @@ class BoostingModel:
             return np.asarray(self.model.predict_proba(rows))
 
 
-def fit_boosting(rows0: Floats, rows1: Floats, seed: int) -> BoostingModel:
+def fit_boosting(rows: Floats, sides: Ints, seed: int) -> BoostingModel:
     """Fit trees of at most 8 leaves, stopped early on a tenth of the rows.
 
     Args:
-        rows0, rows1: `(n0, n_columns)` and `(n1, n_columns)` pilot rows of the sides.
+        rows: `(n, n_columns)` pilot rows.
+        sides: `(n,)` side of each row.
         seed: seed of the split for early stopping.
     """
-    rows, sides, log_prior = two_classes(rows0, rows1)
     n = len(rows)
     smallest_leaf = max(5, min(20, n // 20)) if n < 2_000 else max(20, n // 500)
-    return BoostingModel(
-        _boosted(rows, sides, seed, n_iterations=200, smallest_leaf=smallest_leaf, patience=10), log_prior
-    )
+    model = _boosted(rows, sides, seed, n_iterations=200, smallest_leaf=smallest_leaf, patience=10)
+    return BoostingModel(model, log_prior_odds(sides))
 
 
 def fit_boosted_classes(rows: Floats, truths: Ints, seed: int) -> BoostingModel:
@@ -103,17 +102,11 @@ class ForestModel:
         return np.asarray(np.log(share) - np.log1p(-share) - self.log_prior)
 
 
-def fit_forest(rows0: Floats, rows1: Floats, seed: int) -> ForestModel:
-    """Fit a forest of `N_TREES` trees.
-
-    Args:
-        rows0, rows1: `(n0, n_columns)` and `(n1, n_columns)` pilot rows of the sides.
-        seed: seed of the samples and the splits.
-    """
+def fit_forest(rows: Floats, sides: Ints, seed: int) -> ForestModel:
+    """Fit a forest of `N_TREES` trees; arguments as for `fit_boosting`."""
     from sklearn.ensemble import RandomForestClassifier
 
-    rows, sides, log_prior = two_classes(rows0, rows1)
     with single_thread():
         model = RandomForestClassifier(N_TREES, min_samples_leaf=MIN_LEAF_ROWS, random_state=seed, n_jobs=1)
         model.fit(rows, sides)
-    return ForestModel(model, log_prior)
+    return ForestModel(model, log_prior_odds(sides))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..core.errors import ParameterError
 from ..core.relation import Relation
-from ..learning.base import Floats, TrainingData
+from ..learning.base import AnyFloats, TrainingData
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class EstimatorClassifiers:
     def __len__(self) -> int:
         return len(self.models)
 
-    def log_probabilities(self, X: Floats) -> NDArray[np.float64]:
+    def log_probabilities(self, X: AnyFloats) -> NDArray[np.float64]:
         """Return the log probability of each class, `(n_models, n, n_classes)`; -inf for classes without records."""
         log_p = np.full((len(self), len(X), self.n_classes), -np.inf)
         with np.errstate(divide="ignore"):
@@ -116,10 +116,10 @@ class _OneClass:
 
     classes_: NDArray[np.int64]
 
-    def predict_proba(self, X: Floats) -> Floats:
+    def predict_proba(self, X: AnyFloats) -> AnyFloats:
         return np.ones((len(X), 1))
 
-    def predict(self, X: Floats) -> NDArray[np.int64]:
+    def predict(self, X: AnyFloats) -> NDArray[np.int64]:
         return np.repeat(self.classes_, len(X))
 
 
@@ -153,7 +153,7 @@ def _check_classes(data: TrainingData) -> None:
         )
 
 
-def _fit(estimator: Any, X: Floats, y: NDArray[np.int64], seed: int) -> Any:
+def _fit(estimator: Any, X: AnyFloats, y: NDArray[np.int64], seed: int) -> Any:
     """Return a fitted clone of the estimator with new random states."""
     from sklearn.base import clone
     from sklearn.exceptions import ConvergenceWarning

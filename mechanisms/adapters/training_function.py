@@ -19,7 +19,7 @@ from scipy import special
 from ..core.errors import ParameterError
 from ..core.relation import Relation
 from ..core.tensors import on_host, own_random_states
-from ..learning.base import Floats, TrainingData
+from ..learning.base import AnyFloats, TrainingData
 
 Outputs = Callable[..., Any]
 RECORDS_PER_QUERY = 4_096
@@ -121,16 +121,16 @@ class FunctionLearner:
             return FunctionLosses(models, self)
         return FunctionModels(models, self, self.count_classes(records))
 
-    def _trained(self, X: Floats, y: NDArray[np.int64], rng: np.random.Generator) -> Any:
+    def _trained(self, X: AnyFloats, y: NDArray[np.int64], rng: np.random.Generator) -> Any:
         model = self.train(X, y, rng)
         if model is None:
             raise ParameterError("train must return a model, but returns None.", argument="train")
         return model
 
-    def _shaped(self, X: Floats) -> Floats:
+    def _shaped(self, X: AnyFloats) -> AnyFloats:
         return X if self.shape is None else X.reshape(len(X), *self.shape)
 
-    def _log_probabilities(self, model: Any, X: Floats, n_classes: int) -> Floats:
+    def _log_probabilities(self, model: Any, X: AnyFloats, n_classes: int) -> AnyFloats:
         """Return the log probabilities of one model, `(n, n_classes)`."""
         shaped = self._shaped(X)
         if self.logits is not None:
@@ -172,7 +172,7 @@ class FunctionModels:
     def __len__(self) -> int:
         return len(self.models)
 
-    def log_probabilities(self, X: Floats) -> NDArray[np.float64]:
+    def log_probabilities(self, X: AnyFloats) -> NDArray[np.float64]:
         """Return the log probability of each class, `(n_models, n, n_classes)`; -inf for 0."""
         return np.stack([self.learner._log_probabilities(model, X, self.n_classes) for model in self.models])
 
@@ -228,7 +228,7 @@ class TorchLearner(FunctionLearner):
         >>> learner = TorchLearner(train)
     """
 
-    def _trained(self, X: Floats, y: NDArray[np.int64], rng: np.random.Generator) -> Any:
+    def _trained(self, X: AnyFloats, y: NDArray[np.int64], rng: np.random.Generator) -> Any:
         import torch
 
         with own_random_states(int(rng.integers(2**63))):
@@ -240,14 +240,14 @@ class TorchLearner(FunctionLearner):
             )
         return model
 
-    def _log_probabilities(self, model: Any, X: Floats, n_classes: int) -> Floats:
+    def _log_probabilities(self, model: Any, X: AnyFloats, n_classes: int) -> AnyFloats:
         if self.logits is not None or self.probabilities is not None:
             return super()._log_probabilities(model, X, n_classes)
         values = _checked(module_logits(model, self._shaped(X)), (len(X), n_classes), "logits")
         return np.asarray(values - special.logsumexp(values, axis=1, keepdims=True))
 
 
-def module_logits(module: Any, X: Floats) -> NDArray[np.float64]:
+def module_logits(module: Any, X: AnyFloats) -> NDArray[np.float64]:
     """Return the outputs of a PyTorch module on records, in evaluation mode, as float64.
 
     The records are sent to the device and in the type of the first parameter.

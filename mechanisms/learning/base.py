@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from ..core.base import Neighbours
 from ..core.errors import NeighboursError, ParameterError, plural
 
-Floats = NDArray[np.floating[Any]]
+AnyFloats = NDArray[np.floating[Any]]
+"""Floats of the precision in which a model is trained; `Floats` are those of double precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +44,9 @@ class TrainingData:
         ParameterError: shapes that do not fit, or values that are not finite.
     """
 
-    X: Floats
+    X: AnyFloats
     y: NDArray[Any]
-    gradients: Floats | None = None
+    gradients: AnyFloats | None = None
 
     def __post_init__(self) -> None:
         X, y = np.asarray(self.X), np.asarray(self.y)
@@ -111,7 +112,7 @@ class Classifiers(Protocol):
 
     def __len__(self) -> int: ...
 
-    def log_probabilities(self, X: Floats) -> NDArray[np.float64]:
+    def log_probabilities(self, X: AnyFloats) -> NDArray[np.float64]:
         """Return the log probability of each class, `(n_models, n, n_classes)`, computed stably; -inf for 0."""
 
 
@@ -119,10 +120,10 @@ class Classifiers(Protocol):
 class SupportsGradients(Protocol):
     """Classifiers with gradients, for white-box membership attacks."""
 
-    def gradients(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
+    def gradients(self, X: AnyFloats, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return the gradient of the loss at each example in the flat parameters, `(n_models, n, n_parameters)`."""
 
-    def gradient_norms(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
+    def gradient_norms(self, X: AnyFloats, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return the L2 norm of each gradient, `(n_models, n)`, without storing the gradients."""
 
 
@@ -241,12 +242,12 @@ def shared(neighbours: Neighbours) -> TrainingData:
     )
 
 
-def gradients_of(data: TrainingData, n_parameters: int) -> Floats:
+def gradients_of(data: TrainingData, n_parameters: int) -> AnyFloats:
     """Return the gradient records, `(n_gradients, n_parameters)`."""
     return np.empty((0, n_parameters)) if data.gradients is None else data.gradients
 
 
-def surplus(mine: Floats, others: Floats) -> NDArray[np.intp]:
+def surplus(mine: AnyFloats, others: AnyFloats) -> NDArray[np.intp]:
     """Return the indices of the rows of `mine` that `others` lacks, as multisets."""
     remaining = Counter(row.tobytes() for row in np.ascontiguousarray(others, dtype=np.float64) + 0.0)
     indices = []

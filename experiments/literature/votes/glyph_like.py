@@ -18,7 +18,7 @@ WRONG_LABELS = 0.17
 APART = 0.65
 """Standard deviation of a coordinate of the centres; that of the records around their centre is 1."""
 
-Floats = NDArray[np.float32]
+Floats32 = NDArray[np.float32]
 Labels = NDArray[np.int64]
 
 
@@ -44,7 +44,7 @@ def votes(n_queries: int, *, n_judged: int = 5000, seed: int = 5000) -> Votes:
     return Votes("glyph-like", counts, queries, truth[:n_queries], none, X, truth[n_queries:], baseline, 0.0)
 
 
-def probabilities(X: Floats, records: Floats, labels: Labels) -> NDArray[np.float64]:
+def probabilities(X: Floats32, records: Floats32, labels: Labels) -> NDArray[np.float64]:
     """Return the class probabilities of a student for `X`, `(n, 150)`: Gaussians around the means, equal priors.
 
     The distances are divided by the variance of the records plus that of the means.
@@ -55,26 +55,26 @@ def probabilities(X: Floats, records: Floats, labels: Labels) -> NDArray[np.floa
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def _draw(centres: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, Labels]:
+def _draw(centres: Floats32, n: int, rng: np.random.Generator) -> tuple[Floats32, Labels]:
     classes = rng.integers(N_CLASSES, size=n)
     points = rng.standard_normal((n, N_FEATURES), dtype=np.float32)
     points += centres[classes]
     return points, np.where(rng.random(n) < WRONG_LABELS, rng.integers(N_CLASSES, size=n), classes)
 
 
-def _sums(records: Floats, labels: Labels) -> tuple[Floats, Labels]:
+def _sums(records: Floats32, labels: Labels) -> tuple[Floats32, Labels]:
     """Return the sum of the records of each class, and their number."""
     one_hot = np.zeros((N_CLASSES, len(labels)), dtype=np.float32)
     one_hot[labels, np.arange(len(labels))] = 1.0
     return one_hot @ records, np.bincount(labels, minlength=N_CLASSES)
 
 
-def _squared_distances(X: Floats, sums: Floats, sizes: Labels) -> Floats:
+def _squared_distances(X: Floats32, sums: Floats32, sizes: Labels) -> Floats32:
     """Return squared distances of rows of `X` to the means, minus the squares of the rows; inf for empty classes."""
     means = sums / np.maximum(sizes, 1)[:, np.newaxis]
     square = np.where(sizes > 0, np.einsum("ij,ij->i", means, means), np.inf)
     return np.asarray(square - 2.0 * (X @ means.T), dtype=np.float32)
 
 
-def _nearest(X: Floats, sums: Floats, sizes: Labels) -> Labels:
+def _nearest(X: Floats32, sums: Floats32, sizes: Labels) -> Labels:
     return np.asarray(_squared_distances(X, sums, sizes).argmin(axis=1))

@@ -293,24 +293,17 @@ def end_labels(ax: Axes, labels: Sequence[EndLabel], *, gap: float = 11.5) -> No
 def spread(positions: np.ndarray[Any, Any], gap: float) -> np.ndarray[Any, Any]:
     """Return positions moved as little as possible (least squares) so that no two are closer than `gap`.
 
-    Their order is kept. Pool adjacent violators on the positions minus their cumulative gaps.
+    Their order is kept: the positions minus their cumulative gaps are moved to increasing ones.
 
     >>> spread(np.array([0.0, 0.0, 10.0]), 2.0).tolist()
     [-1.0, 1.0, 10.0]
     """
+    from scipy.optimize import isotonic_regression
+
     order = np.argsort(positions, kind="stable")
     offsets = gap * np.arange(len(positions))
-    blocks: list[list[float]] = []
-    for value in positions[order] - offsets:
-        blocks.append([float(value), 1.0])
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            mean, weight = blocks.pop()
-            blocks[-1] = [
-                (blocks[-1][0] * blocks[-1][1] + mean * weight) / (blocks[-1][1] + weight),
-                blocks[-1][1] + weight,
-            ]
     moved = np.empty(len(positions))
-    moved[order] = np.repeat([m for m, _ in blocks], [int(w) for _, w in blocks]) + offsets
+    moved[order] = isotonic_regression(positions[order] - offsets).x + offsets
     return moved
 
 

@@ -19,6 +19,7 @@ from ...core.arrays import Floats
 from ...core.constraints import Finite, Positive
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
+from ..numerics.cells import normal_between
 from ..numerics.laplace import log_laplace, log_laplace_mass
 from .approximate import PureDP
 from .exact import ExactDP
@@ -113,7 +114,7 @@ class TwoGaussiansDP(TwoLawsDP):
         with np.errstate(invalid="ignore", divide="ignore"):
             ends = np.sort([far / a, np.where(far == 0.0, 0.0, c / far)], axis=0)
         if a < 0.0:
-            inside = _normal_between(*ends) - _grown(epsilon, _log_normal_between(*((ends - m) / s)))
+            inside = normal_between(*ends) - _grown(epsilon, _log_normal_between(*((ends - m) / s)))
             return np.asarray(np.where(b * b > a * c, np.maximum(0.0, inside), 0.0))
         far = np.logaddexp(log_ndtr((ends[0] - m) / s), log_ndtr((m - ends[1]) / s))
         outside = ndtr(ends[0]) + ndtr(-ends[1]) - _grown(epsilon, far)
@@ -136,12 +137,6 @@ def _log_normal_between(low: Floats, high: Floats) -> Floats:
     near, far = np.where(low > 0.0, -low, high), np.where(low > 0.0, -high, low)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(log_ndtr(near) + np.log(-np.expm1(np.minimum(log_ndtr(far) - log_ndtr(near), 0.0))))
-
-
-def _normal_between(low: Floats, high: Floats) -> Floats:
-    """Return the standard normal probability of [low, high], from the nearer tail."""
-    flip = low > 0.0
-    return np.asarray(np.where(flip, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low)))
 
 
 _LARGEST = 1e9

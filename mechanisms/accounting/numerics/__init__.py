@@ -1,7 +1,8 @@
 """Numerics that the kinds of guarantees share.
 
 binomial.py          Probabilities of the binomial distribution, accurate for many trials and far in the tails
-cells.py             Cells of the normal law, and laws on the edges of cells that are larger in convex order
+cells.py             Cells and spherical shells of the normal law, and laws on the edges of cells that are larger in
+                     convex order
 composed_losses.py   Composition of privacy-loss distributions by Fourier transforms, above the exact probabilities in
                      double precision
 gaussian_losses.py   Privacy losses of one Gaussian step on a Poisson sample: the arrays of dp-accounting without a loop

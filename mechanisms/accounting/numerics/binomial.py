@@ -80,6 +80,12 @@ def log_choose(n: ArrayLike, k: ArrayLike) -> Floats:
     return np.asarray(special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0))
 
 
+def log_orders(counts: ArrayLike) -> Floats:
+    """Return the log of the multinomial coefficient of each row of counts `(..., k)`, shape `(...)`."""
+    counts = np.asarray(counts, dtype=np.float64)
+    return np.asarray(special.gammaln(counts.sum(axis=-1) + 1.0) - special.gammaln(counts + 1.0).sum(axis=-1))
+
+
 def convolved_logs(first: Floats, second: Floats) -> Floats:
     """Return the log law of a sum, from the log laws of its terms; term by term if a product underflows a float."""
     least = [law[law > -np.inf].min() for law in (first, second)]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.errors import DpassayError, ParameterError
-from ...learning.base import MAX_ROUNDING, Floats, TrainingData, differing
+from ...learning.base import MAX_ROUNDING, AnyFloats, TrainingData, differing
 from ..functions.forms import Raised
 from .options import OpacusOptions
 
@@ -54,7 +54,7 @@ class OpacusRuns(OpacusOptions):
         """Return the number of classes, read from the output of the module for one record."""
         return int(self.library.count_classes(self.make_model, data.X))
 
-    def initial_parameters(self) -> Floats | None:
+    def initial_parameters(self) -> AnyFloats | None:
         """Return `initial`; None if the module draws its parameters."""
         return None if self.initial is None else np.asarray(self.initial, dtype=np.float64)
 
@@ -75,7 +75,7 @@ class OpacusRuns(OpacusOptions):
             "records must be given: the number of features of a module is not known. Pass some (X, y)."
         )
 
-    def showing(self, directions: Floats) -> Self:
+    def showing(self, directions: AnyFloats) -> Self:
         """Return these options with the view of the noisy gradients along unit directions `(m, n_parameters)`."""
         return replace(self, view="noisy_gradients", directions=directions)
 
@@ -92,7 +92,7 @@ class OpacusRuns(OpacusOptions):
             )
         return Outputs(np.array(self._on_subsets(records, inclusion, rng, self.view)))
 
-    def losses(self, data: TrainingData, parameters: Floats) -> NDArray[np.float64]:
+    def losses(self, data: TrainingData, parameters: AnyFloats) -> NDArray[np.float64]:
         """Return the loss of each example, `(n_models, n_examples)`."""
         losses: NDArray[np.float64] = self.library.losses(self, data, np.asarray(parameters))
         return losses
@@ -115,14 +115,14 @@ class OpacusRuns(OpacusOptions):
         norm = float(np.linalg.norm(difference))
         return None if norm < MAX_ROUNDING * self.max_grad_norm else np.asarray(difference / norm)
 
-    def _clipped(self, data: TrainingData) -> Floats:
+    def _clipped(self, data: TrainingData) -> AnyFloats:
         """Return the gradient records as Opacus clips them, `(n_gradients, n_parameters)`."""
         if data.gradients is None:
             return np.zeros((0, self.n_parameters))
         norms = np.linalg.norm(data.gradients, axis=1, keepdims=True)
         return np.asarray(data.gradients * (self.max_grad_norm / np.maximum(norms, self.max_grad_norm)))
 
-    def _on_subsets(self, records: Any, inclusion: Any, rng: np.random.Generator, view: str) -> list[Floats]:
+    def _on_subsets(self, records: Any, inclusion: Any, rng: np.random.Generator, view: str) -> list[AnyFloats]:
         """Return one training per row of `inclusion`, `(n_runs, n_records)`."""
         data, inclusion = TrainingData.of(records), np.asarray(inclusion, dtype=np.bool_)
         if inclusion.ndim != 2 or inclusion.shape[1] != len(data) or not inclusion.any(axis=1).all():
@@ -142,14 +142,14 @@ class OpacusRuns(OpacusOptions):
         except Exception as error:
             return Raised.by(error)
 
-    def _train(self, data: TrainingData, seed: int, view: str) -> Floats:
+    def _train(self, data: TrainingData, seed: int, view: str) -> AnyFloats:
         """Return the result of one training: flat parameters, or observations."""
         if data.gradients is not None:
             self._check_gradients(data.gradients)
-        trained: Floats = self.library.train(self, data, seed, view)
+        trained: AnyFloats = self.library.train(self, data, seed, view)
         return trained
 
-    def _check_gradients(self, gradients: Floats) -> None:
+    def _check_gradients(self, gradients: AnyFloats) -> None:
         if "ghost" in self.grad_sample_mode:
             raise ParameterError(
                 f"grad_sample_mode is {self.grad_sample_mode!r}, which makes no gradients of single records: gradient "

@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from ...core.errors import ParameterError
 from ...core.tensors import on_host, own_random_states
-from ...learning.base import Floats, TrainingData
+from ...learning.base import AnyFloats, TrainingData
 from .options import OpacusOptions
 
 
@@ -65,7 +65,7 @@ def n_parameters(make_model: Callable[[], Any]) -> int:
         return sum(parameter.numel() for parameter in _trainable(make_model()))
 
 
-def count_classes(make_model: Callable[[], Any], X: Floats) -> int:
+def count_classes(make_model: Callable[[], Any], X: AnyFloats) -> int:
     """Return the number of classes, read from the output for one row of X: 2 for a module with one output."""
     with own_random_states():
         shape = tuple(_outputs(make_model(), X[:1]).shape[1:])
@@ -123,14 +123,14 @@ class OpacusClassifiers:
     n_classes: int
 
     @classmethod
-    def of(cls, make_model: Callable[[], Any], parameters: NDArray[np.float64], X: Floats) -> OpacusClassifiers:
+    def of(cls, make_model: Callable[[], Any], parameters: NDArray[np.float64], X: AnyFloats) -> OpacusClassifiers:
         """Return the classifiers, with the number of classes read from the output for one row of X."""
         return cls(make_model, parameters, count_classes(make_model, X))
 
     def __len__(self) -> int:
         return len(self.parameters)
 
-    def log_probabilities(self, X: Floats) -> NDArray[np.float64]:
+    def log_probabilities(self, X: AnyFloats) -> NDArray[np.float64]:
         """Return the log probability of each class, `(n_models, n, n_classes)`."""
         log_p = np.empty((len(self), len(X), self.n_classes))
         with own_random_states():
@@ -224,7 +224,7 @@ def _load(parameters: list[Any], flat: NDArray[Any]) -> None:
             parameter.copy_(part.reshape(parameter.shape))
 
 
-def _outputs(module: Any, X: Floats) -> torch.Tensor:
+def _outputs(module: Any, X: AnyFloats) -> torch.Tensor:
     module.eval()
     with torch.no_grad():
         outputs: torch.Tensor = module(torch.as_tensor(X).to(_trainable(module)[0]))

@@ -13,7 +13,7 @@ from ...core.base import Dataset, LogDensity, Neighbours, Outputs, example
 from ...core.constraints import OpenUnit, Positive
 from ...core.errors import ParameterError
 from ...core.relation import Relation
-from ..base import Floats, TrainingData
+from ..base import AnyFloats, TrainingData
 from ..models.passes import squared_norms
 from .mechanism import DPSGD
 from .observation_law import Observations, log_density
@@ -51,15 +51,15 @@ class AdaptiveTrainer(Trainer):
         if self.gradients is not None:
             self.gradient_norms = np.linalg.norm(self.gradients.astype(np.float64), axis=1)
 
-    def initial(self, n_runs: int, rng: np.random.Generator) -> Floats:
+    def initial(self, n_runs: int, rng: np.random.Generator) -> AnyFloats:
         """Return the initial parameters, with all clipping norms set to the first one."""
         self.next_norms = np.full(n_runs, self.recipe.clip_norm, dtype=np.float64)
         return super().initial(n_runs, rng)
 
-    def clipped_sum(self, parameters: Floats, batch: Batch, out: Floats) -> None:
+    def clipped_sum(self, parameters: AnyFloats, batch: Batch, out: AnyFloats) -> None:
         """Write the sum of the clipped gradients into `out`, and set the count of unclipped minus clipped ones / 2."""
         self.norms = self.next_norms
-        self.count: Floats = np.zeros(1)
+        self.count: AnyFloats = np.zeros(1)
         if batch.gradients is None or self.gradients is None:
             super().clipped_sum(parameters, batch, out)
             return
@@ -71,7 +71,7 @@ class AdaptiveTrainer(Trainer):
         signs = np.where(self.gradient_norms <= bounds, 0.5, -0.5) * counted
         self.count = self.count + (batch.gradients * signs).sum(axis=1)
 
-    def clip(self, activations: list[Floats], deltas: list[Floats], batch: Batch) -> None:
+    def clip(self, activations: list[AnyFloats], deltas: list[AnyFloats], batch: Batch) -> None:
         """Scale the gradient of each example to the clipping norm of its run, and count."""
         squared = squared_norms(self.model, batch.inputs_squared, activations, deltas)
         forget_overflow(squared, activations, deltas)
@@ -83,7 +83,7 @@ class AdaptiveTrainer(Trainer):
         for delta in deltas:
             delta *= scales[:, None, :]
 
-    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+    def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add noise to the sum and to the count, and move the clipping norm by the noisy count."""
         if self.recipe.noise_multiplier:
             noise = rng.standard_normal(total.shape, dtype=np.float64)
@@ -95,7 +95,7 @@ class AdaptiveTrainer(Trainer):
         moved = self.norms * np.exp(np.clip(self.clip_rate * (self.quantile - unclipped), -700.0, 700.0))
         self.next_norms = np.clip(moved, first / MAX_NORM_FACTOR, first * MAX_NORM_FACTOR)
 
-    def _clipped_gradient_records(self) -> Floats | None:
+    def _clipped_gradient_records(self) -> AnyFloats | None:
         """Return the gradient records without clipping; those without a finite norm as zeros."""
         if not self.data.n_gradients:
             return None
@@ -214,7 +214,7 @@ class AdaptiveClippingDPSGD(DPSGD):
     def _n_observed(self) -> int:
         return len(self.seen_directions) + 1
 
-    def _observed(self, trainer: Trainer, along: Floats) -> Floats:
+    def _observed(self, trainer: Trainer, along: AnyFloats) -> AnyFloats:
         assert isinstance(trainer, AdaptiveTrainer)
         in_norms = along * (self.clip_norm / trainer.norms)[:, None]
         return np.column_stack([in_norms, trainer.count])
@@ -241,7 +241,7 @@ class AdaptiveLaw:
         shifts = np.column_stack([known.shifts @ np.linalg.inv(known.whiten).T, self._counts(data)])
         return log_density(outputs.values, Observations(known.sampling, shifts @ whiten.T, whiten))
 
-    def _counts(self, data: TrainingData) -> Floats:
+    def _counts(self, data: TrainingData) -> AnyFloats:
         """Return what each record adds to the centred count, `(n_records,)`; 0 for examples."""
         counts = np.zeros(len(data))
         if data.gradients is not None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Floats, TrainingData
+from ..base import AnyFloats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
 from .directions import clipped_gradient, clipped_gradients
@@ -55,7 +55,7 @@ class AdversaryViews:
         """Return the number of classes of the model, for any labels; raise `ParameterError` for a regression."""
         return self.network.n_labels
 
-    def initial_parameters(self) -> Floats | None:
+    def initial_parameters(self) -> AnyFloats | None:
         """Return the flat parameters before the first step; None if they are drawn for every run."""
         return self.recipe.initial
 
@@ -82,7 +82,7 @@ class AdversaryViews:
         noise = self.recipe.noise
         return None if noise.independent else noise.strategy(len(self.recipe.rates))
 
-    def losses(self, data: TrainingData, parameters: Floats) -> NDArray[np.float64]:
+    def losses(self, data: TrainingData, parameters: AnyFloats) -> NDArray[np.float64]:
         """Return the loss of each example, `(n_models, n_examples)`."""
         return TrainedModels(self.network, np.ascontiguousarray(parameters)).losses(data.X, data.y)
 
@@ -94,7 +94,7 @@ class AdversaryViews:
         """Return the clipped gradient of each of a few records, `(n_runs, n_records, n_parameters)`."""
         return clipped_gradients(self.recipe, data, parameters)
 
-    def clipped_sum_of(self, data: TrainingData) -> Callable[[NDArray[np.float64]], Floats]:
+    def clipped_sum_of(self, data: TrainingData) -> Callable[[NDArray[np.float64]], AnyFloats]:
         """Return a function from parameters to the sum of the clipped gradients of many records.
 
         The parameters and the sums have shape `(n_runs, n_parameters)`. The sum is computed as the trainer does for a
@@ -103,7 +103,7 @@ class AdversaryViews:
         trainer = self.trainer_on(data)
         batch = trainer.batch(BatchDraw(None, None))
 
-        def clipped_sum(parameters: NDArray[np.float64]) -> Floats:
+        def clipped_sum(parameters: NDArray[np.float64]) -> AnyFloats:
             sums = np.empty(parameters.shape, dtype=trainer.dtype)
             for runs, _ in trainer.blocks(len(parameters)):
                 trainer.clipped_sum(parameters[runs].astype(trainer.dtype), batch, sums[runs])

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ...core.base import Outputs
 from ...core.errors import ParameterError
 from ...core.relation import Relation
-from ..base import Classifiers, Floats, TrainingData
+from ..base import AnyFloats, Classifiers, TrainingData
 from ..models.base import Model
 from .sampling.base import Sampling
 
@@ -98,7 +98,7 @@ class SupportsNoisyGradients(SupportsSubsets, Protocol):
     def no_examples(self) -> TrainingData:
         """Return data of the right shape without records; raise `ParameterError` if the shape is unknown."""
 
-    def showing(self, directions: Floats) -> Self:
+    def showing(self, directions: AnyFloats) -> Self:
         """Return this trainer with a view of the noisy sums along unit directions `(m, n_parameters)`."""
 
 
@@ -117,7 +117,7 @@ class SupportsLosses(Protocol):
         Another trainer may leak elsewhere, for example by a divisor that depends on the data or by repeated noise.
         """
 
-    def losses(self, data: TrainingData, parameters: Floats) -> NDArray[np.float64]:
+    def losses(self, data: TrainingData, parameters: AnyFloats) -> NDArray[np.float64]:
         """Return the loss `(n_models, n_examples)` of each example under parameters `(n_models, n_parameters)`."""
 
 
@@ -129,7 +129,7 @@ class SupportsModels(SupportsLosses, SupportsCanaries, Protocol):
     def n_parameters(self) -> int:
         """Number of flat parameters."""
 
-    def initial_parameters(self) -> Floats | None:
+    def initial_parameters(self) -> AnyFloats | None:
         """Return the flat parameters before the first step, `(n_parameters,)`; None if they are random."""
 
     def clipped_gradient(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -151,7 +151,7 @@ class SupportsTrajectory(SupportsModels, SupportsSubsets, Protocol):
     def rates(self) -> NDArray[np.float64]:
         """Return the learning rate of each step, `(steps,)`."""
 
-    def clipped_sum_of(self, data: TrainingData) -> Callable[[NDArray[np.float64]], Floats]:
+    def clipped_sum_of(self, data: TrainingData) -> Callable[[NDArray[np.float64]], AnyFloats]:
         """Return a function from parameters to the sum of the clipped gradients of many records.
 
         The parameters and the sums have shape `(n_runs, n_parameters)`.
@@ -177,7 +177,7 @@ class SupportsInitialParameters(Protocol):
     def network(self) -> Model:
         """Model that is trained."""
 
-    def starting_from(self, parameters: Floats) -> Self:
+    def starting_from(self, parameters: AnyFloats) -> Self:
         """Return this trainer started from flat parameters `(n_parameters,)`."""
 
 

@@ -16,7 +16,7 @@ from ...core.base import Neighbours
 from ...core.errors import NeighboursError
 from ...core.records import check_records
 from ...core.relation import Relation
-from ..base import MAX_ROUNDING, Floats, TrainingData, check_in_place, differing, gradients_of
+from ..base import MAX_ROUNDING, AnyFloats, TrainingData, check_in_place, differing, gradients_of
 from ..models.trained import TrainedModels
 from .steps import clip_rows
 from .training import Recipe
@@ -55,7 +55,7 @@ def sides_of(recipe: Recipe, neighbours: Neighbours) -> list[TrainingData]:
     return sides
 
 
-def check_seen(recipe: Recipe, neighbours: Neighbours, directions: Floats | None) -> None:
+def check_seen(recipe: Recipe, neighbours: Neighbours, directions: AnyFloats | None) -> None:
     """Raise `NeighboursError` if noisy sums along `directions` are independent of the difference of the pair.
 
     No leak could be observed. Directions are fixed before training, but the gradient of an example changes with the

@@ -14,7 +14,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import numeric_rows
-from ..base import Floats, TrainingData
+from ..base import AnyFloats, TrainingData
 from ..models.architectures import LogisticRegression
 from .capabilities import SupportsGradientCanaries
 from .mechanism import DPSGD
@@ -180,7 +180,7 @@ class FineTuning(Mechanism):
     def initial_models(self, data: TrainingData) -> None:
         """Return None: models of the head do not apply to records before encoding."""
 
-    def losses(self, data: TrainingData, parameters: Floats) -> NDArray[np.float64]:
+    def losses(self, data: TrainingData, parameters: AnyFloats) -> NDArray[np.float64]:
         """Return the loss of each example, `(n_models, n_examples)`."""
         return self.base.losses(self.encoded(data), parameters)
 
@@ -210,7 +210,7 @@ def _encode(data: TrainingData, mean: NDArray[np.float64], components: NDArray[n
     return TrainingData(encoded, data.y, data.gradients)
 
 
-def principal_components(X: Floats, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def principal_components(X: AnyFloats, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the mean `(n_features,)` and k principal components `(k, n_features)`, largest entries positive."""
     mean = X.mean(axis=0)
     rows = np.linalg.svd(X - mean, full_matrices=False)[2][:k]

@@ -16,7 +16,7 @@ from ...core.fingerprint import same_fields
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import one_of, positive, whole
-from ..base import MAX_ROUNDING, Floats, TrainingData
+from ..base import MAX_ROUNDING, AnyFloats, TrainingData
 from ..models.architectures import LogisticRegression
 from ..models.base import Model
 from ..models.trained import TrainedModels
@@ -375,11 +375,11 @@ class DPSGD(AdversaryViews, Mechanism):
 
     # --- for adversaries ----------------------------------------------------------------------------------------------
 
-    def showing(self, directions: Floats) -> Self:
+    def showing(self, directions: AnyFloats) -> Self:
         """Return this mechanism with a view of the noisy sums along unit directions `(m, n_parameters)`."""
         return replace(self, view="noisy_gradients", directions=directions)
 
-    def starting_from(self, parameters: Floats) -> Self:
+    def starting_from(self, parameters: AnyFloats) -> Self:
         """Return this mechanism started from flat parameters `(n_parameters,)`."""
         return replace(self, initial=parameters)
 
@@ -410,23 +410,23 @@ class DPSGD(AdversaryViews, Mechanism):
         """Numbers that the view "noisy_gradients" shows of each step."""
         return len(self.seen_directions)
 
-    def _observed(self, trainer: Trainer, along: Floats) -> Floats:
+    def _observed(self, trainer: Trainer, along: AnyFloats) -> AnyFloats:
         """Return what the view shows of a step, from the noisy sums `along` the directions, in units of clip_norm."""
         return along
 
     def _final(
         self, data: TrainingData, size: int, rng: np.random.Generator, inclusion: NDArray[np.bool_] | None
-    ) -> Floats:
+    ) -> AnyFloats:
         trainer = self.trainer_on(data)
         parameters = np.empty((size, self.network.n_parameters), dtype=self.dtype)
         for runs, included in trainer.blocks(size, inclusion):
             parameters[runs] = trainer.final(runs.stop - runs.start, rng, included)
         return parameters
 
-    def _only_gradients(self, gradients: Floats) -> TrainingData:
+    def _only_gradients(self, gradients: AnyFloats) -> TrainingData:
         return TrainingData(np.empty((0, self.network.n_features)), np.empty(0), gradients)
 
-    def _initial(self) -> Floats | None:
+    def _initial(self) -> AnyFloats | None:
         initial = self.initial
         if initial is None:
             initial = "random" if self.network.hidden_widths else "zeros"

@@ -21,7 +21,7 @@ from ...accounting import GaussianDP
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ..base import MAX_ROUNDING, Floats, TrainingData
+from ..base import MAX_ROUNDING, AnyFloats, TrainingData
 from .directions import gradient_direction, sides_of
 from .noise.base import IndependentNoise, StepNoise
 from .sampling.base import Sampling
@@ -42,12 +42,12 @@ class Observations:
     """
 
     sampling: Sampling
-    shifts: Floats
-    whiten: Floats
+    shifts: AnyFloats
+    whiten: AnyFloats
     noise: StepNoise = field(default_factory=IndependentNoise)
 
     @classmethod
-    def of(cls, recipe: Recipe, directions: Floats, data: TrainingData) -> Observations:
+    def of(cls, recipe: Recipe, directions: AnyFloats, data: TrainingData) -> Observations:
         """Return the parameters for `data`; raise `ParameterError` without noise or with dependent directions."""
         if not recipe.noise_multiplier:
             raise ParameterError(
@@ -63,7 +63,9 @@ class Observations:
         return replace(along, noise=recipe.noise)
 
     @classmethod
-    def along(cls, directions: Floats, noise_multiplier: float, sampling: Sampling, shifts: Floats) -> Observations:
+    def along(
+        cls, directions: AnyFloats, noise_multiplier: float, sampling: Sampling, shifts: AnyFloats
+    ) -> Observations:
         """Return the parameters for contributions `shifts` along the directions, over clip_norm, `(n_records, m)`.
 
         Raises:
@@ -79,7 +81,7 @@ class Observations:
         return cls(sampling, shifts @ whiten.T, whiten)
 
 
-def log_density(values: Floats, law: Observations) -> NDArray[np.float64]:
+def log_density(values: AnyFloats, law: Observations) -> NDArray[np.float64]:
     """Return the log density, `(size,)`, of observations `(size, steps, m)`."""
     whitened = np.asarray(values, dtype=np.float64) @ law.whiten.T
     constant = np.linalg.slogdet(law.whiten)[1] - 0.5 * whitened.shape[2] * math.log(2.0 * math.pi)
@@ -96,14 +98,14 @@ class ObservationLaw:
     """Law of the noisy sums of a `recipe` along unit `directions`, as a `LogDensity`."""
 
     recipe: Recipe
-    directions: Floats
+    directions: AnyFloats
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log density of observations, `(size,)`; exact if examples contribute nothing along them."""
         return log_density(outputs.values, Observations.of(self.recipe, self.directions, TrainingData.of(dataset)))
 
 
-def view_curve(recipe: Recipe, neighbours: Neighbours, directions: Floats, *, view: str) -> Guarantee | None:
+def view_curve(recipe: Recipe, neighbours: Neighbours, directions: AnyFloats, *, view: str) -> Guarantee | None:
     """Return the trade-off curve between the outputs on the two sides of a pair, if it has a closed form.
 
     The pair must differ in gradient records, which change every sum by the same vector. Along it, with shift d in units
@@ -154,7 +156,7 @@ def view_curve(recipe: Recipe, neighbours: Neighbours, directions: Floats, *, vi
     return GaussianDP(abs(float(weights.sum())) / float(np.linalg.norm(weights)) * distance, neighbours.relation)
 
 
-def _contribute_nothing(recipe: Recipe, sides: list[TrainingData], direction: Floats) -> bool:
+def _contribute_nothing(recipe: Recipe, sides: list[TrainingData], direction: AnyFloats) -> bool:
     """Return whether no example has a gradient along the direction, at any parameters."""
     if not any(data.n_examples for data in sides):
         return True
@@ -164,12 +166,12 @@ def _contribute_nothing(recipe: Recipe, sides: list[TrainingData], direction: Fl
     return bool(np.isin(np.flatnonzero(direction), quiet).all())
 
 
-def _along(seen: Floats, direction: Floats) -> bool:
+def _along(seen: AnyFloats, direction: AnyFloats) -> bool:
     """Return whether the observed directions are that of the difference, and no other direction is observed."""
     return len(seen) == 1 and abs(float(seen[0] @ direction)) > 1.0 - MAX_ROUNDING
 
 
-def _weights_of_steps(recipe: Recipe) -> Floats:
+def _weights_of_steps(recipe: Recipe) -> AnyFloats:
     """Return the weight of each noisy sum in the last iterate, up to a common factor, `(steps,)`."""
     weights, following = np.zeros(len(recipe.rates)), 0.0
     for step in range(len(weights) - 1, -1, -1):

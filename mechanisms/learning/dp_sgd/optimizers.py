@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.constraints import Delta, Options, Positive
 from ...core.registry import named_in
-from ..base import Floats
+from ..base import AnyFloats
 
 
 @named_in("dpassay.mechanisms.learning.dp_sgd.catalogue:optimizers")
@@ -52,10 +52,10 @@ class AdamState:
 
     def __init__(self, adam: Adam) -> None:
         self.adam, self.step = adam, 0
-        self.first: Floats | float = 0.0
-        self.second: Floats | float = 0.0
+        self.first: AnyFloats | float = 0.0
+        self.second: AnyFloats | float = 0.0
 
-    def direction(self, gradients: Floats) -> Floats:
+    def direction(self, gradients: AnyFloats) -> AnyFloats:
         """Return the direction of the next step, `(n_runs, n_parameters)`, from its noisy gradients."""
         adam, self.step = self.adam, self.step + 1
         self.first = adam.beta1 * self.first + (1.0 - adam.beta1) * gradients

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from ...core.constraints import NonNegative, Options, Positive, PositiveInt
 from ...core.registry import named_in
-from ..base import Floats
+from ..base import AnyFloats
 from ..models.base import Model
 
 
@@ -113,7 +113,7 @@ class Cosine(Options):
 CLIPPINGS = ("flat", "per-layer", "none")
 
 
-def factors(clipping: str, squared_norms: Sequence[Floats], clip_norm: float) -> list[Floats | None]:
+def factors(clipping: str, squared_norms: Sequence[AnyFloats], clip_norm: float) -> list[AnyFloats | None]:
     """Return the clipping factors of the part of each layer, in the shape of its norms; None for 1.
 
     Args:
@@ -130,7 +130,7 @@ def factors(clipping: str, squared_norms: Sequence[Floats], clip_norm: float) ->
     return [_factor(total, clip_norm)] * n_layers
 
 
-def clip_rows(clipping: str, gradients: Floats, clip_norm: float, model: Model) -> Floats:
+def clip_rows(clipping: str, gradients: AnyFloats, clip_norm: float, model: Model) -> AnyFloats:
     """Return explicit flat gradients, one in each row, clipped; a gradient without a finite norm becomes zeros."""
     with np.errstate(over="ignore", invalid="ignore"):
         parts = [gradients[:, layer.span] for layer in model.layers]
@@ -144,7 +144,7 @@ def clip_rows(clipping: str, gradients: Floats, clip_norm: float, model: Model) 
     )
 
 
-def _factor(squared: Floats, bound: float) -> Floats:
+def _factor(squared: AnyFloats, bound: float) -> AnyFloats:
     """Return bound / max(bound, norm), written over the array of norms."""
     norm = np.sqrt(squared)
     np.maximum(norm, squared.dtype.type(bound), out=norm)
@@ -159,7 +159,7 @@ _UNIFORM = np.float32(2.0**-40)
 _ANGLE = np.float32(2.0 * np.pi * 2.0**-32)
 
 
-def standard_normal(out: Floats, rng: np.random.Generator) -> None:
+def standard_normal(out: AnyFloats, rng: np.random.Generator) -> None:
     """Overwrite `out`, contiguous, by independent standard normal numbers; float64 by the sampler of numpy."""
     if out.dtype != np.float32:
         rng.standard_normal(out=out, dtype=out.dtype)
@@ -169,7 +169,7 @@ def standard_normal(out: Floats, rng: np.random.Generator) -> None:
         _fill(flat[start : start + MAX_BLOCK_ENTRIES], rng)
 
 
-def _fill(out: Floats, rng: np.random.Generator) -> None:
+def _fill(out: AnyFloats, rng: np.random.Generator) -> None:
     """Write the cosines, then the sines; for an odd size, the first pair gives its cosine only."""
     half = (out.size + 1) // 2
     words = rng.integers(0, _MAX_WORD, size=half, dtype=np.uint64, endpoint=True)

@@ -29,7 +29,7 @@ from ...accounting import GaussianDP
 from ...core.errors import AccountingError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ..base import Floats, TrainingData
+from ..base import AnyFloats, TrainingData
 from ..models.base import Model
 from ..models.passes import Workspace, accumulate, backward, forward, squared_norms
 from .noise.base import StepNoise
@@ -67,7 +67,7 @@ class Recipe:
     adam: Adam | None
     projection: float | None
     averaging: str
-    initial: Floats | None
+    initial: AnyFloats | None
     ignore_blank: bool
     dtype: np.dtype[Any]
 
@@ -84,11 +84,11 @@ class Batch:
         gradients: multiplicity of each gradient record, `(n_runs, n_gradients)`; None if there are none.
     """
 
-    inputs: Floats
-    inputs_squared: Floats
+    inputs: AnyFloats
+    inputs_squared: AnyFloats
     targets: NDArray[Any]
     included: Mask | None
-    gradients: Floats | None
+    gradients: AnyFloats | None
 
 
 class Trainer:
@@ -122,7 +122,7 @@ class Trainer:
 
     def train(
         self, n_runs: int, rng: np.random.Generator, inclusion: Mask | None = None
-    ) -> Iterator[tuple[Floats, Floats]]:
+    ) -> Iterator[tuple[AnyFloats, AnyFloats]]:
         """Yield the noisy clipped sum and the parameters after each step, both `(n_runs, n_parameters)`.
 
         The next step overwrites both arrays. The parameters before the first step are stored in `first`.
@@ -147,11 +147,11 @@ class Trainer:
                 self.update(parameters, velocity, direction, float(rate) / divisor)
             yield total, parameters
 
-    def final(self, n_runs: int, rng: np.random.Generator, inclusion: Mask | None = None) -> Floats:
+    def final(self, n_runs: int, rng: np.random.Generator, inclusion: Mask | None = None) -> AnyFloats:
         """Return the parameters after the last step, or their average over steps, `(n_runs, n_parameters)`."""
         steps = len(self.recipe.rates)
         first = {"last": steps - 1, "mean": 0, "second-half": steps // 2}[self.recipe.averaging]
-        average: Floats | None = None
+        average: AnyFloats | None = None
         for step, (_, parameters) in enumerate(self.train(n_runs, rng, inclusion)):
             if step >= first:
                 average = parameters / (steps - first) if average is None else average + parameters / (steps - first)
@@ -160,14 +160,14 @@ class Trainer:
 
     # --- one step -----------------------------------------------------------------------------------------------------
 
-    def initial(self, n_runs: int, rng: np.random.Generator) -> Floats:
+    def initial(self, n_runs: int, rng: np.random.Generator) -> AnyFloats:
         """Return the parameters before the first step, `(n_runs, n_parameters)`."""
         initial = self.recipe.initial
         if initial is None:
             return self.model.random_parameters(n_runs, rng).astype(self.dtype, copy=False)
         return np.tile(np.asarray(initial, dtype=self.dtype), (n_runs, 1))
 
-    def clipped_sum(self, parameters: Floats, batch: Batch, out: Floats) -> None:
+    def clipped_sum(self, parameters: AnyFloats, batch: Batch, out: AnyFloats) -> None:
         """Write the sum of the clipped gradients of the batch into `out`."""
         if batch.inputs.shape[-2]:
             activations = forward(self.model, parameters, batch.inputs, self.work)
@@ -180,7 +180,7 @@ class Trainer:
         if batch.gradients is not None and self.gradients is not None:
             out += batch.gradients @ self.gradients
 
-    def clip(self, activations: list[Floats], deltas: list[Floats], batch: Batch) -> None:
+    def clip(self, activations: list[AnyFloats], deltas: list[AnyFloats], batch: Batch) -> None:
         """Scale the derivatives, and so the gradient of each example; to 0 for examples that are not included."""
         norms = squared_norms(self.model, batch.inputs_squared, activations, deltas)
         if self.recipe.clipping != "none":
@@ -195,7 +195,7 @@ class Trainer:
                     scale *= batch.included
                 delta *= scale[:, None, :]
 
-    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+    def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add the noise of the step to the clipped sum of each run."""
         if not self.recipe.noise_multiplier:
             return
@@ -210,7 +210,7 @@ class Trainer:
         divisor = self.recipe.sampling.divisor
         return float(len(self.data)) if divisor is None else divisor
 
-    def update(self, parameters: Floats, velocity: Floats | None, total: Floats, rate: float) -> None:
+    def update(self, parameters: AnyFloats, velocity: AnyFloats | None, total: AnyFloats, rate: float) -> None:
         """Apply one step of gradient descent, in place."""
         direction = total
         if velocity is not None:
@@ -254,7 +254,7 @@ class Trainer:
 
     def _whole(self, included: Mask | None) -> Batch:
         n = self.data.n_examples
-        gradients: Floats | None = None
+        gradients: AnyFloats | None = None
         if self.gradients is not None:
             counts = np.ones((1, len(self.gradients))) if included is None else included[:, n:]
             gradients = counts.astype(self.dtype)
@@ -266,7 +266,7 @@ class Trainer:
 
     def _without_gradient_records(
         self, rows: NDArray[np.intp], included: Mask | None
-    ) -> tuple[NDArray[np.intp], Mask, Floats]:
+    ) -> tuple[NDArray[np.intp], Mask, AnyFloats]:
         """Return a draw without gradient records, and the multiplicity of each gradient record."""
         n = self.data.n_examples
         is_gradient = rows >= n
@@ -276,7 +276,7 @@ class Trainer:
         gradients[runs, rows[runs, columns] - n] = 1.0
         return np.where(is_gradient, 0, rows), ~is_gradient if included is None else included & ~is_gradient, gradients
 
-    def _clipped_gradient_records(self) -> Floats | None:
+    def _clipped_gradient_records(self) -> AnyFloats | None:
         if not self.data.n_gradients:
             return None
         assert self.data.gradients is not None
@@ -299,7 +299,7 @@ class Trainer:
         return None if counted.all() else counted
 
 
-def forget_overflow(norms: list[Floats], activations: list[Floats], deltas: list[Floats]) -> None:
+def forget_overflow(norms: list[AnyFloats], activations: list[AnyFloats], deltas: list[AnyFloats]) -> None:
     """Set the derivatives and norms of examples whose gradient norm overflows to 0, because it cannot be clipped."""
     total = norms[0] if len(norms) == 1 else np.sum(norms, axis=0)
     overflowed = ~np.isfinite(total)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...core.constraints import Options, PositiveInt
 from ...core.errors import ParameterError, plural
 from ...core.registry import named_in
-from ..base import Floats, TrainingData
+from ..base import AnyFloats, TrainingData
 from .losses import LOSSES, LossFunction
 
 
@@ -44,7 +44,7 @@ class Layer:
         """Part of the flat vector."""
         return slice(self.start, self.start + self.n_units * self.n_inputs)
 
-    def of(self, flat: Floats) -> Floats:
+    def of(self, flat: AnyFloats) -> AnyFloats:
         """Return a view `(n_runs, n_units, n_inputs)` of flat parameters `(n_runs, n_parameters)`."""
         return flat[:, self.span].reshape(len(flat), self.n_units, self.n_inputs)
 
@@ -125,7 +125,7 @@ class Model(Options):
                 argument="gradients",
             )
 
-    def inputs(self, X: Floats, dtype: np.dtype[Any]) -> Floats:
+    def inputs(self, X: AnyFloats, dtype: np.dtype[Any]) -> AnyFloats:
         """Return features with the constant of the bias as last column, `(n, n_inputs of the first layer)`."""
         full = np.ones((len(X), self.layers[0].n_inputs), dtype=dtype)
         full[:, : self.n_features] = X

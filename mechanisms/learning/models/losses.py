@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.errors import ParameterError
-from ..base import Floats
+from ..base import AnyFloats
 
 Labels = NDArray[Any]
 
@@ -28,7 +28,7 @@ class LossFunction(Protocol):
     def targets(self, y: Labels, dtype: np.dtype[Any]) -> Labels:
         """Return the labels in the form that the other methods require."""
 
-    def derive(self, outputs: Floats, targets: Labels) -> None:
+    def derive(self, outputs: AnyFloats, targets: Labels) -> None:
         """Overwrite outputs by the derivative of the loss with respect to them.
 
         Args:
@@ -36,10 +36,10 @@ class LossFunction(Protocol):
             targets: `(n_runs, n)`, or `(n,)` if all runs use the same examples.
         """
 
-    def values(self, outputs: Floats, targets: Labels) -> Floats:
+    def values(self, outputs: AnyFloats, targets: Labels) -> AnyFloats:
         """Return the loss of each example, `(n_runs, n)`, for outputs and targets of the shapes of `derive`."""
 
-    def log_probabilities(self, outputs: Floats) -> NDArray[np.float64]:
+    def log_probabilities(self, outputs: AnyFloats) -> NDArray[np.float64]:
         """Return the log probability of each class, `(n_runs, n, n_classes)`.
 
         Raises:
@@ -58,7 +58,7 @@ class Softmax:
     def targets(self, y: Labels, dtype: np.dtype[Any]) -> Labels:
         return y.astype(np.intp)
 
-    def derive(self, outputs: Floats, targets: Labels) -> None:
+    def derive(self, outputs: AnyFloats, targets: Labels) -> None:
         outputs -= outputs.max(axis=1, keepdims=True)
         np.exp(outputs, out=outputs)
         outputs /= outputs.sum(axis=1, keepdims=True)
@@ -71,12 +71,12 @@ class Softmax:
             positions += (n_outputs * n) * np.arange(runs)[:, None]
             outputs.reshape(-1)[positions] -= 1.0
 
-    def values(self, outputs: Floats, targets: Labels) -> Floats:
+    def values(self, outputs: AnyFloats, targets: Labels) -> AnyFloats:
         log_probabilities = _log_softmax(outputs)
         labels = np.broadcast_to(targets, (len(outputs), outputs.shape[2]))
         return -np.take_along_axis(log_probabilities, labels[:, None, :], axis=1)[:, 0, :]
 
-    def log_probabilities(self, outputs: Floats) -> NDArray[np.float64]:
+    def log_probabilities(self, outputs: AnyFloats) -> NDArray[np.float64]:
         return np.ascontiguousarray(_log_softmax(outputs.astype(np.float64)).transpose(0, 2, 1))
 
 
@@ -91,19 +91,19 @@ class Logistic:
     def targets(self, y: Labels, dtype: np.dtype[Any]) -> Labels:
         return y.astype(dtype)
 
-    def derive(self, outputs: Floats, targets: Labels) -> None:
+    def derive(self, outputs: AnyFloats, targets: Labels) -> None:
         outputs *= 0.5
         np.tanh(outputs, out=outputs)
         outputs += 1.0
         outputs *= 0.5
         outputs[:, 0, :] -= targets
 
-    def values(self, outputs: Floats, targets: Labels) -> Floats:
+    def values(self, outputs: AnyFloats, targets: Labels) -> AnyFloats:
         z = outputs[:, 0, :]
-        loss: Floats = np.logaddexp(0.0, z) - targets * z
+        loss: AnyFloats = np.logaddexp(0.0, z) - targets * z
         return loss
 
-    def log_probabilities(self, outputs: Floats) -> NDArray[np.float64]:
+    def log_probabilities(self, outputs: AnyFloats) -> NDArray[np.float64]:
         z = outputs[:, 0, :].astype(np.float64)
         log_probabilities: NDArray[np.float64] = np.stack([-np.logaddexp(0.0, z), -np.logaddexp(0.0, -z)], axis=-1)
         return log_probabilities
@@ -120,14 +120,14 @@ class Squared:
     def targets(self, y: Labels, dtype: np.dtype[Any]) -> Labels:
         return y.astype(dtype)
 
-    def derive(self, outputs: Floats, targets: Labels) -> None:
+    def derive(self, outputs: AnyFloats, targets: Labels) -> None:
         outputs[:, 0, :] -= targets
 
-    def values(self, outputs: Floats, targets: Labels) -> Floats:
-        loss: Floats = 0.5 * (outputs[:, 0, :] - targets) ** 2
+    def values(self, outputs: AnyFloats, targets: Labels) -> AnyFloats:
+        loss: AnyFloats = 0.5 * (outputs[:, 0, :] - targets) ** 2
         return loss
 
-    def log_probabilities(self, outputs: Floats) -> NDArray[np.float64]:
+    def log_probabilities(self, outputs: AnyFloats) -> NDArray[np.float64]:
         raise ParameterError(
             "a regression has no classes, and so no class probabilities. Use outputs or losses, or train a classifier."
         )
@@ -136,8 +136,8 @@ class Squared:
 LOSSES: dict[str, LossFunction] = {loss.name: loss for loss in (Softmax(), Logistic(), Squared())}
 
 
-def _log_softmax(outputs: Floats) -> Floats:
-    shifted: Floats = outputs - outputs.max(axis=1, keepdims=True)
+def _log_softmax(outputs: AnyFloats) -> AnyFloats:
+    shifted: AnyFloats = outputs - outputs.max(axis=1, keepdims=True)
     shifted -= np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return shifted
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Floats
+from ..base import AnyFloats
 from .base import Model
 
 MAX_DIRECT_PRODUCT = 10**6
@@ -33,7 +33,7 @@ class Workspace:
         self.dtype = dtype
         self._flat: dict[object, NDArray[Any]] = {}
 
-    def array(self, name: object, *shape: int) -> Floats:
+    def array(self, name: object, *shape: int) -> AnyFloats:
         """Return an array of that shape with arbitrary content; the next call with the same name overwrites it."""
         size = math.prod(shape)
         flat = self._flat.get(name)
@@ -42,12 +42,12 @@ class Workspace:
         return flat[:size].reshape(shape)
 
 
-def forward(model: Model, parameters: Floats, inputs: Floats, work: Workspace) -> list[Floats]:
+def forward(model: Model, parameters: AnyFloats, inputs: AnyFloats, work: Workspace) -> list[AnyFloats]:
     """Return the inputs of each layer after the first, `(n_runs, n_inputs, n)`, and the outputs last.
 
     The outputs have shape `(n_runs, n_outputs, n)`.
     """
-    activations: list[Floats] = []
+    activations: list[AnyFloats] = []
     n_runs, n = len(parameters), inputs.shape[-2]
     for index, layer in enumerate(model.layers):
         weights = layer.of(parameters)
@@ -66,7 +66,7 @@ def forward(model: Model, parameters: Floats, inputs: Floats, work: Workspace) -
     return activations
 
 
-def backward(model: Model, parameters: Floats, activations: Sequence[Floats], work: Workspace) -> list[Floats]:
+def backward(model: Model, parameters: AnyFloats, activations: Sequence[AnyFloats], work: Workspace) -> list[AnyFloats]:
     """Return the derivatives of the loss in the outputs of each layer before activation, `(n_runs, n_units, n)`.
 
     `activations` is the result of `forward`, with the last entry overwritten by the derivative of the loss.
@@ -86,8 +86,8 @@ def backward(model: Model, parameters: Floats, activations: Sequence[Floats], wo
 
 
 def squared_norms(
-    model: Model, inputs_squared: Floats, activations: Sequence[Floats], deltas: Sequence[Floats]
-) -> list[Floats]:
+    model: Model, inputs_squared: AnyFloats, activations: Sequence[AnyFloats], deltas: Sequence[AnyFloats]
+) -> list[AnyFloats]:
     """Return the squared norm |a|^2 |d|^2 of the gradient of each example in each layer, `(n_runs, n)` each.
 
     Args:
@@ -105,7 +105,12 @@ def squared_norms(
 
 
 def accumulate(
-    model: Model, inputs: Floats, activations: Sequence[Floats], deltas: Sequence[Floats], out: Floats, work: Workspace
+    model: Model,
+    inputs: AnyFloats,
+    activations: Sequence[AnyFloats],
+    deltas: Sequence[AnyFloats],
+    out: AnyFloats,
+    work: Workspace,
 ) -> None:
     """Write the sum of the gradients of all examples into `out`, `(n_runs, n_parameters)`."""
     for index, (layer, delta) in enumerate(zip(model.layers, deltas, strict=True)):
@@ -116,7 +121,7 @@ def accumulate(
             _gather(delta, inputs, total, work)
 
 
-def _apply(weights: Floats, inputs: Floats, out: Floats, work: Workspace) -> None:
+def _apply(weights: AnyFloats, inputs: AnyFloats, out: AnyFloats, work: Workspace) -> None:
     """Write weights @ inputs^T of each run into `out`."""
     if inputs.ndim == 3:
         columns = work.array("columns", len(weights), weights.shape[2], weights.shape[1])
@@ -131,7 +136,7 @@ def _apply(weights: Floats, inputs: Floats, out: Floats, work: Workspace) -> Non
         np.matmul(weights, inputs.T, out=out)
 
 
-def _gather(deltas: Floats, inputs: Floats, out: Floats, work: Workspace) -> None:
+def _gather(deltas: AnyFloats, inputs: AnyFloats, out: AnyFloats, work: Workspace) -> None:
     """Write deltas @ inputs of each run into `out`."""
     if inputs.ndim == 2 and out.flags.c_contiguous:
         np.matmul(deltas.reshape(-1, len(inputs)), inputs, out=out.reshape(-1, inputs.shape[1]))
@@ -148,28 +153,28 @@ def _gather(deltas: Floats, inputs: Floats, out: Floats, work: Workspace) -> Non
             out += more
 
 
-def _parts(inputs: Floats, n_units: int) -> Iterator[slice]:
+def _parts(inputs: AnyFloats, n_units: int) -> Iterator[slice]:
     """Yield the examples of one product of each run: small products need no copies, and stay in the cache."""
     n, n_inputs = inputs.shape[1:]
     size = max(MAX_DIRECT_PRODUCT // max(n_inputs * n_units, 1), MIN_EXAMPLES)
     yield from (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
-def _relu(values: Floats) -> None:
+def _relu(values: AnyFloats) -> None:
     np.maximum(values, 0.0, out=values)
 
 
-def _tanh(values: Floats) -> None:
+def _tanh(values: AnyFloats) -> None:
     np.tanh(values, out=values)
 
 
-def _tanh_slope(activated: Floats, out: Floats) -> None:
+def _tanh_slope(activated: AnyFloats, out: AnyFloats) -> None:
     """Write 1 - tanh^2 into `out`."""
     np.multiply(activated, activated, out=out)
     np.subtract(1.0, out, out=out)
 
 
-def _relu_slope(activated: Floats, out: Floats) -> None:
+def _relu_slope(activated: AnyFloats, out: AnyFloats) -> None:
     np.greater(activated, 0.0, out=out, casting="unsafe")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.errors import ParameterError
-from ..base import Floats, TrainingData
+from ..base import AnyFloats, TrainingData
 from .base import Model
 from .passes import Workspace, backward, forward, squared_norms
 
@@ -31,7 +31,7 @@ class TrainedModels:
     """
 
     model: Model
-    parameters: Floats
+    parameters: AnyFloats
 
     def __post_init__(self) -> None:
         if self.parameters.ndim != 2 or self.parameters.shape[1] != self.model.n_parameters:
@@ -49,7 +49,7 @@ class TrainedModels:
         """Number of classes; raises `ParameterError` for a regression."""
         return self.model.n_labels
 
-    def outputs(self, X: Floats) -> Floats:
+    def outputs(self, X: AnyFloats) -> AnyFloats:
         """Return the outputs of the last layer before any softmax, `(n_models, n, n_outputs)`."""
         data = self._data(X)
         values = np.empty((len(self), data.n_examples, self.model.output_units), dtype=self.parameters.dtype)
@@ -57,7 +57,7 @@ class TrainedModels:
             values[models] = outputs[-1].transpose(0, 2, 1)
         return values
 
-    def log_probabilities(self, X: Floats) -> NDArray[np.float64]:
+    def log_probabilities(self, X: AnyFloats) -> NDArray[np.float64]:
         """Return the log probability of each class, `(n_models, n, n_classes)`, by a stable log-softmax."""
         data = self._data(X)
         values = np.empty((len(self), data.n_examples, self.n_classes))
@@ -65,7 +65,7 @@ class TrainedModels:
             values[models] = self.model.loss.log_probabilities(outputs[-1])
         return values
 
-    def losses(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
+    def losses(self, X: AnyFloats, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return the loss of each example, `(n_models, n)`."""
         data = self._data(X, y)
         targets = self.model.loss.targets(data.y, self.parameters.dtype)
@@ -74,7 +74,7 @@ class TrainedModels:
             values[models] = self.model.loss.values(outputs[-1], targets)
         return values
 
-    def gradients(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
+    def gradients(self, X: AnyFloats, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return the gradient of the loss at each example in the flat parameters, `(n_models, n, n_parameters)`."""
         data = self._data(X, y)
         gradients = np.empty((len(self), data.n_examples, self.model.n_parameters))
@@ -84,7 +84,7 @@ class TrainedModels:
                 gradients[models, :, layer.span] = outer.reshape(*outer.shape[:2], -1)
         return gradients
 
-    def gradient_norms(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
+    def gradient_norms(self, X: AnyFloats, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return the L2 norm of each gradient, `(n_models, n)`, without storing the gradients."""
         data = self._data(X, y)
         norms = np.empty((len(self), data.n_examples))
@@ -93,13 +93,13 @@ class TrainedModels:
             norms[models] = np.sqrt(np.sum(squared_norms(self.model, squared, inputs[1:], deltas), axis=0))
         return norms
 
-    def _data(self, X: Floats, y: NDArray[Any] | None = None) -> TrainingData:
+    def _data(self, X: AnyFloats, y: NDArray[Any] | None = None) -> TrainingData:
         X = np.asarray(X)
         data = TrainingData(X, np.zeros(len(X)) if y is None else y)
         self.model.check(data)
         return data
 
-    def _each(self, data: TrainingData) -> Iterator[tuple[slice, list[Floats]]]:
+    def _each(self, data: TrainingData) -> Iterator[tuple[slice, list[AnyFloats]]]:
         """Yield blocks of models, and their result of a forward pass."""
         inputs = self.model.inputs(data.X, self.parameters.dtype)
         work = Workspace(self.parameters.dtype)
@@ -109,7 +109,7 @@ class TrainedModels:
             models = slice(start, start + length)
             yield models, forward(self.model, self.parameters[models], inputs, work)
 
-    def _derived(self, data: TrainingData) -> Iterator[tuple[slice, list[Floats], list[Floats]]]:
+    def _derived(self, data: TrainingData) -> Iterator[tuple[slice, list[AnyFloats], list[AnyFloats]]]:
         """Yield blocks of models, the inputs of each layer, and the derivatives in the outputs of each layer."""
         first = self.model.inputs(data.X, self.parameters.dtype).T[None]
         targets = self.model.loss.targets(data.y, self.parameters.dtype)

@@ -7,9 +7,10 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from ...accounting import ExactDP
+from ...accounting.numerics.binomial import log_choose, log_orders
 from ...core.arrays import Floats
 from ...core.relation import Relation
 
@@ -41,7 +42,7 @@ def repeated_law(
         return None
     splits = _splits(most_answers, parts - 1)
     missed = np.arange(unanswered + 1)
-    log_counts = gammaln(missed + most_answers) - gammaln(missed + 1) - gammaln(most_answers)
+    log_counts = log_choose(missed + most_answers - 1, missed)
     answers = _multinomial(grouped[:, :-1], splits)
     with np.errstate(invalid="ignore"):
         misses = np.where(missed > 0, missed * grouped[:, -1:], 0.0) + log_counts
@@ -85,7 +86,6 @@ def _splits(total: int, parts: int) -> NDArray[np.int64]:
 
 def _multinomial(log_laws: Floats, splits: NDArray[np.int64]) -> Floats:
     """Return the log probability of each row of counts under each law, `(2, n_rows)`."""
-    log_coefficients = gammaln(splits.sum(axis=1) + 1.0) - gammaln(splits + 1.0).sum(axis=1)
     with np.errstate(invalid="ignore"):
         terms = np.where(splits > 0, splits * log_laws[:, None, :], 0.0)
-    return np.asarray(log_coefficients + terms.sum(axis=2))
+    return np.asarray(log_orders(splits) + terms.sum(axis=2))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...core.constraints import OpenUnit, Options, PositiveInt, one_of_names
 from ...core.errors import ParameterError
-from ...learning.base import Floats
+from ...learning.base import AnyFloats
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -61,7 +61,7 @@ class LabelSpreading(Options):
     rounds: PositiveInt = 100
     class_shares: Annotated[str, one_of_names(*CLASS_SHARES)] = "equal"
 
-    def labels(self, points: Floats, given: Labels, n_classes: int) -> Labels:
+    def labels(self, points: AnyFloats, given: Labels, n_classes: int) -> Labels:
         """Return the labels of all points, `(n_runs, n_points)`; -1 for points that no answer reaches.
 
         Args:
@@ -87,7 +87,7 @@ class LabelSpreading(Options):
         spread = spread.reshape(answers.shape) * self._weights(spread.reshape(answers.shape), answers)
         return np.asarray(np.where(spread.max(axis=2) > 0.0, spread.argmax(axis=2), UNLABELLED).T)
 
-    def graph(self, points: Floats) -> csr_array:
+    def graph(self, points: AnyFloats) -> csr_array:
         """Return S, `(n_points, n_points)`, symmetric; a point is not a neighbour of itself."""
         from scipy.sparse import csr_array, diags_array
         from sklearn.neighbors import kneighbors_graph

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...core.constraints import Options, Positive
 from ...core.errors import ParameterError
-from ...learning.base import Floats
+from ...learning.base import AnyFloats
 from .disjoint_parts import part_of
 
 Labels = NDArray[np.int64]
@@ -28,7 +28,7 @@ Labels = NDArray[np.int64]
 class Teachers(Options):
     """Deterministic classifiers, one for each part."""
 
-    def labels(self, X: Floats, y: NDArray[Any], queries: Floats, n_teachers: int, n_classes: int) -> Labels:
+    def labels(self, X: AnyFloats, y: NDArray[Any], queries: AnyFloats, n_teachers: int, n_classes: int) -> Labels:
         """Return the label that each teacher gives to each query, `(n_teachers, n_queries)`.
 
         Args:
@@ -42,7 +42,7 @@ class Teachers(Options):
         return np.array([self.teach(X[part], y[part], queries, n_classes) for part in parts])
 
     @abstractmethod
-    def teach(self, X: Floats, y: Labels, queries: Floats, n_classes: int) -> Labels:
+    def teach(self, X: AnyFloats, y: Labels, queries: AnyFloats, n_classes: int) -> Labels:
         """Return the labels of one teacher, `(n_queries,)`, from the records of its part."""
 
 
@@ -57,7 +57,7 @@ class NearestTeachers(Teachers):
                [0, 1]])
     """
 
-    def teach(self, X: Floats, y: Labels, queries: Floats, n_classes: int) -> Labels:
+    def teach(self, X: AnyFloats, y: Labels, queries: AnyFloats, n_classes: int) -> Labels:
         return np.asarray(y[squared_distances(queries, X).argmin(axis=1)])
 
 
@@ -79,7 +79,7 @@ class KernelTeachers(Teachers):
     ridge: Positive = 0.03
     width: Positive = 0.7
 
-    def teach(self, X: Floats, y: Labels, queries: Floats, n_classes: int) -> Labels:
+    def teach(self, X: AnyFloats, y: Labels, queries: AnyFloats, n_classes: int) -> Labels:
         squared = squared_distances(X, X)
         positive_squared = squared[(squared > 0.0) & np.isfinite(squared)]
         rate = 0.5 / (self.width**2 * (float(np.median(positive_squared)) if len(positive_squared) else 1.0))
@@ -113,7 +113,7 @@ class EstimatorTeachers(Teachers):
                 argument="estimator",
             )
 
-    def teach(self, X: Floats, y: Labels, queries: Floats, n_classes: int) -> Labels:
+    def teach(self, X: AnyFloats, y: Labels, queries: AnyFloats, n_classes: int) -> Labels:
         from sklearn.base import clone
 
         if (y == y[0]).all():
@@ -129,7 +129,7 @@ TEACHERS: dict[str, Teachers] = {"nearest": NearestTeachers(), "kernel": KernelT
 """Teachers by name, with their default options."""
 
 
-def squared_distances(rows: Floats, columns: Floats) -> Floats:
+def squared_distances(rows: AnyFloats, columns: AnyFloats) -> AnyFloats:
     """Return the squared distance of each row of `rows` to each row of `columns`, `(n, m)`.
 
     Distances are >= 0, 0 between equal rows up to rounding, and inf where a square overflows.

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp, xlogy
+from scipy.special import logsumexp, xlogy
 
 from ...accounting import ClonesDP, ExactDP
-from ...accounting.numerics.binomial import binomial_logs, convolved_logs
+from ...accounting.numerics.binomial import binomial_logs, convolved_logs, log_orders
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import at_least
@@ -172,7 +172,7 @@ class Shuffled(Mechanism):
         counts = histograms(self.n_users, len(mass))
         if counts is None:
             return None
-        common = gammaln(self.n_users + 1) - gammaln(counts + 1).sum(axis=1) + counts @ mass
+        common = log_orders(counts) + counts @ mass
         log0, log1 = (common + logsumexp(part - mass, b=counts, axis=1) for part in (first, second))
         return ExactDP.of_logs(log0 - logsumexp(log0), log1 - logsumexp(log1), relation=self.relation)
 
@@ -229,8 +229,7 @@ class Shuffled(Mechanism):
 
 def _log_multinomial(counts: Ints, law: Floats) -> Floats:
     """Return the log probability of counts `(size, n_messages)` of independent messages of one law, `(size,)`."""
-    ways = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
-    return np.asarray(ways + xlogy(counts, law).sum(axis=1))
+    return np.asarray(log_orders(counts) + xlogy(counts, law).sum(axis=1))
 
 
 def _keys_of(rows: NDArray[np.integer]) -> NDArray[np.void]:

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpassay.attacks.distinguishing.classifier import Classifier
 from dpassay.attacks.learners.additive import fit_additive
+from dpassay.attacks.learners.base import two_classes
 from dpassay.attacks.learners.table import OutputCells, find_cells, fit_table
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import AttackError
@@ -128,7 +129,7 @@ def test_a_model_that_is_only_a_line_would_miss_a_symmetric_difference() -> None
     """The broken twin of the additive model: without kinks, a change of variance is invisible."""
     law = LAWS["variance only"]
     x0, x1 = (x[:, None] for x in law.draw(20_000, np.random.default_rng(1)))
-    bent = fit_additive(x0, x1, seed=0)
+    bent = fit_additive(*two_classes(x0, x1))
     straight = np.polynomial.Polynomial([0.0, 1.0])
     exact = law.exact0[:, None], law.exact1[:, None]
     assert auc(*(bent.log_odds(x) for x in exact)) > 0.6
@@ -247,7 +248,7 @@ def test_cells_agree_with_a_dictionary_of_rows() -> None:
     rows0, rows1 = rng.integers(0, 3, (400, 3)), rng.integers(1, 4, (500, 3))
     cells = OutputCells.learn(np.concatenate([rows0, rows1]), max_cells=1_000)
     assert cells is not None
-    model = fit_table(cells, rows0, rows1)
+    model = fit_table(cells, *two_classes(rows0, rows1))
     fresh = rng.integers(-1, 5, (300, 3))
     tallies = [{}, {}]
     for tally, rows in zip(tallies, (rows0, rows1), strict=True):
@@ -264,9 +265,9 @@ def test_cells_agree_with_a_dictionary_of_rows() -> None:
 
 def test_too_many_distinct_outputs_make_no_table() -> None:
     rng = np.random.default_rng(16)
-    assert find_cells(rng.normal(size=(500, 1)), rng.normal(size=(500, 1))) is None
-    assert find_cells(np.arange(100)[:, None], np.arange(100)[:, None]) is None
-    assert find_cells(np.arange(1_000)[:, None] % 100, np.arange(1_000)[:, None] % 100) is not None
+    assert find_cells(rng.normal(size=(1_000, 1))) is None
+    assert find_cells(np.arange(200)[:, None] % 100) is None
+    assert find_cells(np.arange(2_000)[:, None] % 100) is not None
 
 
 @pytest.mark.parametrize("model", ["logistic", "table", "boosting"])

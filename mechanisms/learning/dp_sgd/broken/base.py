@@ -32,7 +32,7 @@ from ....core.constraints import PositiveInt
 from ....core.errors import ParameterError
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
-from ...base import MAX_ROUNDING, Floats, TrainingData
+from ...base import MAX_ROUNDING, AnyFloats, TrainingData
 from ...models import LogisticRegression, MultiLayerPerceptron
 from ...models.base import Model
 from ..mechanism import DPSGD
@@ -142,12 +142,12 @@ class BrokenDPSGD(Broken, DPSGD):
         observed = bool(np.abs(self.seen_directions @ self.canary).max() > MAX_ROUNDING)
         return certain_leak(self.relation) if self.law_is_known and observed else None
 
-    def _centre(self, data: TrainingData) -> Floats:
+    def _centre(self, data: TrainingData) -> AnyFloats:
         """Return the observations without noise, `(steps, m)`."""
         noiseless = replace(self, noise_multiplier=0.0)
         return np.asarray(noiseless.release(data, 1, np.random.default_rng(0)).values[0])
 
-    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
+    def _noise_log_density(self, noise: AnyFloats) -> NDArray[np.float64]:
         """Return the log density of the noise `(size, steps, m)` in the observations, up to a constant.
 
         The noise is independent Gaussian; directions that are not orthogonal are whitened.
@@ -172,23 +172,23 @@ class _NoiseAroundCentre:
 class Unclipped(Trainer):
     """Trainer without clipping of the gradients, the base of trainers that clip another quantity."""
 
-    def clip(self, found: list[Floats], deltas: list[Floats], batch: Batch) -> None:
+    def clip(self, found: list[AnyFloats], deltas: list[AnyFloats], batch: Batch) -> None:
         """Mask the records that are not in the batch, without clipping."""
         if batch.included is not None:
             for delta in deltas:
                 delta *= batch.included[:, None, :]
 
-    def _clipped_gradient_records(self) -> Floats | None:
+    def _clipped_gradient_records(self) -> AnyFloats | None:
         return None if self.data.gradients is None else self.data.gradients.astype(self.dtype)
 
 
-def standard_log_density(values: Floats) -> NDArray[np.float64]:
+def standard_log_density(values: AnyFloats) -> NDArray[np.float64]:
     """Return the log density of independent standard normals `(size, ...)`, one number per row, up to a constant."""
     rows = values.reshape(len(values), -1).astype(np.float64, copy=False)
     return np.asarray(-0.5 * np.einsum("ij,ij->i", rows, rows))
 
 
-def where_zero(differences: Floats, log_density: Floats) -> NDArray[np.float64]:
+def where_zero(differences: AnyFloats, log_density: AnyFloats) -> NDArray[np.float64]:
     """Return `log_density` `(size,)` where all `differences` of a row are 0, and -inf elsewhere."""
     rows = np.abs(differences).reshape(len(differences), -1)
     return np.where(rows.max(axis=1, initial=0.0) < OBSERVATION_TOLERANCE, log_density, -np.inf)

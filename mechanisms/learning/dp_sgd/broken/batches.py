@@ -16,7 +16,7 @@ from ....core.constraints import PositiveInt
 from ....core.errors import ParameterError
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
-from ...base import Floats, TrainingData
+from ...base import AnyFloats, TrainingData
 from ...models import LogisticRegression
 from ...models.base import Model
 from ...models.passes import forward, squared_norms
@@ -116,12 +116,12 @@ class BatchNormalised(BrokenDPSGD):
 
 
 class _StatisticLogged(Trainer):
-    statistic: Floats
+    statistic: AnyFloats
     """Statistic of the last batch, one number for each run; its noise is 0."""
 
 
 class _LossLogged(_StatisticLogged):
-    def clipped_sum(self, parameters: Floats, batch: Batch, out: Floats) -> None:
+    def clipped_sum(self, parameters: AnyFloats, batch: Batch, out: AnyFloats) -> None:
         """Log the mean loss of the examples of the batch, 0 for none, and write the sum of clipped gradients."""
         self.statistic = np.zeros(len(parameters))
         if batch.inputs.shape[-2]:
@@ -133,14 +133,14 @@ class _LossLogged(_StatisticLogged):
 
 
 class _ClippedCounted(_StatisticLogged):
-    def clip(self, found: list[Floats], deltas: list[Floats], batch: Batch) -> None:
+    def clip(self, found: list[AnyFloats], deltas: list[AnyFloats], batch: Batch) -> None:
         """Add the examples that are longer than clip_norm to the count, and clip."""
         norms = np.sqrt(np.sum(squared_norms(self.model, batch.inputs_squared, found, deltas), axis=0))
         longer = norms > self.recipe.clip_norm
         self.statistic = (longer if batch.included is None else longer & batch.included).sum(axis=1).astype(np.float64)
         super().clip(found, deltas, batch)
 
-    def clipped_sum(self, parameters: Floats, batch: Batch, out: Floats) -> None:
+    def clipped_sum(self, parameters: AnyFloats, batch: Batch, out: AnyFloats) -> None:
         """Log the number of clipped gradients of the batch, and write their sum."""
         self.statistic = np.zeros(len(parameters))
         super().clipped_sum(parameters, batch, out)
@@ -172,7 +172,7 @@ class _StatisticReleased(BrokenDPSGD):
                 values[runs, step, -1] = trainer.statistic
         return Outputs(values)
 
-    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
+    def _noise_log_density(self, noise: AnyFloats) -> NDArray[np.float64]:
         return where_zero(noise[:, :, -1], super()._noise_log_density(noise[:, :, :-1]))
 
     def exact_guarantee(self) -> Guarantee | None:
@@ -273,12 +273,12 @@ TENTH = PoissonSampling(sampling_probability=0.1, expected_batch_size=1)
 
 
 class _EmptySkipped(Trainer):
-    def clipped_sum(self, parameters: Floats, batch: Batch, out: Floats) -> None:
+    def clipped_sum(self, parameters: AnyFloats, batch: Batch, out: AnyFloats) -> None:
         """Write the sum of clipped gradients, and note which batches have a record."""
         self.taken = batch_sizes(batch, self.dtype) > 0
         super().clipped_sum(parameters, batch, out)
 
-    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+    def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add noise to the sums of the batches that have a record."""
         noise = np.zeros_like(total)
         super().add_noise(noise, rng)
@@ -398,7 +398,7 @@ class WeightedPoissonSampling(PoissonSampling):
             )
 
     @property
-    def rates_of_records(self) -> Floats:
+    def rates_of_records(self) -> AnyFloats:
         """Probability of each record."""
         weights = np.asarray(self.weights, dtype=np.float64)
         return np.asarray(self.sampling_probability * weights / weights.mean())
@@ -420,7 +420,7 @@ class WeightedPoissonSampling(PoissonSampling):
             drawn = rng.random((n_runs, n_records)) < self.rates_of_records
             yield BatchDraw(None, drawn if inclusion is None else drawn & inclusion)
 
-    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+    def log_likelihood(self, values: AnyFloats, shifts: AnyFloats) -> AnyFloats:
         return np.asarray(sampled_sums_log_likelihood(values, shifts, self.rates_of_records).sum(axis=1))
 
 

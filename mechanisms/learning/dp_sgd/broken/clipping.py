@@ -11,16 +11,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import binom, gammainc, gammaincc, gammainccinv, gammaincinv
+from scipy.special import binom
 
 from ....accounting import ExactDP, GaussianDP
 from ....accounting.broken import Broken
+from ....accounting.numerics.cells import radius_laws
 from ....core.base import Neighbours
 from ....core.constraints import PositiveInt
 from ....core.errors import NeighboursError
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
-from ...base import Floats, TrainingData, check_in_place
+from ...base import AnyFloats, TrainingData, check_in_place
 from ...models import LogisticRegression, MultiLayerPerceptron
 from ...models.base import Model
 from ...models.passes import accumulate, backward, forward, squared_norms
@@ -38,7 +39,7 @@ N_MICROBATCHES = 4
 
 
 class _ClippedMean(Unclipped):
-    def clipped_sum(self, parameters: Floats, batch: Batch, out: Floats) -> None:
+    def clipped_sum(self, parameters: AnyFloats, batch: Batch, out: AnyFloats) -> None:
         """Write to `out` the sum, scaled so that the mean has at most norm clip_norm."""
         super().clipped_sum(parameters, batch, out)
         clip_rows_to(self.recipe.clip_norm * self.divisor(batch), out)
@@ -94,7 +95,7 @@ class _MicrobatchRecipe(Recipe):
 class _ClippedMicrobatches(Unclipped):
     recipe: _MicrobatchRecipe
 
-    def clipped_sum(self, parameters: Floats, batch: Batch, out: Floats) -> None:
+    def clipped_sum(self, parameters: AnyFloats, batch: Batch, out: AnyFloats) -> None:
         """Write to `out` the sum of clipped means of microbatches: successive examples, successive gradient records."""
         size, part = self.recipe.microbatch_size, self.work.array("part", *out.shape)
         out[:] = 0.0
@@ -119,7 +120,7 @@ class _ClippedMicrobatches(Unclipped):
         """Return the number of microbatches."""
         return super().divisor(batch) / self.recipe.microbatch_size
 
-    def _add_clipped(self, part: Floats, out: Floats) -> None:
+    def _add_clipped(self, part: AnyFloats, out: AnyFloats) -> None:
         part /= self.recipe.microbatch_size
         clip_rows_to(self.recipe.clip_norm, part)
         out += part
@@ -243,7 +244,7 @@ class NoiseOnAverage(MicrobatchMeanClipped):
         return self._gaussian(self.reach / self.microbatch_size)
 
 
-def clip_rows_to(bound: float, rows: Floats) -> None:
+def clip_rows_to(bound: float, rows: AnyFloats) -> None:
     """Scale rows, in place, to at most norm `bound`."""
     norms = np.sqrt(np.einsum("rp,rp->r", rows, rows))
     rows *= (bound / np.maximum(norms, bound))[:, None]
@@ -256,16 +257,16 @@ DEEP = MultiLayerPerceptron(4, hidden=(3, 3, 3), n_outputs=2)
 
 class _LayerByLayer(Trainer):
     @abstractmethod
-    def factors(self, squared: Sequence[Floats]) -> list[Floats]:
+    def factors(self, squared: Sequence[AnyFloats]) -> list[AnyFloats]:
         """Return the factor of the part of each layer, from its squared norms."""
 
-    def clip(self, found: list[Floats], deltas: list[Floats], batch: Batch) -> None:
+    def clip(self, found: list[AnyFloats], deltas: list[AnyFloats], batch: Batch) -> None:
         """Scale the part of each layer by its factor."""
         norms = squared_norms(self.model, batch.inputs_squared, found, deltas)
         for delta, factor in zip(deltas, self.factors(norms), strict=True):
             delta *= (factor if batch.included is None else factor * batch.included)[:, None, :]
 
-    def _clipped_gradient_records(self) -> Floats | None:
+    def _clipped_gradient_records(self) -> AnyFloats | None:
         if self.data.gradients is None:
             return None
         parts = [self.data.gradients[:, layer.span] for layer in self.model.layers]
@@ -273,30 +274,30 @@ class _LayerByLayer(Trainer):
         clipped = np.concatenate([part * f[:, None] for part, f in zip(parts, factors, strict=True)], axis=1)
         return clipped.astype(self.dtype)
 
-    def _to_clip_norm(self, squared: Floats) -> Floats:
+    def _to_clip_norm(self, squared: AnyFloats) -> AnyFloats:
         return np.asarray(self.recipe.clip_norm / np.maximum(np.sqrt(squared), self.recipe.clip_norm))
 
 
 class _EachToTheWhole(_LayerByLayer):
-    def factors(self, squared: Sequence[Floats]) -> list[Floats]:
+    def factors(self, squared: Sequence[AnyFloats]) -> list[AnyFloats]:
         """Return factors that clip every layer to clip_norm; should be clip_norm / sqrt(L)."""
         return [self._to_clip_norm(part) for part in squared]
 
 
 class _LastNotClipped(_LayerByLayer):
-    def factors(self, squared: Sequence[Floats]) -> list[Floats]:
+    def factors(self, squared: Sequence[AnyFloats]) -> list[AnyFloats]:
         """Return factors that clip all layers except the last together to clip_norm, and 1 for the last."""
         others = self._to_clip_norm(np.sum([np.zeros_like(squared[-1]), *squared[:-1]], axis=0))
         return [others] * (len(squared) - 1) + [np.ones_like(squared[-1])]
 
 
 class _BaseNotFrozen(_LayerByLayer):
-    def factors(self, squared: Sequence[Floats]) -> list[Floats]:
+    def factors(self, squared: Sequence[AnyFloats]) -> list[AnyFloats]:
         """Return 1 for the first layer, and factors that clip all other layers together to clip_norm."""
         others = self._to_clip_norm(np.sum([np.zeros_like(squared[0]), *squared[1:]], axis=0))
         return [np.ones_like(squared[0]), *[others] * (len(squared) - 1)]
 
-    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+    def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add noise to all layers except the first one."""
         base = self.model.layers[0].span
         clean = total[:, base].copy()
@@ -428,7 +429,7 @@ class _RawMeanMixedIn(Trainer):
         super().__init__(recipe, data)
         self.backward_pass = Unclipped(recipe, data)
 
-    def clipped_sum(self, parameters: Floats, batch: Batch, out: Floats) -> None:
+    def clipped_sum(self, parameters: AnyFloats, batch: Batch, out: AnyFloats) -> None:
         """Write to `out` the sum of clipped gradients plus the mean of the raw ones."""
         raw = np.empty_like(out)
         self.backward_pass.clipped_sum(parameters, batch, raw)
@@ -478,14 +479,12 @@ NINE_FEATURES = LogisticRegression(9)
 ALL_BY_TWO = FullBatch(expected_batch_size=2)
 HALF = PoissonSampling(sampling_probability=0.5, expected_batch_size=1)
 """Defaults of the two trainers."""
-N_SHELLS = 2_000
-"""Number of shells in each half of each Gaussian for the exact curve, which is then too low by less than 0.01."""
 
 
 class _SizeOfData(Trainer):
     def train(
         self, n_runs: int, rng: np.random.Generator, inclusion: Mask | None = None
-    ) -> Iterator[tuple[Floats, Floats]]:
+    ) -> Iterator[tuple[AnyFloats, AnyFloats]]:
         """Count the records of each run, then train."""
         self.n_records = np.array([[len(self.data)]]) if inclusion is None else inclusion.sum(axis=1)[:, None]
         yield from super().train(n_runs, rng, inclusion)
@@ -610,39 +609,16 @@ class RealisedBatchSize(_DivisorFromData):
         return divisors
 
 
-def batch_sizes(batch: Batch, dtype: np.dtype[Any]) -> Floats:
+def batch_sizes(batch: Batch, dtype: np.dtype[Any]) -> AnyFloats:
     """Return the number of records in the batch of each run, `(n_runs,)`; `(1,)` if it is the same in all runs."""
     included = np.full((1, batch.inputs.shape[-2]), True) if batch.included is None else batch.included
-    sizes: Floats = included.sum(axis=1, dtype=dtype)
+    sizes: AnyFloats = included.sum(axis=1, dtype=dtype)
     return sizes if batch.gradients is None else sizes + batch.gradients.sum(axis=1)
 
 
-def expected_size(sampling: Sampling, n_records: ArrayLike) -> Floats:
+def expected_size(sampling: Sampling, n_records: ArrayLike) -> AnyFloats:
     """Return int(sampling probability * number of records), at least 1."""
     return np.maximum(1.0, np.floor(getattr(sampling, "sampling_probability", 1.0) * np.asarray(n_records)))
-
-
-def radius_laws(
-    divisors0: dict[float, float], divisors1: dict[float, float], dimension: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the probabilities of thin shells under two mixtures of N(0, I / divisor^2) in `dimension` dimensions.
-
-    The distance from 0, whose scaled square is chi-squared, is a sufficient statistic.
-    """
-    tails = np.geomspace(1e-40, 0.5, N_SHELLS)
-    squares = 2.0 * np.concatenate([gammaincinv(dimension / 2, tails), gammainccinv(dimension / 2, tails)])
-    edges = np.unique([squares / divisor**2 for divisor in {**divisors0, **divisors1}])
-    return _shells(divisors0, dimension, edges), _shells(divisors1, dimension, edges)
-
-
-def _shells(divisors: dict[float, float], dimension: int, edges: Floats) -> NDArray[np.float64]:
-    masses = np.zeros(len(edges) + 1)
-    for divisor, weight in divisors.items():
-        half = 0.5 * edges * divisor**2
-        below = np.concatenate([[0.0], gammainc(dimension / 2, half), [1.0]])
-        above = np.concatenate([[1.0], gammaincc(dimension / 2, half), [0.0]])
-        masses += weight * np.where(below[1:] < 0.5, np.diff(below), -np.diff(above))
-    return np.asarray(masses / masses.sum())
 
 
 # --- the count of adaptive clipping -----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ....accounting import GaussianDP
 from ....core.base import LogDensity
 from ....core.guarantee import Guarantee
-from ...base import Floats, TrainingData
+from ...base import AnyFloats, TrainingData
 from ...models.base import Model
 from ..mechanism import DPSGD
 from ..noise import BandedNoise, BufferedToeplitzNoise, CorrelatedNoise, StepNoise, TreeNoise
@@ -31,7 +31,7 @@ NODES, BANDS_OF_32, SERIES = TreeNoise(estimate="complete"), BandedNoise(32), Bu
 
 
 class _NoiseOverBatch(Trainer):
-    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+    def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add the noise of the mean to the sum."""
         batch = self.recipe.sampling.divisor or len(self.data)
         total *= batch
@@ -40,7 +40,7 @@ class _NoiseOverBatch(Trainer):
 
 
 class _NoiseTimesBatch(Trainer):
-    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+    def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add the noise of the sum to the mean."""
         batch = self.recipe.sampling.divisor or len(self.data)
         total /= batch
@@ -126,7 +126,7 @@ class NoiseOfSumOnMean(_RescaledNoise):
 
 
 class _NoiseOfNodes(Trainer):
-    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+    def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add noise that is calibrated to one node."""
         scale = _column_norm(self.recipe.noise, len(self.recipe.rates))
         total *= scale
@@ -179,12 +179,12 @@ ONE_OF_TWO = CyclicBatches(batch_size=1, n_records=2)
 
 
 class _OneNoise(Trainer):
-    def initial(self, n_runs: int, rng: np.random.Generator) -> Floats:
+    def initial(self, n_runs: int, rng: np.random.Generator) -> AnyFloats:
         """Return the initial parameters, with the noise of earlier runs discarded."""
-        self.noise: Floats | None = None
+        self.noise: AnyFloats | None = None
         return super().initial(n_runs, rng)
 
-    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+    def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add the noise of the first step in every step."""
         if self.noise is None:
             self.noise = np.zeros_like(total)
@@ -228,12 +228,12 @@ class NoiseReusedInSteps(BrokenDPSGD):
             return None
         return self._revealed() if (scheme.n_records or 0) > scheme.batch_size else None
 
-    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
+    def _noise_log_density(self, noise: AnyFloats) -> NDArray[np.float64]:
         return where_zero(np.diff(noise, axis=1), super()._noise_log_density(noise[:, :1]))
 
 
 class _OneNoiseForLayers(Trainer):
-    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+    def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add a prefix of the same noise vector to each layer."""
         layers = [layer.span for layer in self.model.layers]
         stream = np.zeros((len(total), max(span.stop - span.start for span in layers)), dtype=self.dtype)
@@ -283,12 +283,12 @@ class NoiseReusedInLayers(BrokenDPSGD):
         """Return the curve of a complete leak if another layer has the same noise without the record."""
         return self._revealed() if len(self.network.layers) > 1 and self.clipping != "per-layer" else None
 
-    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
+    def _noise_log_density(self, noise: AnyFloats) -> NDArray[np.float64]:
         return where_zero(np.diff(noise, axis=2), standard_log_density(noise[:, :, :1] / self.noise_multiplier))
 
 
 class _SeededNoise(Trainer):
-    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+    def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add noise from a generator with the same seed in each call."""
         noise = np.zeros((1, total.shape[1]), dtype=self.dtype)
         super().add_noise(noise, np.random.default_rng(0))
@@ -320,10 +320,10 @@ class NoiseOfFixedSeed(BrokenDPSGD):
         """Return the curve of a complete leak."""
         return self._revealed()
 
-    def _centre(self, data: TrainingData) -> Floats:
+    def _centre(self, data: TrainingData) -> AnyFloats:
         return np.asarray(self.release(data, 1, np.random.default_rng(0)).values[0])
 
-    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
+    def _noise_log_density(self, noise: AnyFloats) -> NDArray[np.float64]:
         return where_zero(noise, np.zeros(len(noise)))
 
 
@@ -337,7 +337,7 @@ def biases(model: Model) -> NDArray[np.intp]:
 
 
 class _WeightsOnly(Trainer):
-    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+    def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add noise to the weights, none to the biases."""
         clean = total[:, biases(self.model)]
         super().add_noise(total, rng)
@@ -356,7 +356,7 @@ class PartWithoutNoise(BrokenDPSGD):
         """Return the curve of a complete leak."""
         return self._revealed()
 
-    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
+    def _noise_log_density(self, noise: AnyFloats) -> NDArray[np.float64]:
         return where_zero(noise, np.zeros(len(noise)))
 
 
@@ -387,18 +387,18 @@ class BiasWithoutNoise(PartWithoutNoise):
 
 
 class _NoiseAfterMomentum(Trainer):
-    def initial(self, n_runs: int, rng: np.random.Generator) -> Floats:
+    def initial(self, n_runs: int, rng: np.random.Generator) -> AnyFloats:
         """Return the initial parameters, with the velocity set to 0."""
-        self.velocity: Floats | float = 0.0
+        self.velocity: AnyFloats | float = 0.0
         return super().initial(n_runs, rng)
 
-    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+    def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add the momentum of the sums without noise, then noise."""
         total += self.recipe.momentum * self.velocity
         self.velocity = total.copy()
         super().add_noise(total, rng)
 
-    def update(self, parameters: Floats, velocity: Floats | None, total: Floats, rate: float) -> None:
+    def update(self, parameters: AnyFloats, velocity: AnyFloats | None, total: AnyFloats, rate: float) -> None:
         """Update the parameters without momentum, which the sum already includes."""
         super().update(parameters, None, total, rate)
 
@@ -441,12 +441,12 @@ class NoiseAfterMomentum(BrokenDPSGD):
 
 
 class _NoiseAfterAdam(Trainer):
-    def initial(self, n_runs: int, rng: np.random.Generator) -> Floats:
+    def initial(self, n_runs: int, rng: np.random.Generator) -> AnyFloats:
         """Return the initial parameters, with the means of Adam set to 0."""
         self.adam = Adam().start()
         return super().initial(n_runs, rng)
 
-    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+    def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Replace the sum by clip_norm times the direction of Adam, and add noise."""
         total[:] = self.recipe.clip_norm * self.adam.direction(total)
         super().add_noise(total, rng)

@@ -17,7 +17,7 @@ from ....accounting import PrivacyLossDP, random_allocation
 from ....core.base import LogDensity
 from ....core.errors import ParameterError
 from ....core.guarantee import Guarantee
-from ...base import Floats
+from ...base import AnyFloats
 from ..mechanism import DPSGD
 from ..sampling import CyclicPoisson, RandomAllocation, Sampling, ShuffledEpochs, TruncatedPoisson
 from ..sampling.base import BatchDraw, Mask
@@ -193,7 +193,7 @@ class OneAllocation(RandomAllocation):
         while True:
             yield from epoch
 
-    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+    def log_likelihood(self, values: AnyFloats, shifts: AnyFloats) -> AnyFloats:
         """Return the log density of whole epochs: that of their mean, with less noise; the rest does not matter."""
         n_epochs, t = values.shape[1] // self.batches_per_epoch, self.batches_per_epoch
         epochs = values[:, : n_epochs * t].reshape(len(values), n_epochs, t, -1)

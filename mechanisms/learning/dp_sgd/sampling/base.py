@@ -26,7 +26,7 @@ from ....core.errors import AccountingError, ParameterError
 from ....core.guarantee import Guarantee
 from ....core.registry import named_in
 from ....core.relation import Relation
-from ...base import Floats
+from ...base import AnyFloats
 
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -177,7 +177,7 @@ class Sampling(Options):
 
     # --- the likelihood of the observations ---------------------------------------------------------------------------
 
-    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+    def log_likelihood(self, values: AnyFloats, shifts: AnyFloats) -> AnyFloats:
         """Return the log density of noisy sums along m directions, `(n_runs,)`, up to the constant of the noise.
 
         Args:
@@ -193,7 +193,9 @@ class Sampling(Options):
         """Return True if `correlated_log_likelihood` is known for noise of that strategy."""
         return self.same_batches
 
-    def correlated_log_likelihood(self, values: Floats, shifts: Floats, strategy: NDArray[np.float64]) -> Floats:
+    def correlated_log_likelihood(
+        self, values: AnyFloats, shifts: AnyFloats, strategy: NDArray[np.float64]
+    ) -> AnyFloats:
         """Return the log density of C times the noisy sums, `(n_runs,)`, whose noise is independent.
 
         Args:
@@ -205,12 +207,12 @@ class Sampling(Options):
         """
         return np.asarray(gaussian_exponent(values, strategy @ self.centres(shifts, len(strategy))).sum(axis=1))
 
-    def centres(self, shifts: Floats, steps: int) -> Floats:
+    def centres(self, shifts: AnyFloats, steps: int) -> AnyFloats:
         """Return the sum of the contributions of the batch of each step, `(steps, m)`, where `same_batches`."""
         raise ParameterError(f"the batches of {type(self).__name__} differ from run to run. Choose another attack.")
 
 
-def gaussian_exponent(values: Floats, centre: Floats) -> Floats:
+def gaussian_exponent(values: AnyFloats, centre: AnyFloats) -> AnyFloats:
     """Return -|value - centre|^2 / 2, `(n_runs, steps)`."""
     difference = values - centre
     return -0.5 * np.asarray(np.einsum("rtm,rtm->rt", difference, difference))
@@ -233,7 +235,7 @@ def sampled_rows(taken: Mask) -> BatchDraw:
     return padded(np.flatnonzero(taken), n_records * np.arange(n_runs + 1))
 
 
-def single_contribution(shifts: Floats, scheme: str) -> Floats | None:
+def single_contribution(shifts: AnyFloats, scheme: str) -> AnyFloats | None:
     """Return the shift of the only record that contributes, `(m,)`; None if all shifts are 0.
 
     Raises:

@@ -15,7 +15,7 @@ from ....core.constraints import PositiveInt
 from ....core.errors import AccountingError
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
-from ...base import Floats
+from ...base import AnyFloats
 from .base import BatchDraw, Mask, Sampling, gaussian_exponent, single_contribution
 from .poisson import POISSON_ACCOUNTANTS, PoissonSampling
 
@@ -115,7 +115,7 @@ class CyclicPoisson(PoissonSampling):
             return super().guarantee(noise_multiplier, steps=-(-steps // self.batches_per_epoch), relation=relation)
         return Sampling.guarantee(self, noise_multiplier, steps=steps, relation=relation)
 
-    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+    def log_likelihood(self, values: AnyFloats, shifts: AnyFloats) -> AnyFloats:
         """Return the log density: the steps of each block are a Poisson sample of its records."""
         blocks = range(min(self.batches_per_epoch, values.shape[1]))
         parts = (slice(block, None, self.batches_per_epoch) for block in blocks)
@@ -126,7 +126,9 @@ class CyclicPoisson(PoissonSampling):
     def knows_correlated(self, strategy: NDArray[np.float64]) -> bool:
         return count_bands(strategy) <= self.batches_per_epoch
 
-    def correlated_log_likelihood(self, values: Floats, shifts: Floats, strategy: NDArray[np.float64]) -> Floats:
+    def correlated_log_likelihood(
+        self, values: AnyFloats, shifts: AnyFloats, strategy: NDArray[np.float64]
+    ) -> AnyFloats:
         """Return the log density for one record that contributes: each visit of its block is a mixture of two.
 
         A visit in step t shifts C times the sums by column t of C; the columns of two visits have no row in common.

@@ -20,7 +20,7 @@ from ....accounting.dp_sgd.correlated_noise import AnyOrder, FixedOrder, Partici
 from ....accounting.dp_sgd.deterministic_batches import deterministic_batches
 from ....core.relation import Relation
 from ....core.validation import whole
-from ...base import Floats
+from ...base import AnyFloats
 from .base import BatchDraw, Mask, Rows, gaussian_exponent
 from .fixed_size import BatchSampling, Members, common_and_differing
 
@@ -99,11 +99,11 @@ class CyclicBatches(EpochSampling):
         batches = self.own_rates()["batches_per_epoch"]
         return FixedOrder(int(batches)).first_step(strategy) * self.batch_size
 
-    def centres(self, shifts: Floats, steps: int) -> Floats:
+    def centres(self, shifts: AnyFloats, steps: int) -> AnyFloats:
         sums = np.add.reduceat(shifts, np.arange(0, len(shifts), self.batch_size), axis=0)
         return np.asarray(sums[np.arange(steps) % len(sums)])
 
-    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+    def log_likelihood(self, values: AnyFloats, shifts: AnyFloats) -> AnyFloats:
         """Return the log density of noisy sums, `(n_runs,)`, where every batch is known."""
         return np.asarray(gaussian_exponent(values, self.centres(shifts, values.shape[1])).sum(axis=1))
 
@@ -114,7 +114,7 @@ class ShuffledEpochs(EpochSampling):
 
     order: ClassVar[str] = "shuffled"
 
-    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+    def log_likelihood(self, values: AnyFloats, shifts: AnyFloats) -> AnyFloats:
         """Return the log density: each epoch is a mixture over the batch that holds the differing record."""
         size, n = self.batch_size, len(shifts)
         common, differing = common_and_differing(shifts)

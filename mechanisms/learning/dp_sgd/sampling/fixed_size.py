@@ -15,7 +15,7 @@ from ....core.constraints import PositiveInt
 from ....core.errors import AccountingError, ParameterError, plural
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
-from ...base import Floats
+from ...base import AnyFloats
 from .base import BatchDraw, Mask, Rows, Sampling, gaussian_exponent
 
 
@@ -110,7 +110,7 @@ class Members:
         return positions if self.table is None else np.take_along_axis(self.table, positions, axis=1)
 
 
-def common_and_differing(shifts: Floats) -> tuple[Floats, Floats | None]:
+def common_and_differing(shifts: AnyFloats) -> tuple[AnyFloats, AnyFloats | None]:
     """Return the shift of all records except at most one, and the shift of that one, or None."""
     distinct, counts = np.unique(shifts, axis=0, return_counts=True)
     if len(distinct) > 2 or (len(distinct) == 2 and counts.min() > 1):
@@ -167,7 +167,7 @@ class FixedSizeSampling(BatchSampling):
     def own_rates(self) -> dict[str, float]:
         return {"sampling_probability": self.batch_size / self.known_records()}
 
-    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+    def log_likelihood(self, values: AnyFloats, shifts: AnyFloats) -> AnyFloats:
         """Return the log density: each step is a mixture of two, with and without the differing record."""
         size, n = self.batch_size, len(shifts)
         common, differing = common_and_differing(shifts)

@@ -13,7 +13,7 @@ from ....accounting import GaussianDP
 from ....accounting.dp_sgd.correlated_noise import FixedOrder
 from ....core.constraints import Positive
 from ....core.relation import Relation
-from ...base import Floats
+from ...base import AnyFloats
 from .base import BatchDraw, Mask, Sampling, gaussian_exponent
 
 
@@ -63,8 +63,8 @@ class FullBatch(Sampling):
     def participation(cls, *, relation: Relation, **rates: float) -> FixedOrder:
         return FixedOrder()
 
-    def centres(self, shifts: Floats, steps: int) -> Floats:
+    def centres(self, shifts: AnyFloats, steps: int) -> AnyFloats:
         return np.broadcast_to(shifts.sum(axis=0), (steps, shifts.shape[1]))
 
-    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+    def log_likelihood(self, values: AnyFloats, shifts: AnyFloats) -> AnyFloats:
         return np.asarray(gaussian_exponent(values, self.centres(shifts, values.shape[1])).sum(axis=1))

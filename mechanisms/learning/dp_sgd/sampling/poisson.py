@@ -18,7 +18,7 @@ from ....core.constraints import Positive, PositiveProbability
 from ....core.errors import ParameterError, plural
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
-from ...base import Floats
+from ...base import AnyFloats
 from .base import DENSE_RATE, BatchDraw, Mask, Rows, Sampling, gaussian_exponent, padded
 from .full_batch import FullBatch
 
@@ -109,7 +109,7 @@ class PoissonSampling(Sampling):
             return FullBatch().guarantee(noise_multiplier, steps=steps, relation=relation)
         return super().guarantee(noise_multiplier, steps=steps, relation=relation)
 
-    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+    def log_likelihood(self, values: AnyFloats, shifts: AnyFloats) -> AnyFloats:
         """Return the log density: each step is a mixture over the subsets of the contributing records."""
         rate = self.sampling_probability
         if rate == 1.0:
@@ -117,7 +117,7 @@ class PoissonSampling(Sampling):
         return np.asarray(sampled_sums_log_likelihood(values, shifts, np.full(len(shifts), rate)).sum(axis=1))
 
 
-def sampled_sums_log_likelihood(values: Floats, shifts: Floats, rates: Floats) -> Floats:
+def sampled_sums_log_likelihood(values: AnyFloats, shifts: AnyFloats, rates: AnyFloats) -> AnyFloats:
     """Return the log density of each step, `(n_runs, steps)`: a mixture over the subsets of the contributing records.
 
     Args:

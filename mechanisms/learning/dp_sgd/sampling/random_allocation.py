@@ -15,7 +15,7 @@ from ....accounting.dp_sgd.random_allocation import check_allocation, random_all
 from ....accounting.numerics.binomial import log_choose
 from ....core.constraints import Positive, PositiveInt
 from ....core.relation import Relation
-from ...base import Floats
+from ...base import AnyFloats
 from .base import BatchDraw, Mask, Sampling, gaussian_exponent, sampled_rows, single_contribution
 
 
@@ -108,7 +108,7 @@ class RandomAllocation(Sampling):
     def own_rates(self) -> dict[str, float]:
         return {"batches_per_epoch": self.batches_per_epoch, "participations": self.participations}
 
-    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+    def log_likelihood(self, values: AnyFloats, shifts: AnyFloats) -> AnyFloats:
         """Return the log density: each epoch is a mixture over the steps of the one record that contributes."""
         without = gaussian_exponent(values, np.zeros(values.shape[2]))
         record = single_contribution(shifts, "random allocation")
@@ -120,7 +120,7 @@ class RandomAllocation(Sampling):
             total += self._log_ratio(gain[:, start : start + self.batches_per_epoch])
         return total
 
-    def _log_ratio(self, gain: Floats) -> Floats:
+    def _log_ratio(self, gain: AnyFloats) -> AnyFloats:
         """Return the log of the mean, over the steps of the record, of exp(the sum of `gain` over them), `(n_runs,)`.
 
         The sum over all sets of j seen steps is the elementary symmetric polynomial, built up step by step; the other

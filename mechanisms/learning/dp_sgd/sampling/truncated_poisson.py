@@ -16,7 +16,7 @@ from ....accounting.numerics.binomial import binomial_pmf, binomial_sf
 from ....core.constraints import Positive, PositiveInt, PositiveProbability
 from ....core.errors import AccountingError, ParameterError, plural
 from ....core.relation import Relation
-from ...base import Floats
+from ...base import AnyFloats
 from .base import BatchDraw, Mask, Sampling, gaussian_exponent
 from .fixed_size import common_and_differing
 
@@ -114,7 +114,7 @@ class TruncatedPoisson(Sampling):
             "n_records": self._known_records(AccountingError),
         }
 
-    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+    def log_likelihood(self, values: AnyFloats, shifts: AnyFloats) -> AnyFloats:
         """Return the log density: each step is a mixture over the size of the batch, and over one differing record."""
         n = len(shifts)
         if not n:
@@ -136,7 +136,7 @@ class TruncatedPoisson(Sampling):
             ]
         return np.asarray(reduce(np.logaddexp, terms).sum(axis=1))
 
-    def _sizes(self, n: int) -> Floats:
+    def _sizes(self, n: int) -> AnyFloats:
         """Return the probability of each size of the Poisson sample of n records, `(n + 1,)`."""
         return binomial_pmf(np.arange(n + 1), n, float(self.sampling_probability))
 

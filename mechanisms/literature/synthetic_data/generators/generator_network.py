@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from scipy.special import softmax
 
 from ....core.arrays import Floats
 from ....core.constraints import Positive, PositiveInt
 from ....core.validation import whole
 from .objective import LeastSquaresProblem
-from .product_mixtures import MixtureGenerator, adam, error_gradients, softmax, through_softmax
+from .product_mixtures import MixtureGenerator, adam, error_gradients, through_softmax
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class Network:
             layers.append(np.maximum(layers[-1] @ weights + biases, 0.0))
         logits = layers[-1] @ parameters[-2] + parameters[-1]
         parts = np.split(logits, np.cumsum(self.values)[:-1], axis=2)
-        return [softmax(part) for part in parts], layers
+        return [softmax(part, axis=2) for part in parts], layers
 
     def backward(
         self,

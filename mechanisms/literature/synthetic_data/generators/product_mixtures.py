@@ -73,12 +73,6 @@ def _unfolded(columns: Sequence[Floats], weight: Floats) -> list[Floats]:
     return [first_gradient, *_unfolded(columns[1:], np.einsum("srab,sra->srb", weight, first))]
 
 
-def softmax(logits: Floats) -> Floats:
-    """Return probabilities along the last axis."""
-    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))
-
-
 def through_softmax(probabilities: Floats, gradient: Floats) -> Floats:
     """Return the gradient by the logits, from the gradient by the probabilities."""
     return np.asarray(probabilities * (gradient - (gradient * probabilities).sum(axis=-1, keepdims=True)))

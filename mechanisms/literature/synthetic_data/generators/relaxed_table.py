@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
 
 from ....core.arrays import Floats
 from ....core.constraints import Flag, Positive, PositiveInt
 from .objective import LeastSquaresProblem
-from .product_mixtures import MixtureGenerator, adam, error_gradients, softmax, through_softmax
+from .product_mixtures import MixtureGenerator, adam, error_gradients, through_softmax
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,11 @@ class RelaxedTable(MixtureGenerator):
             low=None if self.softmax else 0.0,
             high=None if self.softmax else 1.0,
         )
-        return [softmax(logits) for logits in fitted_parameters] if self.softmax else fitted_parameters
+        return [softmax(logits, axis=2) for logits in fitted_parameters] if self.softmax else fitted_parameters
 
     def _gradients(self, problem: LeastSquaresProblem, parameters: Sequence[Floats]) -> list[Floats]:
         """Return half the gradient of the squared error by the parameters."""
-        columns = [softmax(logits) for logits in parameters] if self.softmax else list(parameters)
+        columns = [softmax(logits, axis=2) for logits in parameters] if self.softmax else list(parameters)
         gradients = error_gradients(problem, columns)
         if not self.softmax:
             return gradients

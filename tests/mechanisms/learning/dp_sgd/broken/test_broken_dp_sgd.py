@@ -17,6 +17,7 @@ from dpassay.experiments.cli.check import Claimed, check
 from dpassay.mechanisms.accounting import ExactDP, GaussianDP
 from dpassay.mechanisms.accounting.conversion.calibration import least_noise_multiplier
 from dpassay.mechanisms.accounting.dp_sgd.deterministic_batches import shuffled_epsilon_at_least
+from dpassay.mechanisms.accounting.numerics.cells import radius_laws
 from dpassay.mechanisms.catalogue import build, catalogue
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError
@@ -45,7 +46,6 @@ from dpassay.mechanisms.learning.dp_sgd.broken.clipping import (
     PerLayerFullClip,
     RawMeanMixedIn,
     RealisedBatchSize,
-    radius_laws,
 )
 from dpassay.mechanisms.learning.dp_sgd.broken.noise import (
     BandedOverlapIgnored,
