@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.results.audit_result import AuditResult
-from ...audit.trials.progress import LONG_SECONDS, Bar, in_words
+from ...audit.trials.progress import LONG_SECONDS, ProgressBar, in_words
 from ...audit.trials.workers import named_errors, options
 from ...mechanisms.core.errors import plural
 from ..config.schema import Config
@@ -66,9 +66,9 @@ class Execution:
         if self.report_line is not None:
             self.report_line(text)
 
-    def bar(self, name: str) -> Bar | bool:
+    def bar(self, name: str) -> ProgressBar | bool:
         """Return a progress bar of that name; False without progress."""
-        return Bar(name) if self.progress else False
+        return ProgressBar(name) if self.progress else False
 
 
 def run(
