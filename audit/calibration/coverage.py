@@ -71,8 +71,9 @@ def count_misses(
         >>> from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
         >>> from dpassay.audit.calibration.laws import randomized_response
         >>> fixed = ClopperPearson(threshold=2.0)
-        >>> coverage = count_misses(fixed, randomized_response(1.0), repeats=500, n_out=100, n_in=100, confidence=0.8,
-        seed=1) >>> coverage.holds
+        >>> sizes = {"n_out": 100, "n_in": 100}
+        >>> coverage = count_misses(fixed, randomized_response(1.0), repeats=500, **sizes, confidence=0.8, seed=1)
+        >>> coverage.holds
         True
     """
     bounds = bounds_drawn(bound, law, repeats=repeats, confidence=confidence, delta=delta, **audits)

@@ -166,8 +166,9 @@ class DensityRatio(RecordAttack):
         >>> rng = np.random.default_rng(0)
         >>> table, public = rng.normal(size=(1, 500, 1)), rng.normal(1.0, 1.0, (500, 1))
         >>> records = np.array([[-1.0], [2.0]])
-        >>> DensityRatio(estimator="gaussian").signals(table, records, KnownRecords.of(public,
-        records)).round(1).tolist() [[1.6, -1.4]]
+        >>> known = KnownRecords.of(public, records)
+        >>> DensityRatio(estimator="gaussian").signals(table, records, known).round(1).tolist()
+        [[1.6, -1.4]]
     """
 
     estimator: Annotated[str, one_of_names(*ESTIMATORS, "classifier")] = "independent"

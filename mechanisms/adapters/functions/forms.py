@@ -102,8 +102,9 @@ class ResultForm:
 
         The first part holds the numbers, or the names of exceptional values.
 
-        >>> ResultForm((3,), "any form", padded=True, known=(("keys a", 1),)).parts(np.array([2.5, 0.0, code("keys
-        a")])) ([2.5], 'keys a')
+        >>> form = ResultForm((3,), "any form", padded=True, known=(("keys a", 1),))
+        >>> form.parts(np.array([2.5, 0.0, code("keys a")]))
+        ([2.5], 'keys a')
         """
         end = len(placed) - self.padded - self.typed
         numbers: list[float | str] = placed[: end - len(self.exceptional)].tolist()
@@ -179,8 +180,8 @@ def usual_form(rows: Iterable[OutputRow]) -> ResultForm:
     """Return the form in which all of `rows`, from the first runs, are laid out; that of a number without rows.
 
     Example:
-        >>> from dpassay.mechanisms.adapters.functions.outcomes import read
-        >>> rows = [read({"status": "ok", "sum": 3.5}), read({"status": "ok", "sum": 2.5})]
+        >>> from dpassay.mechanisms.adapters.functions.outcomes import read_result
+        >>> rows = [read_result({"status": "ok", "sum": total}) for total in (3.5, 2.5)]
         >>> form = usual_form(rows)
         >>> form.label, form.shape, form.exceptional
         ('keys status, sum', (3,), (0,))

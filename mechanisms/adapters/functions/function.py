@@ -201,9 +201,8 @@ class FunctionMechanism(Mechanism):
         guard = current_guard()
         guard.begin()
         try:
-            return copied_result(
-                self.function(dataset) if self.style == "own-randomness" else self.function(dataset, rng)
-            )
+            result = self.function(dataset) if self.style == "own-randomness" else self.function(dataset, rng)
+            return copied_result(result)
         except MemoryError as error:
             raise ReleaseError(
                 f"{self.name} ran out of memory ({in_words(error)}), which depends on this machine more than on the "

@@ -168,8 +168,9 @@ def surprise(rows: Outputs) -> float:
 
     Example:
         >>> rng = np.random.default_rng(0)
-        >>> surprise(Outputs(rng.normal(size=100))) > MIN_SURPRISE, surprise(Outputs(rng.integers(2, size=30))) >
-        MIN_SURPRISE (True, False)
+        >>> outputs = Outputs(rng.normal(size=100)), Outputs(rng.integers(2, size=30))
+        >>> [surprise(rows) > MIN_SURPRISE for rows in outputs]
+        [True, False]
     """
     values = np.ascontiguousarray(rows.values)
     n, whole = len(values), values.tobytes()
