@@ -4,7 +4,7 @@ api.py         `audit`, `audit_scores` and `assert_private`: from a mechanism, o
 bounds/        Lower bounds on epsilon from evidence, one a file
 calibration/   Coverage and power of the bounds, measured on laws with a known epsilon
 evidence/      The statement of an audit, the evidence that bounds read, and the verdict
-games/         From the question of an audit to evidence, and from evidence to a result
+games/         From the setup of an audit to evidence, and from evidence to a result
 metrics/       Gain of attacks on people's data over baselines, and membership metrics; none of them bounds epsilon
 power/         Power of an audit: what a number of trials can detect, and what to change where that is nothing
 recording/     Random primitives of a program, compared on two neighbouring datasets: no statistics, a few runs

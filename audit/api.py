@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from ..attacks.base import Attack
-from ..mechanisms.adapters.functions.guard import calls_take_at_most
+from ..mechanisms.adapters.functions.guard import limit_calls
 from ..mechanisms.core.base import Mechanism, Neighbours
 from ..mechanisms.core.errors import DependentTrialsError, ManyRunsError, PrivacyViolation
 from ..mechanisms.core.fingerprint import fingerprint
@@ -111,25 +111,25 @@ def audit(
     """
     options = RunOptions(n_jobs, store, progress)
     seed, trials = root_seed(seed), counted(1, trials=trials)
-    with calls_take_at_most(timeout):
-        question = AuditSetup.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, n_hypotheses)
+    with limit_calls(timeout):
+        setup = AuditSetup.of(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, n_hypotheses)
     try:
-        return _run_audit(question, trials, seed, options, timeout)
+        return _run_audit(setup, trials, seed, options, timeout)
     except ManyRunsError:
-        with calls_take_at_most(timeout):
-            one_run_per_call = question.one_at_a_time()
+        with limit_calls(timeout):
+            one_run_per_call = setup.one_at_a_time()
         if one_run_per_call is None:
             raise
         return _run_audit(one_run_per_call, trials, seed, options.below(RERUN_FOLDER), timeout)
 
 
-def _run_audit(question: AuditSetup, trials: int, seed: int, options: RunOptions, timeout: float | None) -> AuditResult:
+def _run_audit(setup: AuditSetup, trials: int, seed: int, options: RunOptions, timeout: float | None) -> AuditResult:
     """Run one audit whose arguments are checked, and return its result."""
-    with calls_take_at_most(timeout):
-        plan, seconds = question.plan(trials, seed)
-    digest = question.describe(plan, seed)
+    with limit_calls(timeout):
+        plan, seconds = setup.plan(trials, seed)
+    digest = setup.describe(plan, seed)
     with options.opened(digest) as (opened, reporter):
-        played = PairRun(question, plan, seed, fingerprint(digest), opened, options.n_jobs, reporter, timeout)
+        played = PairRun(setup, plan, seed, fingerprint(digest), opened, options.n_jobs, reporter, timeout)
         played.announce(seconds)
         return played.result()
 

@@ -11,7 +11,7 @@ from benchmarks.measure import interleaved, ratio, report
 from dpassay.attacks.literature.synthetic_tables.base import in_chunks
 from dpassay.attacks.literature.synthetic_tables.density import pairs
 from dpassay.attacks.literature.synthetic_tables.generated_queries import AgreementCounts, draw_queries
-from dpassay.attacks.literature.synthetic_tables.records import Known
+from dpassay.attacks.literature.synthetic_tables.records import KnownRecords
 
 TABLES, LOOPED, ROWS, COLUMNS = 1_000, 20, 1_000, 10
 
@@ -45,7 +45,7 @@ def main() -> None:
     )
     scaled = [time * TABLES / LOOPED for time in naive]
     report("counts of 100 generated queries, a loop / packed bits", ratio(scaled, ours), 20.0, smaller_is_better=False)
-    known = Known.of(np.arange(8).repeat(COLUMNS).reshape(8, COLUMNS), records)
+    known = KnownRecords.of(np.arange(8).repeat(COLUMNS).reshape(8, COLUMNS), records)
     exact = pairs(few, records, known) - density_loop(few, records, 8)
     np.testing.assert_allclose(exact, exact[0, 0])
     ours, naive = interleaved(

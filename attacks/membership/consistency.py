@@ -46,7 +46,7 @@ UNIMODAL = 1.6
 1.51."""
 
 
-def doubts_about(shadows: Shadows) -> tuple[str, ...]:
+def consistency_warnings(shadows: Shadows) -> tuple[str, ...]:
     """Return a sentence for each test that finds that memberships and outputs do not belong together."""
     values = _signal(shadows)
     if values is None or len(shadows) < 2 or shadows.n_records < 4:
@@ -57,7 +57,7 @@ def doubts_about(shadows: Shadows) -> tuple[str, ...]:
     return tuple(text for text in found if text is not None)
 
 
-def doubt_about_labels(log_p: Floats, y: Ints, inclusion: Bools) -> str | None:
+def label_order_warning(log_p: Floats, y: Ints, inclusion: Bools) -> str | None:
     """Return a sentence if the labels seem to be in another order than the outputs; None if they do not.
 
     Args:

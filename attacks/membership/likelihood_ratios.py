@@ -21,7 +21,7 @@ from ...mechanisms.core.constraints import Positive, UnitInterval, one_of_names
 from ...mechanisms.core.errors import AttackError, ParameterError
 from .base import MembershipAttack
 from .comparisons import share_below
-from .shadows import Others, Shadows
+from .shadows import OtherModels, Shadows
 from .signals import RESIDUAL_SIGNAL
 
 MODES = ("online", "offline-tail", "offline-density")
@@ -120,7 +120,7 @@ class LiRA(RecordLikelihoodRatio):
         law_in = self._law(shadows.others(phi, which="in"), len(shadows))
         return _log_density(phi, *law_in) - _log_density(phi, *law_out)
 
-    def _law(self, others: Others, n_models: int) -> tuple[Floats, Floats]:
+    def _law(self, others: OtherModels, n_models: int) -> tuple[Floats, Floats]:
         """Return mean and variance of the signal among the references."""
         per_record = self.variance == "record" or (self.variance == "auto" and n_models >= MIN_MODELS_FOR_VARIANCES)
         variance = others.variance if per_record else others.pooled_variance
@@ -217,7 +217,7 @@ class BaVarIA(RecordLikelihoodRatio):
         in_ = shadows.others(phi, which="in")
         return self._law(in_, out).log_density(phi) - self._law(out, in_).log_density(phi)
 
-    def _law(self, side: Others, other: Others | None) -> _StudentT:
+    def _law(self, side: OtherModels, other: OtherModels | None) -> _StudentT:
         """Return the predictive law of each target and record on one side."""
         n, sum_of_squares = side.count, side.sum_of_squares
         flat = other is None or self.prior == "flat"
@@ -266,7 +266,7 @@ class _StudentT:
         return np.asarray(np.where(self.freedom < NORMAL_DEGREES, heavy, -special.log_ndtr(-z)))
 
 
-def _regressed(side: Others, other: Others | None) -> Floats:
+def _regressed(side: OtherModels, other: OtherModels | None) -> Floats:
     """Return the mean of each record expected from its mean on the other side; NaN without any reference.
 
     It is the least-squares line over the records with references on both sides. A record without references on the
@@ -281,7 +281,7 @@ def _regressed(side: Others, other: Others | None) -> Floats:
     return np.where(other.count > 0, y_mean + slope * (other.mean - x_mean), overall)
 
 
-def _variances(side: Others, centre: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _variances(side: OtherModels, centre: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the variance within records, freedom and scale^2 of its prior, and the variance between records."""
     n, least = side.count, MIN_RELATIVE_VARIANCE * side.values.var() + 1e-300
     there = (n > 0) & ~np.isnan(centre)

@@ -40,9 +40,9 @@ from scipy import special
 
 from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.tensors import on_host
+from ...mechanisms.core.tensors import tensor_to_array
 from ...mechanisms.core.validation import called_as
-from .consistency import doubt_about_labels
+from .consistency import label_order_warning
 from .shadows import Shadows
 from .signals import SIGNALS, from_loss
 
@@ -138,22 +138,22 @@ def shadows_of(
         given |= {"scores": None, _SIGNAL_OUTPUTS[str(signal)]: scores}
     signals, y = _signals(given, labels, member.shape, prefix="", signal=signal or "loss")
     outside, partner = _population(population, len(member)), _partners(member)
-    doubts = () if (doubt := _doubt(given, y, member)) is None else (doubt,)
+    doubts = () if (doubt := _label_order_warning(given, y, member)) is None else (doubt,)
     return _with_queries(member, y, signals, population=outside, partner=partner, fair=fair, warnings=doubts)
 
 
-def _doubt(given: dict[str, Any], y: Ints, member: Bools) -> str | None:
+def _label_order_warning(given: dict[str, Any], y: Ints, member: Bools) -> str | None:
     """Return a doubt about the order of the labels of checked outputs of classes; None if there is none."""
     for kind in ("log_probabilities", "logits", "probabilities"):
         if given[kind] is not None and np.ndim(given[kind]) > 2:
             log_p = _log_probabilities(kind, _numbers(given[kind], kind), kind)
-            return doubt_about_labels(log_p if log_p.ndim == 3 else log_p[:, :, 0], y, member)
+            return label_order_warning(log_p if log_p.ndim == 3 else log_p[:, :, 0], y, member)
     return None
 
 
 def _as_one_model(values: Any) -> Any:
     """Return outputs of one model with the axis of models; labels and other arrays of records are the caller's."""
-    return None if values is None else np.asarray(on_host(values))[None]
+    return None if values is None else np.asarray(tensor_to_array(values))[None]
 
 
 def _with_queries(
@@ -175,7 +175,7 @@ def _with_queries(
 
 def _membership(values: Any) -> tuple[Bools, bool]:
     """Return membership, `(n_models, n_records)`, and whether it was given for one model, without that axis."""
-    member = np.asarray(on_host(values))
+    member = np.asarray(tensor_to_array(values))
     if member.dtype != np.bool_ and (member.dtype.kind not in "iuf" or not np.isin(member, (0, 1)).all()):
         raise ParameterError(
             f"membership must be True or False, or 1 and 0, but is {member.dtype} with other values.",
@@ -284,7 +284,7 @@ def _of_rescaled_logits(values: Floats) -> dict[str, Floats]:
 
 
 def _numbers(values: Any, name: str) -> Floats:
-    array = np.asarray(on_host(values))
+    array = np.asarray(tensor_to_array(values))
     if array.dtype.kind not in "biuf":
         raise ParameterError(f"{name} must be real numbers, but is of type {array.dtype}.", argument=name)
     array = array.astype(np.float64)
@@ -318,7 +318,7 @@ def _labels(labels: Any, n_records: int, n_classes: int | None, of: str, name: s
         if n_classes is not None:
             raise ParameterError(f"{name} must be given with {of}: the class of each record.", argument=name)
         return np.zeros(n_records, dtype=np.int64)
-    y = np.asarray(on_host(labels))
+    y = np.asarray(tensor_to_array(labels))
     if y.shape != (n_records,):
         raise ParameterError(
             f"{name} must have one entry per record, {n_records}, but has shape {y.shape}. If that is the number of "

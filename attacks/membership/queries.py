@@ -55,7 +55,7 @@ def shows_trajectory(learner: Learner) -> bool:
     return has_capability(learner, SupportsTrajectory) and cast("SupportsTrajectory", learner).view == "trajectory"
 
 
-def ask(models: Classifiers | SupportsSignals, data: TrainingData, *, n_models: int) -> dict[str, Floats]:
+def query_signals(models: Classifiers | SupportsSignals, data: TrainingData, *, n_models: int) -> dict[str, Floats]:
     """Return the signals of the models on the records, `(len(models), n_records)`, computed in batches of records.
 
     Args:

@@ -9,8 +9,8 @@ Scored leave-one-out, a half-and-half design without pairs would leak the bit of
 completes the half. Here a target is scored without its complement, so the references are independent of its bits, and
 scores of members and non-members have the same law if training leaks nothing.
 
-`Others` has the means, variances and medians over the other models for all targets at once, computed as sums minus the
-share of the target, without a loop over targets: 64 models and 2,000 records take a few milliseconds.
+`OtherModels` has the means, variances and medians over the other models for all targets at once, computed as sums minus
+the share of the target, without a loop over targets: 64 models and 2,000 records take a few milliseconds.
 """
 
 from __future__ import annotations
@@ -191,10 +191,10 @@ class Shadows:
             why = "only predictions of a regression have"
         return AttackError(f"signal {name!r} is one that {why}; they have {has}. Use another attack or signal.")
 
-    def others(self, values: Floats, *, which: str = "out") -> Others:
+    def others(self, values: Floats, *, which: str = "out") -> OtherModels:
         """Return the values of the other models: those "in", those "out", or "all"; see `leave_one_out`."""
         masks = {"in": self.inclusion, "out": ~self.inclusion, "all": np.ones_like(self.inclusion)}
-        return Others(values, masks[which], self.partners)
+        return OtherModels(values, masks[which], self.partners)
 
     def take(self, models: Sequence[int] | Ints) -> Shadows:
         """Return the shadows of some models only; partners are kept if both are selected."""
@@ -233,7 +233,7 @@ def draw_inclusion(n_models: int, n_records: int, rng: np.random.Generator, *, d
 
 
 @dataclass(frozen=True, eq=False)
-class Others:
+class OtherModels:
     """Statistics of the models of a mask on each record, without the target and its partner.
 
     Args:

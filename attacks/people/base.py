@@ -171,7 +171,7 @@ class AttributeInference(Options):
         return np.asarray(self.guess(released, people, sensitive, known) == sensitive.truth(people))
 
 
-def needed(known: People | None, attack: object) -> People:
+def require_known(known: People | None, attack: object) -> People:
     """Return `known`; raise `AttackError` if it is missing."""
     if known is None:
         raise AttackError(

@@ -11,7 +11,7 @@ from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import Constraint
 from ...mechanisms.core.errors import ParameterError
 from ..learners.base import single_thread
-from .base import AttributeInference, People, Sensitive, needed
+from .base import AttributeInference, People, Sensitive, require_known
 
 LEARNERS = ("logistic", "forest", "boosting")
 
@@ -61,7 +61,7 @@ class Imputation(AttributeInference):
     learner: ProbabilityLearner = "logistic"
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        others = needed(known, self)
+        others = require_known(known, self)
         labels = np.unique(np.asarray(others[1]))
         rows, value_index = sensitive.known(others, labels), sensitive.truth(others)
         return fitted_scores(self.learner, rows, value_index, sensitive.known(people, labels), sensitive)

@@ -156,8 +156,8 @@ class Certificate(Saved):
 
     def check(self, at: str = "") -> None:
         """Raise `ResultError` if the allowed misses of a cell do not follow from its share of the false alarm."""
-        for place, cell in enumerate(self.cells):
-            check_cell(cell, max(len(self.bounds), 1), f"cells[{place}]")
+        for index, cell in enumerate(self.cells):
+            check_cell(cell, max(len(self.bounds), 1), f"cells[{index}]")
 
 
 def certify(
@@ -179,10 +179,10 @@ def certify(
 
     Example:
         >>> from dpassay.audit.calibration.laws import randomized_response
-        >>> from dpassay.audit.calibration.methods import our_methods, uncorrected
+        >>> from dpassay.audit.calibration.methods import catalogue_methods, uncorrected
         >>> setting = CertificateSetting(randomized_response(1.0), (0.0,), ((50, 50),), repeats=200)
         >>> plan = CertificatePlan("one law", (setting,))
-        >>> certificate = certify(plan, our_methods(("simultaneous-band",)), seed=1)
+        >>> certificate = certify(plan, catalogue_methods(("simultaneous-band",)), seed=1)
         >>> certificate.holds, len(certificate.cells)
         (True, 2)
     """
@@ -192,20 +192,20 @@ def certify(
     jobs = _jobs(plan)
     reporter = reporter_for(progress)
     reporter.start("simulated", sum(job.repeats for job in jobs))
-    blocks: dict[_Job, _Block] = {}
+    blocks: dict[_Job, _JobOutput] = {}
     try:
         for job, block in _run_jobs(jobs, plan, methods, seed, n_jobs):
             blocks[job] = block
             reporter.advance(job.repeats)
     finally:
         reporter.close()
-    cells = [cell for place in _places(plan) for cell in _cells(plan, methods, place, blocks)]
+    cells = [cell for case in _cases(plan) for cell in _cells(plan, methods, case, blocks)]
     n_bounds = sum(cell.kind == BOUND for cell in cells)
     return Certificate(plan.name, seed, tuple(judged(cell, max(n_bounds, 1)) for cell in cells))
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Case:
     """A law and its sizes, as indices into the plan."""
 
     setting: int
@@ -216,14 +216,14 @@ class _Place:
 class _Job:
     """A block of the audits of a law and its sizes."""
 
-    place: _Place
+    case: _Case
     block: int
     repeats: int
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
-    """Output of a job, arrays of shape `(questions, methods, repeats)`.
+class _JobOutput:
+    """Output of a job, arrays of shape `(statements, methods, repeats)`.
 
     Args:
         numbers: reported values; NaN where none was computed.
@@ -234,25 +234,25 @@ class _Block:
     above: NDArray[np.int8]
 
 
-def _places(plan: CertificatePlan) -> Iterator[_Place]:
+def _cases(plan: CertificatePlan) -> Iterator[_Case]:
     for index, setting in enumerate(plan.settings):
         for size in range(len(setting.sizes)):
-            yield _Place(index, size)
+            yield _Case(index, size)
 
 
 def _jobs(plan: CertificatePlan) -> list[_Job]:
     """Return blocks of audits, the most expensive first, so that workers finish at about the same time."""
     jobs = [
-        _Job(place, block, min(AUDITS_PER_JOB, plan.settings[place.setting].repeats - start))
-        for place in _places(plan)
-        for block, start in enumerate(range(0, plan.settings[place.setting].repeats, AUDITS_PER_JOB))
+        _Job(case, block, min(AUDITS_PER_JOB, plan.settings[case.setting].repeats - start))
+        for case in _cases(plan)
+        for block, start in enumerate(range(0, plan.settings[case.setting].repeats, AUDITS_PER_JOB))
     ]
-    return sorted(jobs, key=lambda job: -sum(plan.settings[job.place.setting].sizes[job.place.size]))
+    return sorted(jobs, key=lambda job: -sum(plan.settings[job.case.setting].sizes[job.case.size]))
 
 
 def _run_jobs(
     jobs: list[_Job], plan: CertificatePlan, methods: Sequence[Method], seed: int, n_jobs: int | None
-) -> Iterator[tuple[_Job, _Block]]:
+) -> Iterator[tuple[_Job, _JobOutput]]:
     if n_jobs == 1:
         for job in jobs:
             yield _simulate(job, plan, methods, seed)
@@ -264,26 +264,26 @@ def _run_jobs(
     )
 
 
-def _simulate(job: _Job, plan: CertificatePlan, methods: Sequence[Method], seed: int) -> tuple[_Job, _Block]:
+def _simulate(job: _Job, plan: CertificatePlan, methods: Sequence[Method], seed: int) -> tuple[_Job, _JobOutput]:
     """Simulate the audits of one job; all methods use the same samples, at every delta and confidence."""
-    setting = plan.settings[job.place.setting]
-    law, (n_out, n_in) = setting.law, setting.sizes[job.place.size]
-    questions = list(product(setting.deltas, plan.confidences))
+    setting = plan.settings[job.case.setting]
+    law, (n_out, n_in) = setting.law, setting.sizes[job.case.size]
+    statements = list(product(setting.deltas, plan.confidences))
     root = [seed, zlib.crc32(f"{law.name}|{n_out}|{n_in}".encode())]
     rehearsal = next(law.draws(np.random.default_rng([*root, 0]), N_THRESHOLD_SCORES, N_THRESHOLD_SCORES))
-    limits = [float(law.curve.epsilon(delta)) * (1.0 + EPSILON_TOLERANCE) for delta, _ in questions]
+    limits = [float(law.curve.epsilon(delta)) * (1.0 + EPSILON_TOLERANCE) for delta, _ in statements]
     until = [setting.audits(slow=method.slow) - job.block * AUDITS_PER_JOB for method in methods]
     measures = [
         [method.measure(CoverageSetup(law, delta, confidence, n_out, n_in, rehearsal)) if left > 0 else None
          for method, left in zip(methods, until, strict=True)]
-        for delta, confidence in questions
+        for delta, confidence in statements
     ]  # fmt: skip
-    numbers = np.full((len(questions), len(methods), job.repeats), np.nan)
+    numbers = np.full((len(statements), len(methods), job.repeats), np.nan)
     above = np.full(numbers.shape, -1, dtype=np.int8)
     samples = _samples(law, n_out, n_in, np.random.SeedSequence([*root, 1, job.block]))
     for repeat, sample in zip(range(job.repeats), samples, strict=False):
         reports = job.block * AUDITS_PER_JOB + repeat < plan.numbers
-        for i, j in np.ndindex(len(questions), len(methods)):
+        for i, j in np.ndindex(len(statements), len(methods)):
             measure = measures[i][j]
             if measure is None or repeat >= until[j]:
                 continue
@@ -291,7 +291,7 @@ def _simulate(job: _Job, plan: CertificatePlan, methods: Sequence[Method], seed:
                 numbers[i, j, repeat] = measure(sample)
             missed = numbers[i, j, repeat] > limits[i]
             above[i, j, repeat] = missed or (methods[j].slow and measure.exceeds(sample, limits[i]))
-    return job, _Block(numbers, above)
+    return job, _JobOutput(numbers, above)
 
 
 def _samples(law: Law, n_out: int, n_in: int, seed: np.random.SeedSequence) -> Iterator[Sample]:
@@ -308,12 +308,12 @@ def _pilot_size(n: int) -> int:
 
 
 def _cells(
-    plan: CertificatePlan, methods: Sequence[Method], place: _Place, blocks: dict[_Job, _Block]
+    plan: CertificatePlan, methods: Sequence[Method], case: _Case, blocks: dict[_Job, _JobOutput]
 ) -> Iterator[CertificateCell]:
     """Yield the cells of one law and its sizes; `allowed` is set when the number of all cells is known."""
-    setting = plan.settings[place.setting]
-    n_out, n_in = setting.sizes[place.size]
-    jobs = sorted((job for job in blocks if job.place == place), key=lambda job: job.block)
+    setting = plan.settings[case.setting]
+    n_out, n_in = setting.sizes[case.size]
+    jobs = sorted((job for job in blocks if job.case == case), key=lambda job: job.block)
     numbers, above = (
         np.concatenate([getattr(blocks[job], name) for job in jobs], axis=-1) for name in ("numbers", "above")
     )

@@ -1,6 +1,6 @@
 """Methods under test: bounds, and the uncorrected maxima that are often mistaken for bounds.
 
-    measure = BoundMethod(SimultaneousBand()).measure(question)
+    measure = BoundMethod(SimultaneousBand()).measure(setup)
     measure(sample)        the value that this method reports
 
 A `Sample` is one audit: pilot trials and evaluation trials. A method with a data-dependent choice on the pilot counts
@@ -140,7 +140,7 @@ class Method(Protocol):
     def slow(self) -> bool:
         """True if the method runs in fewer audits where there are many trials."""
 
-    def measure(self, question: CoverageSetup) -> Measure | None:
+    def measure(self, setup: CoverageSetup) -> Measure | None:
         """Return the measure for the audits of a cell; None if the method does not apply."""
 
 
@@ -167,10 +167,10 @@ class BoundMethod:
         """Name in the catalogue, with a suffix for a known event."""
         return self.bound.name + (KNOWN_EVENT_SUFFIX if self.known else "")
 
-    def measure(self, question: CoverageSetup) -> Measure | None:
+    def measure(self, setup: CoverageSetup) -> Measure | None:
         """Return the measure; None if the bound assumes a family that the claim of the law does not have."""
         try:
-            return _BoundMeasure(self.bound, question, question.rehearsal if self.known else None)
+            return _BoundMeasure(self.bound, setup, setup.rehearsal if self.known else None)
         except AccountingError:
             return None
 
@@ -192,11 +192,11 @@ class BitMethod:
         """Name in the catalogue."""
         return self.bound.name
 
-    def measure(self, question: CoverageSetup) -> Measure | None:
+    def measure(self, setup: CoverageSetup) -> Measure | None:
         """Return the measure; None for too few scores, or a claim without a family or a finite epsilon at delta."""
-        n = min(question.n_out, question.n_in)
+        n = min(setup.n_out, setup.n_in)
         try:
-            stated = Statement(question.law.claim, question.delta, question.confidence)
+            stated = Statement(setup.law.claim, setup.delta, setup.confidence)
             self.bound.fix(stated, None, (int(2 * n - _SPARE * math.sqrt(2 * n)),))
         except (AccountingError, ParameterError):
             return None
@@ -210,17 +210,17 @@ class BitMethod:
 class _BoundMeasure:
     """A bound applied to samples, from pilot to value; values that depend on few counts are cached."""
 
-    def __init__(self, bound: PairBound, question: CoverageSetup, rehearsal: Scores | None) -> None:
-        self._bound, self._question = bound, question
+    def __init__(self, bound: PairBound, setup: CoverageSetup, rehearsal: Scores | None) -> None:
+        self._bound, self._setup = bound, setup
         self._family = isinstance(bound, Family)  # only a family needs the claim, which may take seconds to compute
-        claim = question.law.claim if self._family else ApproximateDP(1.0, question.delta)
-        self._stated = Statement(claim, question.delta, question.confidence)
+        claim = setup.law.claim if self._family else ApproximateDP(1.0, setup.delta)
+        self._stated = Statement(claim, setup.delta, setup.confidence)
         with suppress(PilotMissingError):
             bound.fix(self._stated, None, (1, 1))
         self._fixed: Any = (
             None
             if bound.needs_pilot and rehearsal is None
-            else bound.fix(self._stated, rehearsal, (question.n_out, question.n_in))
+            else bound.fix(self._stated, rehearsal, (setup.n_out, setup.n_in))
         )
         self._cache: dict[Hashable, float | bool] = {}
         self._claims: dict[float, Guarantee] = {}
@@ -242,7 +242,7 @@ class _BoundMeasure:
     def _claim(self, epsilon: float) -> Guarantee:
         """Return a claim of this epsilon at delta: for a bound with a family, its last member below epsilon."""
         if epsilon not in self._claims:
-            delta = self._question.delta
+            delta = self._setup.delta
             member = member_below(family_of(self._stated.claim), epsilon, delta) if self._family else None
             self._claims[epsilon] = member or ApproximateDP(epsilon, delta)
         return self._claims[epsilon]
@@ -277,15 +277,15 @@ class LargestClopperPearson:
     kind: ClassVar[str] = UNCORRECTED
     slow: ClassVar[bool] = False
 
-    def measure(self, question: CoverageSetup) -> Measure:
+    def measure(self, setup: CoverageSetup) -> Measure:
         """Return the measure over every distinct score."""
-        level = 0.5 * (1.0 - question.confidence)
-        out, in_ = _limits(question.n_out, level), _limits(question.n_in, level)
+        level = 0.5 * (1.0 - setup.confidence)
+        out, in_ = _limits(setup.n_out, level), _limits(setup.n_in, level)
 
         def number(sample: Sample) -> float:
             tally = sample.whole.tally
             fpr, fnr = out[tally.hits_out], in_[tally.n_in - tally.hits_in]
-            return _largest_log((1.0 - fnr - question.delta) / fpr, (1.0 - fpr - question.delta) / fnr)
+            return _largest_log((1.0 - fnr - setup.delta) / fpr, (1.0 - fpr - setup.delta) / fnr)
 
         return Number(number)
 
@@ -301,28 +301,28 @@ class LargestKatz:
     kind: ClassVar[str] = UNCORRECTED
     slow: ClassVar[bool] = False
 
-    def measure(self, question: CoverageSetup) -> Measure:
+    def measure(self, setup: CoverageSetup) -> Measure:
         """Return the measure over every distinct score, in both directions."""
-        z = float(special.ndtri(question.confidence))
+        z = float(special.ndtri(setup.confidence))
 
         def number(sample: Sample) -> float:
             tally = sample.whole.tally
-            forward = _katz(tally.hits_in, tally.n_in, tally.hits_out, tally.n_out, question.delta, z)
+            forward = _katz(tally.hits_in, tally.n_in, tally.hits_out, tally.n_out, setup.delta, z)
             misses_out, misses_in = tally.n_out - tally.hits_out, tally.n_in - tally.hits_in
-            backward = _katz(misses_out, tally.n_out, misses_in, tally.n_in, question.delta, z)
+            backward = _katz(misses_out, tally.n_out, misses_in, tally.n_in, setup.delta, z)
             return max(0.0, float(forward.max()), float(backward.max()))
 
         return Number(number)
 
 
-def our_methods(names: tuple[str, ...] = ()) -> list[BoundMethod | BitMethod]:
+def catalogue_methods(names: tuple[str, ...] = ()) -> list[BoundMethod | BitMethod]:
     """Return the bounds of the catalogue for pairs of scores, those with a pilot also with a known event.
 
     Args:
         names: only these, which may also be bounds on bits; empty for all bounds on pairs.
 
     Example:
-        >>> [method.name for method in our_methods(("clopper-pearson", "simultaneous-band"))]
+        >>> [method.name for method in catalogue_methods(("clopper-pearson", "simultaneous-band"))]
         ['clopper-pearson', 'clopper-pearson, known event', 'simultaneous-band']
     """
     methods: list[BoundMethod | BitMethod] = []

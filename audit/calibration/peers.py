@@ -37,18 +37,18 @@ class PeerMethod:
     kind: ClassVar[str] = PEER
     slow: ClassVar[bool] = False
 
-    def measure(self, question: CoverageSetup) -> Number | None:
+    def measure(self, setup: CoverageSetup) -> Number | None:
         """Return the measure; None if the estimator assumes another law, or is too slow."""
-        significance = 1.0 - question.confidence
-        mismatched = self.gaussian and not isinstance(question.law.curve, GaussianDP)
-        if mismatched or max(question.n_out, question.n_in) > MAX_SCORES:
+        significance = 1.0 - setup.confidence
+        mismatched = self.gaussian and not isinstance(setup.law.curve, GaussianDP)
+        if mismatched or max(setup.n_out, setup.n_in) > MAX_SCORES:
             return None
 
         def number(sample: Sample) -> float:
             scores = sample.whole_in_order
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                epsilon = self.estimator(self.auditor(scores.in_, scores.out), significance, question.delta)
+                epsilon = self.estimator(self.auditor(scores.in_, scores.out), significance, setup.delta)
             return float(epsilon) if math.isfinite(epsilon) else 0.0
 
         return Number(number)

@@ -64,11 +64,11 @@ class OneRunRule:
     def counts(self, bits: BitScores) -> Counts:
         """Return the numbers of guesses that the rule tries, and how many of each are right."""
 
-    def measure(self, question: CoverageSetup) -> Number | None:
+    def measure(self, setup: CoverageSetup) -> Number | None:
         """Return the measure; None at delta > 0, where the sources differ."""
-        if question.delta > 0.0:
+        if setup.delta > 0.0:
             return None
-        return Number(lambda sample: self.epsilon(sample.bits, question.confidence))
+        return Number(lambda sample: self.epsilon(sample.bits, setup.confidence))
 
 
 class TenNumbersOfGuesses(OneRunRule):
@@ -124,7 +124,7 @@ class PairRule:
 
     Args:
         name: of the rule.
-        report: `(sample, question) -> epsilon`.
+        report: `(sample, setup) -> epsilon`.
         slow: whether it takes tens of milliseconds.
         at_zero: whether it gives a finite epsilon at delta 0.
     """
@@ -135,11 +135,11 @@ class PairRule:
     at_zero: bool = True
     kind: ClassVar[str] = PUBLISHED
 
-    def measure(self, question: CoverageSetup) -> Number | None:
+    def measure(self, setup: CoverageSetup) -> Number | None:
         """Return the measure; None where the rule gives no finite epsilon."""
-        if question.delta == 0.0 and not self.at_zero:
+        if setup.delta == 0.0 and not self.at_zero:
             return None
-        return Number(lambda sample: self.report(sample, question))
+        return Number(lambda sample: self.report(sample, setup))
 
 
 def published_rules() -> list[Method]:
@@ -164,27 +164,27 @@ def _members(bits: BitScores) -> NDArray[np.int64]:
     return bits.bits.ravel()[order].astype(np.int64)
 
 
-def _best_gaussian(sample: Sample, question: CoverageSetup) -> float:
+def _best_gaussian(sample: Sample, setup: CoverageSetup) -> float:
     """Return epsilon of the largest mu = Phi^-1(1 - FPR) - Phi^-1(FNR), each rate at its own upper limit."""
-    tally, level = sample.whole.tally, 1.0 - question.confidence
+    tally, level = sample.whole.tally, 1.0 - setup.confidence
     fpr = upper(tally.hits_out, tally.n_out, level)
     fnr = upper(tally.n_in - tally.hits_in, tally.n_in, level)
     mu = float((special.ndtri(1.0 - fpr) - special.ndtri(fnr)).max())
-    return float(GaussianDP(mu).epsilon(question.delta)) if mu > 0.0 else 0.0
+    return float(GaussianDP(mu).epsilon(setup.delta)) if mu > 0.0 else 0.0
 
 
-def _bootstrap(sample: Sample, question: CoverageSetup) -> float:
+def _bootstrap(sample: Sample, setup: CoverageSetup) -> float:
     """Return the lower end of the interval that leaves the significance below it, a function of the scores."""
-    level, rng = 2.0 * question.confidence - 1.0, np.random.default_rng(0)
-    return plug_in(sample.whole, rng=rng, delta=question.delta, level=level).interval[0]
+    level, rng = 2.0 * setup.confidence - 1.0, np.random.default_rng(0)
+    return plug_in(sample.whole, rng=rng, delta=setup.delta, level=level).interval[0]
 
 
-def _posterior(sample: Sample, question: CoverageSetup) -> float:
+def _posterior(sample: Sample, setup: CoverageSetup) -> float:
     """Return the lower end of the credible interval, for the event above the median of the rehearsal."""
-    tally = question.rehearsal.tally
+    tally = setup.rehearsal.tally
     middle = int(np.searchsorted(-(tally.hits_out + tally.hits_in), -0.5 * (tally.n_out + tally.n_in)))
-    threshold, level = float(tally.thresholds[middle]), 2.0 * question.confidence - 1.0
-    return bayesian(sample.whole, threshold=threshold, delta=question.delta, level=level).interval[0]
+    threshold, level = float(tally.thresholds[middle]), 2.0 * setup.confidence - 1.0
+    return bayesian(sample.whole, threshold=threshold, delta=setup.delta, level=level).interval[0]
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class Trials:
 
 
 @dataclass(frozen=True)
-class Words:
+class GameWords:
     """The words that describe a game in tables, plots and reports.
 
     Args:
@@ -74,7 +74,7 @@ class Game(StrEnum):
     RECONSTRUCTION_OF_BITS = "reconstruction-of-bits"
 
     @property
-    def words(self) -> Words:
+    def words(self) -> GameWords:
         """Words that describe the game."""
         return _GAME_WORDS[self]
 
@@ -115,7 +115,7 @@ def _numbers(trials: Trials) -> dict[str, str]:
 
 
 _GAME_WORDS = {
-    Game.DISTINGUISHING: Words(
+    Game.DISTINGUISHING: GameWords(
         unit="runs",
         needed="{n} counted runs on each side ({all} with the pilot)",
         setting="Pair",
@@ -133,7 +133,7 @@ _GAME_WORDS = {
         trials="{per_side} a side ({pilot} pilot, {evaluation} counted)",
         short_trials="{per_side} a side",
     ),
-    Game.MEMBERSHIP: Words(
+    Game.MEMBERSHIP: GameWords(
         unit="canaries",
         needed="{n} canaries in all",
         setting="Canaries",
@@ -149,7 +149,7 @@ _GAME_WORDS = {
         trials="{runs} with {canaries}, each in or out by the toss of a coin",
         short_trials="{per_side} × {canaries}",
     ),
-    Game.RECONSTRUCTION: Words(
+    Game.RECONSTRUCTION: GameWords(
         unit="rounds",
         needed="{n} rounds",
         setting="Secret",
@@ -166,7 +166,7 @@ _GAME_WORDS = {
         trials="{rounds}, each with a fresh secret, a fresh run and one guess",
         short_trials="{rounds}",
     ),
-    Game.RECONSTRUCTION_OF_BITS: Words(
+    Game.RECONSTRUCTION_OF_BITS: GameWords(
         unit="bits",
         needed="{n} bits in all",
         setting="Secret",

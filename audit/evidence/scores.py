@@ -19,7 +19,7 @@ from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import NonNegativeInt, PositiveInt, UnitInterval, check_fields
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.relation import Relation
-from ...mechanisms.core.tensors import on_host
+from ...mechanisms.core.tensors import tensor_to_array
 from ...mechanisms.core.validation import real_numbers
 
 Counts = NDArray[np.int64]
@@ -200,7 +200,7 @@ class BitScores:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        bits, scores = np.asarray(on_host(self.bits)), real_numbers(scores=self.scores)
+        bits, scores = np.asarray(tensor_to_array(self.bits)), real_numbers(scores=self.scores)
         if bits.ndim == 1 and scores.ndim == 1:  # one run
             bits, scores = bits[None, :], scores[None, :]
         if bits.ndim != 2 or bits.size == 0:

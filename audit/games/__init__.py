@@ -1,4 +1,4 @@
-"""From the question of an audit to evidence, and from evidence to a result.
+"""From the setup of an audit to evidence, and from evidence to a result.
 
 breakdown.py         The parts of the claim of an audit on a pair, for mechanisms whose white-box curve is known
 canaries.py          The membership game with fair coins as bits, which is required for a bound on epsilon
@@ -12,7 +12,7 @@ pair.py              The distinguishing game on a pair: pilot, evaluation, bound
 reconstruction.py    The reconstruction game: a secret is drawn, the mechanism runs once, and the secret is guessed
 rounds.py            Rounds of the reconstruction game, one chunk at a time: secrets, runs, guesses. Workers receive
                      these objects
-setup.py             The question of an audit: all arguments, checked and complete, before any run
+setup.py             The setup of an audit: all arguments, checked and complete, before any run
 training.py          Shadow models, and the models of the game, trained by the trials engine
 """
 

@@ -25,34 +25,34 @@ _RESAMPLES_KEY = 0xB0D
 """Key of the random stream of the resamples, in addition to the seed of the audit."""
 
 
-def with_breakdown(result: AuditResult, question: AuditSetup, scores: Scores) -> AuditResult:
+def with_breakdown(result: AuditResult, setup: AuditSetup, scores: Scores) -> AuditResult:
     """Return the result with its `breakdown`, where the mechanism is one of `KnownViews`.
 
     A refuted claim, a claim below a known epsilon, dependent trials and an infinite claim have no parts.
     """
-    if not isinstance(question.mechanism, KnownViews) or result.witness or result.dependence:
+    if not isinstance(setup.mechanism, KnownViews) or result.witness or result.dependence:
         return result
     if not math.isfinite(result.claim) or not 0.0 < result.delta < 1.0 or result.refuted_by:
         return result
     explained = Explanations()
-    parts = explained.step("the parts of the claim", lambda: _breakdown(result, question, scores), None)
+    parts = explained.step("the parts of the claim", lambda: _breakdown(result, setup, scores), None)
     return replace(result, breakdown=parts, warnings=(*result.warnings, *explained.warnings))
 
 
-def _breakdown(result: AuditResult, question: AuditSetup, scores: Scores) -> EpsilonBreakdown | None:
-    mechanism = question.mechanism
+def _breakdown(result: AuditResult, setup: AuditSetup, scores: Scores) -> EpsilonBreakdown | None:
+    mechanism = setup.mechanism
     assert isinstance(mechanism, KnownViews)
     worst = mechanism.white_box_guarantee()
     if worst is None:
         return None
-    view = mechanism.view_guarantee(question.neighbours)
+    view = mechanism.view_guarantee(setup.neighbours)
     white_box, seen = (None if known is None else float(known.epsilon(result.delta)) for known in (worst, view))
     if (
         max(known for known in (white_box, seen, 0.0) if known is not None)
         > (1.0 + ACCOUNTANT_PRECISION) * result.claim
     ):
         return None
-    optimal = isinstance(question.attack, LikelihoodRatio) and seen is not None
+    optimal = isinstance(setup.attack, LikelihoodRatio) and seen is not None
     attack = seen if optimal else _estimate(result, worst, scores)
     return break_down(result.claim, white_box=white_box, view=seen, attack=attack, bound=result.bound.epsilon)
 

@@ -39,7 +39,7 @@ from ..evidence.scores import BitScores
 from ..results.audit_result import AuditResult
 from ..trials.array_files import read_text
 from .external_scores import audit_scores
-from .looks import Looks, question_of
+from .looks import Looks, look_digest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -289,9 +289,9 @@ class Coins:
         if n_missing:
             missing = f"{n_missing} of {len(self.ids)}: each gets the median"
             ledger.append(LedgerEntry("missing scores", missing, "none needed: they are guessed last"))
-        question = question_of(evidence.scores, claim, result.delta, bound, str(Relation.of(relation)))
+        digest = look_digest(evidence.scores, claim, result.delta, bound, str(Relation.of(relation)))
         return self._looks.count(
-            replace(result, ledger=(*ledger, *result.ledger)), question, source=source, significance=1.0 - confidence
+            replace(result, ledger=(*ledger, *result.ledger)), digest, source=source, significance=1.0 - confidence
         )
 
     def _joined(self, scores: ScoresById | None, losses: ScoresById | None) -> Floats:

@@ -26,13 +26,13 @@ from ..results.witness.no_randomness import (
     EXPLAIN,
     EXPLAIN_POOL,
     EXPLAIN_SHARED,
-    Doubt,
     Replayed,
-    doubt,
-    doubt_of_a_pool,
-    doubt_of_shared_noise,
+    Suspicion,
     no_randomness,
     replay,
+    suspect_noise_pool,
+    suspect_shared_noise,
+    suspect_stored_run,
 )
 from ..trials.examples import Examples
 from ..trials.execution import in_this_process
@@ -49,21 +49,21 @@ class Diagnostics:
     """Observations on the trials of one audit, other than their scores.
 
     Args:
-        question: the audited question.
+        setup: the audited setup.
         evaluation: the reduced evaluation trials.
         n_runs: number of evaluation trials on each side.
         independence: the test of their independence; None if they are independent by construction.
     """
 
-    question: AuditSetup
+    setup: AuditSetup
     evaluation: EvaluationScores
     n_runs: int
     independence: Independence | None
 
     def witnesses(self, seed: int) -> tuple[Witness, ...]:
         """Return the witnesses: outputs that the other side never gives, and outputs without any noise."""
-        claim, pair = self.question.statement.claim, as_json(self.question.neighbours)
-        known: Any = {"mechanism": display_name(self.question.mechanism), "n_runs": self.n_runs, "datasets": pair}
+        claim, pair = self.setup.statement.claim, as_json(self.setup.neighbours)
+        known: Any = {"mechanism": display_name(self.setup.mechanism), "n_runs": self.n_runs, "datasets": pair}
         return (
             *impossible_outputs(self.evaluation.impossible, claim, seed=seed, **known),
             *no_randomness(self._replayed, claim, **known),
@@ -73,7 +73,7 @@ class Diagnostics:
         """Return the reason why these trials are not independent; None if no dependence was detected."""
         if self.independence is None:
             return None
-        level = self.question.guard_significance
+        level = self.setup.guard_significance
         return self._replayed.dependence(self.n_runs, level) or self.independence.dependence(level)
 
     def doubted(
@@ -87,15 +87,15 @@ class Diagnostics:
             refuted_by_copies: returns True if fresh runs, as outputs of both sides, refute the claim by themselves.
             more_runs: returns outputs of further runs in this process, of both sides.
         """
-        mechanism = self.question.mechanism
+        mechanism = self.setup.mechanism
         if self.independence is None or not isinstance(mechanism, FunctionMechanism):
             return None
         first = _first_runs(mechanism)
         if self.evaluation.unvarying.differs:
-            suspicion, explanation = doubt(first, self._replayed), EXPLAIN
+            suspicion, explanation = suspect_stored_run(first, self._replayed), EXPLAIN
         else:
             repeats = self.independence.repeats()
-            suspicion = doubt_of_a_pool(first, lambda: self._copies) if repeats else None
+            suspicion = suspect_noise_pool(first, lambda: self._copies) if repeats else None
             explanation = EXPLAIN_SHARED if suspicion is None else EXPLAIN_POOL
             suspicion = suspicion or self._shared_noise(mechanism.function, first, more_runs)
         if suspicion is None or (suspicion.copies_count and refuted_by_copies(*self._copies.outputs())):
@@ -104,7 +104,7 @@ class Diagnostics:
 
     def _shared_noise(
         self, function: Callable[..., Any], first: FirstRuns, more_runs: Callable[[], tuple[Outputs, Outputs]]
-    ) -> Doubt | None:
+    ) -> Suspicion | None:
         """Return a reason why all trials may share noise that was drawn once; None if there is none."""
         if not first.changed and not first.imported:
             return None
@@ -112,12 +112,12 @@ class Diagnostics:
             before, runs = digests_of(function), more_runs()
             after = digests_of(function)
             stored = tuple(name for name in first.changed if before.get(name) == after.get(name))
-            return doubt_of_shared_noise(first, stored, self._copies, runs)
+            return suspect_shared_noise(first, stored, self._copies, runs)
         return None
 
     def warnings(self) -> tuple[str, ...]:
         """Return warnings on randomness from other sources, outputs that never vary, and a wrong output law."""
-        mechanism, unvarying = self.question.mechanism, self.evaluation.unvarying.sides
+        mechanism, unvarying = self.setup.mechanism, self.evaluation.unvarying.sides
         texts = list(_first_runs(mechanism).warnings)
         if unvarying:
             sides = "on both sides" if len(unvarying) == 2 else f"on side {unvarying[0]}"
@@ -138,7 +138,7 @@ class Diagnostics:
 
     def notes(self) -> tuple[str, ...]:
         """Return observations on the first runs that do not contradict the claim."""
-        mechanism = self.question.mechanism
+        mechanism = self.setup.mechanism
         texts = _first_runs(mechanism).compared.notes
         if isinstance(mechanism, FunctionMechanism) and mechanism.style == "one-at-a-time":
             texts += ("each run is a separate call with size=1: calls with many runs raise, or repeat each other.",)
@@ -149,7 +149,7 @@ class Diagnostics:
         if self.independence is None:
             return ()
         looked_at = f"tested on these trials, p {self.independence.p_value():.2g}"
-        level = self.question.guard_significance
+        level = self.setup.guard_significance
         share = f"{FALSE_ALARM_SHARE:.0%} of the significance, {level:.2g}; the bounds use the rest"
         return (LedgerEntry("independence", looked_at, share),)
 
@@ -157,12 +157,12 @@ class Diagnostics:
     def _replayed(self) -> Replayed:
         """Fresh runs, if they may show why outputs do not vary; otherwise none."""
         unvarying = self.evaluation.unvarying
-        useful = unvarying.differs or (unvarying.sides and _first_runs(self.question.mechanism).changed)
+        useful = unvarying.differs or (unvarying.sides and _first_runs(self.setup.mechanism).changed)
         return self._copies if useful else Replayed((), unvarying)
 
     @cached_property
     def _copies(self) -> Replayed:
-        return replay(self.question.mechanism, self.question.neighbours, self.evaluation.unvarying)
+        return replay(self.setup.mechanism, self.setup.neighbours, self.evaluation.unvarying)
 
 
 def _first_runs(mechanism: Mechanism) -> FirstRuns:
@@ -186,7 +186,7 @@ def deciding_event(result: AuditResult, scorer: EventScorer, examples: Examples)
 
 
 def event_rule(
-    result: AuditResult, scorer: Scorer, question: AuditSetup, *, n_runs: int, seed: int, timeout: float | None
+    result: AuditResult, scorer: Scorer, setup: AuditSetup, *, n_runs: int, seed: int, timeout: float | None
 ) -> EventRule | None:
     """Return the event as a rule on outputs, derived from `n_runs` extra runs on each side; None if there is none."""
     decided = result.decided_by
@@ -194,7 +194,7 @@ def event_rule(
         return None
     chunks = [Chunk(Stage.PROBE, side, 1, 0, n_runs) for side in (0, 1)]
     with suppress(ReleaseError):  # a function may raise in these runs only
-        parts = [run(question.mechanism, question.neighbours, seed, chunk, timeout)[0] for chunk in chunks]
+        parts = [run(setup.mechanism, setup.neighbours, seed, chunk, timeout)[0] for chunk in chunks]
         with in_this_process():
             return rule_of(scorer, parts[0], parts[1], decided.threshold)
     return None

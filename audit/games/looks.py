@@ -94,7 +94,7 @@ class Looks:
 
         Args:
             result: at its share of the significance.
-            question: see `question_of`.
+            question: see `look_digest`.
             source: where the scores are from.
             significance: planned for all looks together.
         """
@@ -150,7 +150,7 @@ class Looks:
             ) from None
 
 
-def question_of(scores: Floats, claim: Guarantee, delta: float | None, bound: Any, relation: str) -> str:
+def look_digest(scores: Floats, claim: Guarantee, delta: float | None, bound: Any, relation: str) -> str:
     """Return a digest of everything that tells two looks apart, without epsilon of the claim."""
     options = {each.name: getattr(claim, each.name) for each in fields(claim) if each.name != "nominal_epsilon"}  # type: ignore[arg-type]
     described = repr([type(claim).__name__, options, delta, bound, relation])
@@ -189,4 +189,4 @@ def _with_looks(
     return replace(result, ledger=tuple(ledger), warnings=tuple(warnings))
 
 
-__all__ = ["LookAtCoins", "Looks", "question_of"]
+__all__ = ["LookAtCoins", "Looks", "look_digest"]

@@ -36,11 +36,19 @@ from ..results.text import Explanations
 from ..results.witness.base import as_json
 from ..trials.array_files import Arrays
 from ..trials.examples import Examples
-from ..trials.execution import Work, announce, execute, in_this_process, seconds_of
+from ..trials.execution import Work, announce, execute, in_this_process, measure_run_time
 from ..trials.independence import Independence
 from ..trials.plan import Chunk, TrialPlan
 from ..trials.progress import Reporter
-from ..trials.reduction import SECOND_PREFIX, Changed, EvaluationScores, InTurn, KeptScores, PilotOutputs, Reduction
+from ..trials.reduction import (
+    SECOND_PREFIX,
+    EvaluationScores,
+    KeptScores,
+    PilotOutputs,
+    Reduction,
+    SeveralReductions,
+    StateChanges,
+)
 from ..trials.repeated_outputs import ReplayGuard
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
@@ -63,7 +71,7 @@ FixedBounds = tuple[FixedBound[Scores], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Track:
+class ScorerBounds:
     """One way of scoring the trials, and the bounds on its scores.
 
     Args:
@@ -85,7 +93,7 @@ class Track:
 class PairRun:
     """The run of one audit on a pair."""
 
-    question: AuditSetup
+    setup: AuditSetup
     plan: TrialPlan
     seed: int
     fingerprint: str
@@ -94,46 +102,46 @@ class PairRun:
     reporter: Reporter
     timeout: float | None = None
     repeats: ReplayGuard = field(init=False)
-    changed: Changed = field(init=False)
+    changed: StateChanges = field(init=False)
     examples: Examples = field(init=False)
 
     def __post_init__(self) -> None:
-        self.repeats = ReplayGuard(display_name(self.question.mechanism))
-        self.changed = Changed(display_name(self.question.mechanism))
+        self.repeats = ReplayGuard(display_name(self.setup.mechanism))
+        self.changed = StateChanges(display_name(self.setup.mechanism))
         self.examples = Examples()
 
     def announce(self, one_run: float) -> None:
         """Announce the time of all runs, if it is long; `one_run` is the time of one."""
-        question, plan = self.question, self.plan
+        setup, plan = self.setup, self.plan
         n_runs = 2 * plan.per_side
         n_chunks = 2 * (-(-plan.pilot // plan.chunk_size) + -(-plan.evaluation // plan.chunk_size))
-        if question.guarded:
-            seconds = seconds_of_calls(question.mechanism, one_run, n_runs, n_chunks)
+        if setup.guarded:
+            seconds = seconds_of_calls(setup.mechanism, one_run, n_runs, n_chunks)
         else:
-            work = PilotWork(question.mechanism, question.neighbours, self.seed)
-            seconds = seconds_of(work, Chunk(Stage.PROBE, 0, 0, 0, 1), n_runs, plan.chunk_size)
+            work = PilotWork(setup.mechanism, setup.neighbours, self.seed)
+            seconds = measure_run_time(work, Chunk(Stage.PROBE, 0, 0, 0, 1), n_runs, plan.chunk_size)
         announce(
             seconds,
             n_runs,
             n_chunks,
             store=self.store,
             n_jobs=self.n_jobs,
-            workers=question.workers,
+            workers=setup.workers,
             reporter=self.reporter,
         )
 
     def result(self) -> AuditResult:
         """Return the result: run the pilot and the evaluation, compute bounds and verdict."""
-        first = Independence() if self.question.guarded else None
+        first = Independence() if self.setup.guarded else None
         pilots = self._pilot(first)
-        track, *others = (self._track(*each, self.question.significance_share / len(pilots)) for each in pilots)
+        track, *others = (self._track(*each, self.setup.significance_share / len(pilots)) for each in pilots)
         second = others[0] if others else None
         if self.store is not None:
             self.store.agree("pilot-scores", _fixed(track, *others))
         scorer, bounds = track.scorer, track.bounds
         self.examples.follow([threshold for bound in bounds for threshold in bound.thresholds])
         independence = self._independence(track.pilot, bounds, first)
-        if self.question.stop:
+        if self.setup.stop:
             evaluated = self._evaluate_until_refuted(scorer, bounds, independence)
         else:
             evaluated = (*self._evaluate(track, second, independence), ())
@@ -154,8 +162,8 @@ class PairRun:
         complete = replace(
             result,
             deciding=explained.step("the deciding event", lambda: deciding_event(result, scorer, self.examples), None),
-            datasets=explained.step("the JSON of the datasets", lambda: as_json(self.question.neighbours), None),
-            event_rule=explained.step("the rule of the event", lambda: rule(result, scorer, self.question), None),
+            datasets=explained.step("the JSON of the datasets", lambda: as_json(self.setup.neighbours), None),
+            event_rule=explained.step("the rule of the event", lambda: rule(result, scorer, self.setup), None),
         )
         return replace(complete, warnings=(*complete.warnings, *explained.warnings))
 
@@ -164,26 +172,26 @@ class PairRun:
 
         If the scorer reads the low bits of floats and the number of trials is fixed, add a second scorer without them.
         """
-        question, outputs = self.question, PilotOutputs(independence)
-        work = PilotWork(question.mechanism, question.neighbours, self.seed, question.guarded, self.timeout)
+        setup, outputs = self.setup, PilotOutputs(independence)
+        work = PilotWork(setup.mechanism, setup.neighbours, self.seed, setup.guarded, self.timeout)
         self._execute(Stage.PILOT, work, outputs)
         side0, side1 = outputs.side(0), outputs.side(1)
         with in_this_process():
-            scorer = fit_scorer(question.attack, question.target, side0, side1, stream(self.seed, Stage.FIT))
+            scorer = fit_scorer(setup.attack, setup.target, side0, side1, stream(self.seed, Stage.FIT))
             if self.plan.pilot == 0:
                 return [(scorer, PairScores(np.empty(0), np.empty(0)))]
-            without = None if question.stop else scorer.without_low_bits
+            without = None if setup.stop else scorer.without_low_bits
             scorers = [scorer] if without is None else [scorer, without]
             return [
                 (replace(each, held_out=None, without_low_bits=None), PairScores(*each.score_pilot(side0, side1)))
                 for each in scorers
             ]
 
-    def _track(self, scorer: EventScorer, pilot: PairScores, significance_share: float) -> Track:
-        question, n = self.question, self.plan.evaluation
-        shared = question.shared_at(significance_share)
-        bounds = tuple(bound.fix(shared, pilot, (n, n)) for bound in question.bounds)
-        return Track(scorer, pilot, bounds, self._grid(pilot, bounds), significance_share)
+    def _track(self, scorer: EventScorer, pilot: PairScores, significance_share: float) -> ScorerBounds:
+        setup, n = self.setup, self.plan.evaluation
+        shared = setup.shared_at(significance_share)
+        bounds = tuple(bound.fix(shared, pilot, (n, n)) for bound in setup.bounds)
+        return ScorerBounds(scorer, pilot, bounds, self._grid(pilot, bounds), significance_share)
 
     def _grid(self, pilot: PairScores, bounds: FixedBounds) -> Floats | None:
         """Return the thresholds at which scores are counted; None if the scores themselves are kept."""
@@ -196,16 +204,16 @@ class PairRun:
 
     def _independence(self, pilot: PairScores, bounds: FixedBounds, first: Independence | None) -> Independence | None:
         """Return the test of independence of the events of the bounds and of three events that the pilot fixes."""
-        if not self.question.guarded:
+        if not self.setup.guarded:
             return None
         pooled = np.concatenate([pilot.out, pilot.in_])
         spread = np.quantile(pooled, PILOT_QUANTILES, method="nearest") if len(pooled) else []
         return Independence([*(t for bound in bounds for t in bound.thresholds), *spread], first)
 
     def _evaluate(
-        self, track: Track, second: Track | None, independence: Independence | None
+        self, track: ScorerBounds, second: ScorerBounds | None, independence: Independence | None
     ) -> tuple[Scores, EvaluationScores]:
-        question, bounds = self.question, track.bounds
+        setup, bounds = self.setup, track.bounds
         watched = next((bound for bound in bounds if len(bound.thresholds) == 1), None)
         watch = watched.thresholds[0] if watched else None
         second_scores = None if second is None else KeptScores(self.plan.evaluation, second.grid, SECOND_PREFIX)
@@ -216,7 +224,7 @@ class PairRun:
             if watched is None or partial is None:
                 return ""
             bound = watched.lower_bound(partial)  # for display; the audit does not stop on it
-            return f"epsilon >= {bound.epsilon:.3f} so far (claim {question.statement.epsilon:.3g})"
+            return f"epsilon >= {bound.epsilon:.3f} so far (claim {setup.statement.epsilon:.3g})"
 
         work = self._work(track.scorer, track.grid, independence)
         if second is not None:
@@ -228,14 +236,14 @@ class PairRun:
         self, scorer: Scorer, bounds: FixedBounds, independence: Independence | None
     ) -> tuple[Scores, EvaluationScores, tuple[LedgerEntry, ...]]:
         """Run rounds until a look refutes the claim, or all planned trials are done."""
-        question, planned, n_done, n_looks = self.question, self.plan.evaluation, 0, 0
+        setup, planned, n_done, n_looks = self.setup, self.plan.evaluation, 0, 0
         into = EvaluationScores(self.plan, None, independence=independence)
 
         def so_far() -> str:
             if not n_done:
                 return ""
             epsilon = max(bound.lower_bound(into.scores(n_done)).epsilon for bound in bounds)
-            return f"epsilon >= {epsilon:.3f} after {n_done:,} a side (claim {question.statement.epsilon:.3g})"
+            return f"epsilon >= {epsilon:.3f} after {n_done:,} a side (claim {setup.statement.epsilon:.3g})"
 
         work = self._work(scorer, None, independence)
         if self.store is not None and self.store.share is not None:  # runs its slice of all rounds, and ends there
@@ -251,11 +259,11 @@ class PairRun:
         return into.scores(n_done), into, (entry,)
 
     def _work(self, scorer: Scorer, grid: Floats | None, independence: Independence | None) -> EvaluationWork:
-        question = self.question
+        setup = self.setup
         events = None if independence is None else independence.events
         return EvaluationWork(
-            question.mechanism,
-            question.neighbours,
+            setup.mechanism,
+            setup.neighbours,
             self.seed,
             scorer,
             grid,
@@ -274,10 +282,10 @@ class PairRun:
         execute(
             chunks,
             work,
-            InTurn(self.examples, self.changed, into),
+            SeveralReductions(self.examples, self.changed, into),
             store=self.store,
             n_jobs=self.n_jobs,
-            workers=self.question.workers,
+            workers=self.setup.workers,
             repeats=self.repeats,
             reporter=self.reporter,
             note=note,
@@ -286,28 +294,28 @@ class PairRun:
 
     def _conclude(
         self,
-        track: Track,
+        track: ScorerBounds,
         scores: Scores,
         evaluation: EvaluationScores,
         looks: tuple[LedgerEntry, ...],
         independence: Independence | None,
     ) -> AuditResult:
-        question, n = self.question, scores.n_in
-        observed, explained = Diagnostics(question, evaluation, n, independence), Explanations()
-        exact = explained.step("the exact curve of the pair", question.exact_guarantee, None)
+        setup, n = self.setup, scores.n_in
+        observed, explained = Diagnostics(setup, evaluation, n, independence), Explanations()
+        exact = explained.step("the exact curve of the pair", setup.exact_guarantee, None)
         witnesses = explained.step("the search for witnesses", partial(observed.witnesses, self.seed), ())
         notes = explained.step("what the first runs showed", observed.notes, ())
         warnings = explained.step("what the trials showed", observed.warnings, ())
         context = AuditContext(
             game=Game.DISTINGUISHING,
-            mechanism=display_name(question.mechanism),
-            attack=question.attack_name,
-            relation=question.neighbours.relation.value,
+            mechanism=display_name(setup.mechanism),
+            attack=setup.attack_name,
+            relation=setup.neighbours.relation.value,
             trials=Trials(self.plan.pilot + n, self.plan.pilot, n),
             seed=self.seed,
             fingerprint=self.fingerprint,
             exact=exact,
-            looks=question.looks(),
+            looks=setup.looks(),
             later=(*looks, *observed.looks()),
             significance_share=track.significance_share,
             dependence=observed.dependence(),
@@ -317,35 +325,31 @@ class PairRun:
             witnesses=witnesses,
             notes=notes,
         )
-        result = conclude(question.statement, question.bounds, track.bounds, scores, context)
+        result = conclude(setup.statement, setup.bounds, track.bounds, scores, context)
         if result.refuted_by not in ("bound", "curve"):
-            return with_breakdown(result, question, scores)
+            return with_breakdown(result, setup, scores)
         dependence = observed.doubted(partial(self._refuted_by_copies, track), self._more_runs)
         if dependence is None:
             return result
-        return conclude(
-            question.statement, question.bounds, track.bounds, scores, replace(context, dependence=dependence)
-        )
+        return conclude(setup.statement, setup.bounds, track.bounds, scores, replace(context, dependence=dependence))
 
     def _more_runs(self) -> tuple[Outputs, Outputs]:
         """Return further runs of each side in this process."""
-        question, n_runs = self.question, min(N_RULE_RUNS, self.plan.evaluation)
+        setup, n_runs = self.setup, min(N_RULE_RUNS, self.plan.evaluation)
         chunks = [Chunk(Stage.PROBE, side, 2, 0, n_runs) for side in (0, 1)]
-        out, in_ = (run(question.mechanism, question.neighbours, self.seed, chunk, self.timeout)[0] for chunk in chunks)
+        out, in_ = (run(setup.mechanism, setup.neighbours, self.seed, chunk, self.timeout)[0] for chunk in chunks)
         return out, in_
 
-    def _refuted_by_copies(self, track: Track, out: Outputs, in_: Outputs) -> bool:
+    def _refuted_by_copies(self, track: ScorerBounds, out: Outputs, in_: Outputs) -> bool:
         """Return True if fresh runs alone refute the claim, by the same bounds at the same confidence."""
         with in_this_process():
             scores = PairScores(np.asarray(track.scorer.score(out)), np.asarray(track.scorer.score(in_)))
-        question, sizes = self.question, (len(out), len(in_))
-        fixed = [
-            bound.fix(question.shared_at(track.significance_share), track.pilot, sizes) for bound in question.bounds
-        ]
+        setup, sizes = self.setup, (len(out), len(in_))
+        fixed = [bound.fix(setup.shared_at(track.significance_share), track.pilot, sizes) for bound in setup.bounds]
         return any(bound.refutes(scores) for bound in fixed)
 
 
-def _fixed(*tracks: Track) -> Arrays:
+def _fixed(*tracks: ScorerBounds) -> Arrays:
     """Return what the pilot has fixed: every machine that runs a slice of the evaluation must compute the same."""
     arrays: Arrays = {}
     for place, track in enumerate(tracks):

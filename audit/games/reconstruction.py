@@ -25,7 +25,7 @@ from typing import Any
 from ...attacks.reconstruction.base import FairBits, OneOf, Reconstructor, Secret, SecretTarget
 from ...attacks.reconstruction.catalogue import choose
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.adapters.functions.guard import Guard, calls_take_at_most
+from ...mechanisms.adapters.functions.guard import Guard, limit_calls
 from ...mechanisms.core.base import Mechanism, Neighbours, Workers
 from ...mechanisms.core.errors import DependentTrialsError, ParameterError
 from ...mechanisms.core.fingerprint import describe
@@ -36,13 +36,13 @@ from ...mechanisms.core.validation import whole
 from ..evidence.scores import BitScores, Successes
 from ..results.text import INDEPENDENCE_ADVICE
 from ..results.witness.no_randomness import replay
-from ..trials.execution import announce, execute, in_this_process, seconds_of
+from ..trials.execution import announce, execute, in_this_process, measure_run_time
 from ..trials.independence import Independence, independent_by_construction
 from ..trials.options import RunOptions, Store, versions
 from ..trials.plan import MIN_CHUNK_TRIALS, Chunk, check_width
 from ..trials.progress import Reporter
-from ..trials.reduction import Changed, InTurn
-from ..trials.repeated_outputs import ReplayGuard, Unvarying, only_output
+from ..trials.reduction import SeveralReductions, StateChanges
+from ..trials.repeated_outputs import DistinctOutputs, ReplayGuard, common_output_digest
 from ..trials.seeds import Stage, child_seed, stream
 from ..trials.work import run_each
 from .rounds import BitReduction, BitRounds, CandidateRounds, SuccessReduction, plan_rounds
@@ -102,7 +102,7 @@ def reconstruction_game(
     options = RunOptions(n_jobs, store, progress)
     whole(1, n_rounds=n_rounds)
     whole(0, seed=seed)
-    with calls_take_at_most(timeout):
+    with limit_calls(timeout):
         target = _target(mechanism, secret, claim)
     _, chosen = choose(attack, target)
     game = _Game(target, chosen, n_rounds, seed, timeout)
@@ -135,12 +135,12 @@ class _Game:
         chunks = plan_rounds(self.n_rounds, bytes_per_round, MIN_CHUNK_TRIALS if vectorised else 1)
         independence = Independence([0.0]) if tested else None
         into: Any = (BitReduction if bits else SuccessReduction)(self.target, self.n_rounds, independence)
-        changed = Changed(name)
+        changed = StateChanges(name)
         work = (BitRounds if bits else CandidateRounds)(self.target, guesser, self.seed, tested, self.timeout)
         size = chunks[0].size
         with options.opened(self._describe(size)) as (opened, reporter):
             announce(
-                self.n_rounds * one_round if tested else seconds_of(work, chunks[0], self.n_rounds, size),
+                self.n_rounds * one_round if tested else measure_run_time(work, chunks[0], self.n_rounds, size),
                 self.n_rounds,
                 len(chunks),
                 store=opened,
@@ -151,7 +151,7 @@ class _Game:
             execute(
                 chunks,
                 work,
-                InTurn(changed, into),
+                SeveralReductions(changed, into),
                 store=opened,
                 n_jobs=options.n_jobs,
                 workers=workers_of(mechanism),
@@ -216,12 +216,12 @@ def _target(thing: Mechanism | Callable[..., Any], secret: Any, claim: Guarantee
 
 def _check_varies(mechanism: Mechanism, pair: Neighbours, seed: int, timeout: float | None) -> None:
     """Raise `DependentTrialsError` if runs in this process repeat an output, but a run in a fresh process does not."""
-    unvarying = Unvarying()
+    unvarying = DistinctOutputs()
     for side in (0, 1):
         chunk = Chunk(Stage.PROBE, side, 1, 0, N_REPEATED_RUNS)
         rng = stream(seed, Stage.PROBE, side, 1)
         ((outputs,), _) = run_each(mechanism, [(pair.side(side), N_REPEATED_RUNS)], rng, seed, chunk, timeout)
-        unvarying.add(chunk, {"only_output": only_output(outputs)})
+        unvarying.add(chunk, {"only_output": common_output_digest(outputs)})
     if not unvarying.sides:
         return
     replayed = replay(mechanism, pair, unvarying)

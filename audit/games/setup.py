@@ -1,4 +1,4 @@
-"""The question of an audit: all arguments, checked and complete, before any run."""
+"""The setup of an audit: all arguments, checked and complete, before any run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AuditSetup:
     is_second_audit: bool = False
 
     @classmethod
-    def ask(
+    def of(
         cls,
         mechanism: Mechanism | Callable[..., Any],
         neighbours: Neighbours | None,
@@ -75,11 +75,11 @@ class AuditSetup:
         )
         name, chosen = choose(attack, Target(mechanism, pair))
         bounds: tuple[Any, ...] = choose_bounds(bound, stop=stop)
-        question = cls(mechanism, pair, neighbours is None, name, chosen, bounds, statement, stop)
+        setup = cls(mechanism, pair, neighbours is None, name, chosen, bounds, statement, stop)
         for each in bounds:
             with suppress(PilotMissingError):  # options that do not fit the claim are refused before any run
-                each.fix(question.shared, None, (1, 1))
-        return question
+                each.fix(setup.shared, None, (1, 1))
+        return setup
 
     @property
     def target(self) -> Target:
@@ -114,7 +114,7 @@ class AuditSetup:
         return workers_of(self.mechanism)
 
     def one_at_a_time(self) -> AuditSetup | None:
-        """Return the question with one run per call, for a second audit; None if runs are not made many per call."""
+        """Return the setup with one run per call, for a second audit; None if runs are not made many per call."""
         if not isinstance(self.mechanism, FunctionMechanism) or self.mechanism.style != "many-runs":
             return None
         return replace(self, mechanism=self.mechanism.one_at_a_time(), is_second_audit=True)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...attacks.membership.queries import ask, shadows_of, shows_trajectory, train
+from ...attacks.membership.queries import query_signals, shadows_of, shows_trajectory, train
 from ...attacks.membership.shadows import Shadows, draw_inclusion
 from ...mechanisms.core.arrays import Ints
 from ...mechanisms.core.base import Workers
@@ -156,7 +156,7 @@ class QueryWork:
         first = next(iter(self.asked))
         inside = self.inclusion[chunk.start : chunk.start + chunk.size]
         models, steps = train(self.learner, self.data, inside, rng, self.asked[first])
-        answers = {name: ask(models, data, n_models=len(self.inclusion)) for name, data in self.asked.items()}
+        answers = {name: query_signals(models, data, n_models=len(self.inclusion)) for name, data in self.asked.items()}
         answers[first] |= steps
         return {f"{name}.{signal}": values for name, signals in answers.items() for signal, values in signals.items()}
 
@@ -187,7 +187,7 @@ class QueryWork:
         }
 
 
-class Joined:
+class JoinedChunks:
     """The arrays of all chunks, joined along their first axis in the order of the chunks."""
 
     def __init__(self) -> None:
@@ -231,7 +231,7 @@ def run_training(
         learner: the learner, with the kind of workers in `workers` if it has this attribute.
         options: workers, store, progress.
     """
-    joined = Joined()
+    joined = JoinedChunks()
     description = {**about, "chunk_size": chunks[0].size, "scikit-learn": version("scikit-learn"), **versions()}
     with options.opened(description) as (store, reporter):
         execute(

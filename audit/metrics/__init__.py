@@ -10,7 +10,13 @@ table_risk/        Risks of one synthetic table: records that it was made of, co
                    of
 """
 
-from .disclosure import Disclosed as Disclosed, disclosure as disclosure, most_gained as most_gained
-from .gain import Gain as Gain, Over as Over, Rate as Rate, attribute_gain as attribute_gain, gain as gain
+from .disclosure import DisclosureGains as DisclosureGains, disclosure as disclosure, most_gained as most_gained
+from .gain import (
+    BaselineGain as BaselineGain,
+    Gain as Gain,
+    Rate as Rate,
+    attribute_gain as attribute_gain,
+    gain as gain,
+)
 from .residual_risk import ResidualRisk as ResidualRisk, residual_risk as residual_risk
 from .table_risk import RiskResult as RiskResult, risk as risk

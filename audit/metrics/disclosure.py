@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...attacks.people.disclosure.base import Disclosure, Scene
+from ...attacks.people.disclosure.base import Disclosure, PeopleGroups
 from ...mechanisms.core.arrays import Ints
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import delta_range, non_negative, open_unit, unit_interval, whole
@@ -41,7 +41,7 @@ MIN_GROUP_SIZE = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Disclosed:
+class DisclosureGains:
     """Gains of an attack over all people and over groups of people.
 
     Args:
@@ -80,7 +80,7 @@ def disclosure(
     n_attacked: int = 500,
     confidence: float = 0.95,
     seed: int = 0,
-) -> Disclosed:
+) -> DisclosureGains:
     """Measure the gain of an attack on synthetic tables over the baselines.
 
     Args:
@@ -122,8 +122,10 @@ def disclosure(
     attacked = [half[indices[:m]] for half, indices in zip(halves, order, strict=True)]
     bystanders = [half[indices[m:]] for half, indices in zip(halves, order, strict=True)]
     everyone = np.concatenate(attacked)
-    success = [attack.correct(tables[k], Scene(everyone, bystanders[k], others), rng) for k in (0, 1)]
-    blind = np.concatenate([attack.baseline_correct(Scene(attacked[k], bystanders[k], others), rng) for k in (0, 1)])
+    success = [attack.correct(tables[k], PeopleGroups(everyone, bystanders[k], others), rng) for k in (0, 1)]
+    blind = np.concatenate(
+        [attack.baseline_correct(PeopleGroups(attacked[k], bystanders[k], others), rng) for k in (0, 1)]
+    )
     half = np.repeat([0, 1], m)
     own, other = np.where(half == 0, *success), np.where(half == 0, *success[::-1])
     label = _labels(attack, groups, halves, order, m)
@@ -134,7 +136,7 @@ def disclosure(
         return gain(own[rows], without_release=blind[rows], without_person=other[rows], confidence=1.0 - share)
 
     gains = {name: gain_of(rows, error / len(chosen)) for name, rows in chosen.items()}
-    return Disclosed(gain_of(slice(None), error), MappingProxyType(gains), left_out, confidence)
+    return DisclosureGains(gain_of(slice(None), error), MappingProxyType(gains), left_out, confidence)
 
 
 def most_gained(epsilon: float, *, delta: float = 0.0, without_person: float) -> float:

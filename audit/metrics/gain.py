@@ -54,7 +54,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Over:
+class BaselineGain:
     """Gain over one baseline.
 
     Args:
@@ -88,14 +88,14 @@ class Gain(DrawnResult):
     VERSION: ClassVar[int] = 1
 
     attack: Rate
-    over: tuple[Over, ...]
+    over: tuple[BaselineGain, ...]
     headline: Rate
     n: int
     of: str
     exact: bool
     confidence: float
 
-    def __getitem__(self, baseline: str) -> Over:
+    def __getitem__(self, baseline: str) -> BaselineGain:
         """Return the gain over one baseline; raise `ParameterError` for an unknown baseline."""
         for over in self.over:
             if over.baseline == baseline:
@@ -104,7 +104,7 @@ class Gain(DrawnResult):
         raise ParameterError(f"baseline must be one of {names}, but is {baseline!r}.", argument="baseline")
 
     @property
-    def better(self) -> Over:
+    def better(self) -> BaselineGain:
         """Baseline with the larger observed success."""
         return max(self.over, key=lambda over: over.success.value)
 
@@ -129,7 +129,7 @@ class Gain(DrawnResult):
         kind = "right" if self.exact else "mean score"
         headline = f"{_points(self.headline)} over the better baseline"
         head = f"{kind}, of {self.n:,} {self.of}; intervals: {percent(self.confidence)} confidence"
-        return "\n".join([head, *lines, f"gain: {headline}", meaning(self)])
+        return "\n".join([head, *lines, f"gain: {headline}", interpretation(self)])
 
     def check(self, at: str = "") -> None:
         """Raise `ResultError` if the numbers contradict each other."""
@@ -268,7 +268,7 @@ def _values(name: str, argument: ArrayLike) -> Values:
     return values.astype(np.float64) if values.dtype.kind == "f" else values.astype(np.bool_)
 
 
-def _over(name: str, hit: Values, base: Values, level: float, exact: bool) -> Over:
+def _over(name: str, hit: Values, base: Values, level: float, exact: bool) -> BaselineGain:
     difference = float(np.mean(hit) - np.mean(base))
     success = _rate(base, level, exact)
     difference_rate = Rate(difference, *_gain_limits(hit, base, level / 2, exact))
@@ -278,7 +278,7 @@ def _over(name: str, hit: Values, base: Values, level: float, exact: bool) -> Ov
         _per_missed(shared[0], base_shared.lower, base_shared.upper),
         min(1.0, _per_missed(shared[1], base_shared.upper, base_shared.lower)),
     )
-    return Over(name, success, difference_rate, risk)
+    return BaselineGain(name, success, difference_rate, risk)
 
 
 def _per_missed(difference: float, if_gain: float, if_loss: float) -> float:
@@ -307,7 +307,7 @@ def _gain_limits(hit: Values, base: Values, level: float, exact: bool) -> tuple[
     return 2.0 * bounded_mean.lower(half, level) - 1.0, 2.0 * bounded_mean.upper(half, level) - 1.0
 
 
-def meaning(gain: Gain) -> str:
+def interpretation(gain: Gain) -> str:
     """Return the interpretation of the numbers for the release."""
     least = f"{100 * gain.minimum_detectable:.2g} points"
     names = {over.baseline: over for over in gain.over}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ...attacks.people.disclosure.base import Disclosure, Scene
+from ...attacks.people.disclosure.base import Disclosure, PeopleGroups
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import open_unit, whole
 from .disclosure import same_rows
@@ -73,8 +73,8 @@ def residual_risk(
             argument="unused",
         )
     others = attack.domain.records(known) if known is not None else records[:0]
-    scenes = [Scene(rows, rows[:0], others) for rows in (records, control)]
-    hits = [attack.published_correct(table, scene, np.random.default_rng(seed)) for scene in scenes]
+    attacked = [PeopleGroups(rows, rows[:0], others) for rows in (records, control)]
+    hits = [attack.published_correct(table, groups, np.random.default_rng(seed)) for groups in attacked]
     return of_counts(*((int(success.sum()), len(success)) for success in hits), level=level)
 
 

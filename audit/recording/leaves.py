@@ -62,7 +62,7 @@ def changes(one: Leaves, other: Leaves) -> NDArray[np.float64]:
     return change
 
 
-def same(one: Leaves, other: Leaves) -> bool:
+def equal_outputs(one: Leaves, other: Leaves) -> bool:
     """Return whether two outputs are equal up to rounding."""
     return len(one) == len(other) and not changes(one, other).any()
 

@@ -14,7 +14,7 @@ from ...mechanisms.adapters.functions.guard import Guard
 from ...mechanisms.adapters.functions.target import name_of, style_of
 from ...mechanisms.adapters.recording import RecordingGenerator, Tape, running
 from ...mechanisms.core.base import Neighbours
-from .leaves import Leaves, changes, leaves_of, same
+from .leaves import Leaves, changes, equal_outputs, leaves_of
 from .recorded import Element, Recorded, Recordings
 
 __tracebackhide__ = True  # pytest shows the lines of the program only
@@ -65,7 +65,7 @@ class _Program:
         repeat, other = Tape(first, follow=False), Tape(first)
         repeated = self.run(pair.d0, seed, repeat)
         outputs = output, self.run(pair.d1, seed, other)
-        recording = Recorded(name_of(self.function), (first, other), outputs, same(output, repeated))
+        recording = Recorded(name_of(self.function), (first, other), outputs, equal_outputs(output, repeated))
         if recording.parted or not recording.repeatable:
             return recording
         unsettled, influence = (
@@ -90,7 +90,7 @@ class _Program:
 
     def _reached(self, pair: Neighbours, seed: Sequence[int], recording: Recorded) -> set[int]:
         """Return the parts of the output that unshifted noise affects on both sides: it may hide a difference."""
-        if same(*recording.outputs):
+        if equal_outputs(*recording.outputs):
             return set()
         first, open_calls, step = recording.tapes[0], recording.open_calls(), recording.step()
         if any(not recording.is_noise(at) for at in open_calls):

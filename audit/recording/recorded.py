@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.accounting import ConcentratedDP, PureDP, compose, to_concentrated
-from ...mechanisms.adapters.functions.guard import shown
-from ...mechanisms.adapters.recording import Call, Tape
-from ...mechanisms.adapters.recording.charges import moved
+from ...mechanisms.adapters.functions.guard import short_repr
+from ...mechanisms.adapters.recording import PrimitiveCall, Tape
+from ...mechanisms.adapters.recording.charges import input_change
 from ...mechanisms.adapters.recording.noisy import RELATIVE_TOLERANCE
 from ...mechanisms.adapters.recording.tape import CHOICE_PRIMITIVES, SOURCES
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import AccountingError, PrivacyViolation, plural
 from ...mechanisms.core.guarantee import Guarantee
-from .leaves import Leaves, changes, same
+from .leaves import Leaves, changes, equal_outputs
 
 Element = tuple[int, int] | None
 """A noise value: the index of its call and its index within the call; None for all others together."""
@@ -69,7 +69,7 @@ class Recorded:
     influence: Mapping[Element, Floats] = field(default_factory=dict)
 
     @property
-    def calls(self) -> tuple[tuple[Call, ...], tuple[Call, ...]]:
+    def calls(self) -> tuple[tuple[PrimitiveCall, ...], tuple[PrimitiveCall, ...]]:
         """Primitives of each side."""
         return tuple(self.tapes[0].calls), tuple(self.tapes[1].calls)
 
@@ -98,7 +98,9 @@ class Recorded:
         """Return the calls that may hide a difference in a way that was not traced."""
         open_calls = []
         for at, (one, other) in enumerate(self._common(until)):
-            hidden = one.fed is not None and bool(moved(one.fed, other.fed).any()) if _numeric(one.fed) else False
+            hidden = (
+                one.fed is not None and bool(input_change(one.fed, other.fed).any()) if _numeric(one.fed) else False
+            )
             picks = one.name in CHOICE_PRIMITIVES and one.fed is None
             draw = self.tapes[1].draws.get(at)
             settled = draw is not None and draw.settled.any()
@@ -160,7 +162,7 @@ class Recorded:
 
     def charged(self) -> Guarantee | None:
         """Return the guarantee of the calls if each kept noisy value is released; None if one has no known cost."""
-        if self.parted or not self.repeatable or not same(*self.outputs):
+        if self.parted or not self.repeatable or not equal_outputs(*self.outputs):
             return None
         parts: list[Guarantee] = []
         for at, (one, other) in enumerate(self._common()):
@@ -172,7 +174,7 @@ class Recorded:
             elif distance.any():
                 distance = distance.reshape(np.shape(one.result))
                 parts.append(one.charge(np.zeros(distance.shape), distance))
-        return total(parts)
+        return compose_parts(parts)
 
     def _flow(self) -> Iterator[Finding]:
         if not self.parted:
@@ -195,10 +197,8 @@ class Recorded:
             for key in one.parameters:
                 before, now = one.parameters[key], other.parameters.get(key)
                 if key != "shape" and not equal(before, now):
-                    text = (
-                        f"{key} of primitive {at + 1} ({one}) is {shown(before)} on side 0 and {shown(now)} on side 1."
-                    )
-                    yield Finding("parameters", text, at)
+                    sides = f"{short_repr(before)} on side 0 and {short_repr(now)} on side 1"
+                    yield Finding("parameters", f"{key} of primitive {at + 1} ({one}) is {sides}.", at)
             draw = self.tapes[1].draws.get(at)
             if draw is not None and draw.uneven is not None and not self.parted:
                 by0, by1 = draw.uneven
@@ -211,13 +211,13 @@ class Recorded:
             primitive = f"primitive {at + 1} ({one})"
             distance = self.distance(at)
             if distance is not None and not np.isfinite(distance).all():
-                sides = " and ".join(f"{shown(fed)} on side {side}" for side, fed in enumerate(self._under(at)))
+                sides = " and ".join(f"{short_repr(fed)} on side {side}" for side, fed in enumerate(self._under(at)))
                 yield Finding("distance", f"the value under {primitive} is {sides}.", at)
             elif one.sensitivity is not None and one.fed is not None and _numeric(one.fed, other.fed):
-                most = moved(one.fed, other.fed).max(initial=0.0)
+                most = input_change(one.fed, other.fed).max(initial=0.0)
                 if not np.isfinite(most):
-                    text = f"the input of {primitive} is {shown(one.fed)} on side 0 and {shown(other.fed)} on side 1."
-                    yield Finding("distance", text, at)
+                    sides = f"{short_repr(one.fed)} on side 0 and {short_repr(other.fed)} on side 1"
+                    yield Finding("distance", f"the input of {primitive} is {sides}.", at)
                 elif most > one.sensitivity * (1.0 + RELATIVE_TOLERANCE):
                     text = (
                         f"the input of {primitive} changes by {most:.6g}, but its sensitivity is {one.sensitivity:g}."
@@ -227,7 +227,7 @@ class Recorded:
     def _under(self, at: int) -> Iterator[Any]:
         """Yield the values under the noise of each side, at the first index where one of them is not finite."""
         calls, draws = [tape.calls[at] for tape in self.tapes], [tape.draws.get(at) for tape in self.tapes]
-        if draws[0] is None or draws[1] is None or (moved(calls[0].fed, calls[1].fed) != 0.0).any():
+        if draws[0] is None or draws[1] is None or (input_change(calls[0].fed, calls[1].fed) != 0.0).any():
             yield from (call.fed for call in calls)
             return
         for before, now in zip(draws[0].steps, draws[1].steps, strict=False):
@@ -254,7 +254,7 @@ class Recorded:
                 yield Finding("no noise", text)
                 return
 
-    def _common(self, until: int | None = None) -> list[tuple[Call, Call]]:
+    def _common(self, until: int | None = None) -> list[tuple[PrimitiveCall, PrimitiveCall]]:
         """Return the calls that both sides make."""
         until = self.tapes[1].parted if until is None else until
         return list(zip(self.tapes[0].calls[:until], self.tapes[1].calls[:until], strict=False))
@@ -321,7 +321,7 @@ class Recordings:
         return bool((np.abs(null_space[:, places]) < 1e-6).all())
 
     @property
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[PrimitiveCall, ...]:
         """Primitives of the first run on side 0."""
         return self.runs[0].calls[0]
 
@@ -333,7 +333,7 @@ class Recordings:
             raise PrivacyViolation(f"{self.runs[0].name} is not private by construction, on this pair:\n{lines}")
 
 
-def total(parts: Sequence[Guarantee]) -> Guarantee | None:
+def compose_parts(parts: Sequence[Guarantee]) -> Guarantee | None:
     """Compose the guarantees of several parts by the tightest theorem that applies; None if none does."""
     nonzero = [part for part in parts if not (isinstance(part, PureDP) and part.epsilon(0.0) == 0.0)]
     if not nonzero:
@@ -371,7 +371,7 @@ def _numeric(*fed: Any) -> bool:
 
 
 def _part(part: Any) -> str:
-    return f"{part:.6g}" if isinstance(part, float) else shown(part)
+    return f"{part:.6g}" if isinstance(part, float) else short_repr(part)
 
 
 def _distinct(first: float, second: float) -> tuple[str, str]:

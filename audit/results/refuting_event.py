@@ -52,7 +52,7 @@ def ratio_of_rates(likelier: tuple[int, int], other: tuple[int, int]) -> float:
     return (likelier[0] + 0.5) / (likelier[1] + 1.0) / ((other[0] + 0.5) / (other[1] + 1.0))
 
 
-def words(event: RefutingEvent, hits: tuple[int, int] | None, sizes: tuple[int, int]) -> list[tuple[str, str]]:
+def event_rows(event: RefutingEvent, hits: tuple[int, int] | None, sizes: tuple[int, int]) -> list[tuple[str, str]]:
     """Return rows of a table: the rule, and for each side the count of the event and examples."""
     rows = [("rule", event.rule)] if event.rule else []
     for side, outputs in ((1, event.outputs1), (0, event.outputs0)):

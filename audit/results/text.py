@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from ...mechanisms.adapters.functions.guard import in_words
 from ...mechanisms.core.printable import line
 from ..evidence.verdict import Verdict, mostly_unseen
-from .refuting_event import words
+from .refuting_event import event_rows
 
 if TYPE_CHECKING:
     from ..bounds.base import LowerBound
@@ -35,12 +35,12 @@ MAX_KINDS_SHOWN = 10
 """Largest number of kinds of exceptional outputs in a table."""
 
 
-def meaning(verdict: Verdict) -> str:
+def verdict_meaning(verdict: Verdict) -> str:
     """Return the meaning of a verdict, as one clause."""
     return _MEANING[verdict]
 
 
-def reason(result: AuditResult) -> str:
+def verdict_reason(result: AuditResult) -> str:
     """Return the meaning of the verdict of this result, as one clause."""
     if result.refuted_by == "witness":
         return "a witness contradicts the claim, without statistics: implementation, proof or accounting is wrong"
@@ -50,7 +50,7 @@ def reason(result: AuditResult) -> str:
         return f"these trials contradict the claim only if {result.condition}, which no test of them can check"
     if result.condition and result.verdict is Verdict.UNDERPOWERED:
         return f"no outcome of these trials could have contradicted the claim unless {result.condition}"
-    return meaning(result.verdict)
+    return verdict_meaning(result.verdict)
 
 
 def what_to_change(result: AuditResult) -> str:
@@ -91,7 +91,7 @@ def percent(confidence: float) -> str:
     return f"{100 * confidence:.8g} %" if significance >= 1e-6 else f"1 - {significance:.2g}"
 
 
-def against(result: AuditResult) -> str:
+def p_value_text(result: AuditResult) -> str:
     """Return the p-value as text, with enough digits to compare it to the significance; computed down to 1e-12."""
     value = result.p_value
     text = "<= 1e-12" if value <= 1e-12 else f"{value:.{digits_beside(value, 1.0 - result.confidence, 3)}g}"
@@ -142,7 +142,7 @@ def summary(result: AuditResult) -> str:
     bound = result.bound
     rows = [
         *_condition(result),
-        ("verdict", f"{result.verdict.value.upper()}: {reason(result)}"),
+        ("verdict", f"{result.verdict.value.upper()}: {verdict_reason(result)}"),
         ("mechanism", result.mechanism),
         (result.game.words.setting.lower(), result.game.relation(result.relation)),
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
@@ -165,7 +165,7 @@ def summary(result: AuditResult) -> str:
     rows += [(ESTIMATE_LABEL, f"epsilon  ~ {e.value:.6g}   [{e.method}; {e.label}]") for e in result.estimates]
     if result.dependence is None:
         rows += [
-            ("p-value", against(result)),
+            ("p-value", p_value_text(result)),
             ("ceiling", f"{result.ceiling:.6g}: the largest bound{unassumed} that these trials could have given"),
             ("detectable", detectable(result)),
         ]
@@ -213,7 +213,7 @@ def _deciding(result: AuditResult) -> list[tuple[str, str]]:
     if event is None:
         return []
     sizes = (result.tally.n_out, result.tally.n_in)
-    return [("event", f"{event.name} under the {result.attack} attack"), *words(event, decided.hits, sizes)]
+    return [("event", f"{event.name} under the {result.attack} attack"), *event_rows(event, decided.hits, sizes)]
 
 
 def _bound(result: AuditResult) -> str:
@@ -233,12 +233,12 @@ def evidence(result: AuditResult) -> str:
         _headline(result),
         ("mechanism", result.mechanism),
         ("claim", f"{result.claim_name} at delta = {result.delta:g}, relation {result.relation}"),
-        *((f"d{side}", shortened(dataset)) for side, dataset in enumerate(result.datasets or ())),
+        *((f"d{side}", truncated_text(dataset)) for side, dataset in enumerate(result.datasets or ())),
         *explained.step("the witness", lambda: witnessed(result), []),
         *explained.step("the deciding event", event, []),
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
         *([("no low bits", without_low_bits(result))] if result.without_low_bits is not None else []),
-        ("p-value", f"{against(result)}; ceiling {result.ceiling:.6g}"),
+        ("p-value", f"{p_value_text(result)}; ceiling {result.ceiling:.6g}"),
         ("trials", "; ".join([result.game.describe_trials(result.trials), *_exceptional(result)[:3]])),
         ("reproduce", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
@@ -247,10 +247,10 @@ def evidence(result: AuditResult) -> str:
     return "\n".join(f"{name:<11} {line(text)}" for name, text in rows)
 
 
-def shortened(text: str, longest: int = 80) -> str:
+def truncated_text(text: str, longest: int = 80) -> str:
     """Return the beginning and the end of a long text.
 
-    >>> shortened("[1, 2, 3, 4, 5, 6, 7, 8]", 20)
+    >>> truncated_text("[1, 2, 3, 4, 5, 6, 7, 8]", 20)
     '[1, 2, 3, ... 7, 8]'
     """
     end = longest // 4

@@ -33,14 +33,14 @@ MAX_FRUITLESS_STEPS = 50
 
 
 @dataclass(frozen=True)
-class Skip:
+class SkipReason:
     """Reason why a pair was skipped: the kind, and the full message."""
 
     reason: str
     detail: str
 
 
-Asked = Callable[[Neighbours, int], tuple[Look, ...] | Skip]
+Asked = Callable[[Neighbours, int], tuple[Look, ...] | SkipReason]
 """Function that audits a pair briefly under every attack, with this factor on the number of trials."""
 
 
@@ -88,7 +88,7 @@ class Walk:
     pairs: list[Neighbours] = field(default_factory=list, init=False)
     skipped: Counter[str] = field(default_factory=Counter, init=False)
     _sketches: list[Any] = field(default_factory=list, init=False)
-    _first_skip: Skip | None = field(default=None, init=False)
+    _first_skip: SkipReason | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._final = FINALISTS * RERUN_FACTOR * self.n_attacks if self.n_looks >= WITH_FINAL * self.n_attacks else 0
@@ -127,7 +127,7 @@ class Walk:
     def _screen(self, pair: Neighbours, place: int | None = None, times: int = 1) -> bool:
         """Audit a pair briefly; return False if it is skipped."""
         outcome = self.ask(pair, times)
-        if isinstance(outcome, Skip):
+        if isinstance(outcome, SkipReason):
             self.skipped[outcome.reason] += 1
             self._first_skip = self._first_skip or outcome
             return False

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from ...attacks.base import Attack
-from ...mechanisms.adapters.functions.forms import Form
+from ...mechanisms.adapters.functions.forms import ResultForm
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.adapters.functions.guard import calls_take_at_most
+from ...mechanisms.adapters.functions.guard import limit_calls
 from ...mechanisms.adapters.functions.target import style_of
 from ...mechanisms.core.base import Mechanism, Neighbours
 from ...mechanisms.core.errors import AlwaysRaisesError, AttackError, ParameterError, ReleaseError
@@ -39,7 +39,7 @@ from ..trials.progress import Reporter
 from ..trials.seeds import Stage, child_seed, root_seed, stream
 from .domains.base import SearchDomain
 from .domains.text import domain_from
-from .explore import Skip, Walk
+from .explore import SkipReason, Walk
 from .result import (
     SCREENING_CONFIDENCE,
     Look,
@@ -153,7 +153,7 @@ def search(
         pairs = _checked(candidates)
         for pair in pairs:  # raises on invalid arguments before anything runs
             for attack in checked_attacks:
-                AuditSetup.ask(mechanism, pair, attack, bound, delta, confidence, claim, stop)
+                AuditSetup.of(mechanism, pair, attack, bound, delta, confidence, claim, stop)
         return looks.among(pairs, confirm_options)
     if candidates is not None:
         raise ParameterError("pass either candidates or a domain, but not both.", argument=("candidates", "domain"))
@@ -229,20 +229,20 @@ class _Looks:
             as_json(pair.d1),
         )
 
-    def _try(self, domain: SearchDomain[Any], pair: Neighbours, times: int) -> tuple[Look, ...] | Skip:
+    def _try(self, domain: SearchDomain[Any], pair: Neighbours, times: int) -> tuple[Look, ...] | SkipReason:
         """Return the looks at a pair of a domain, or the reason why it is skipped."""
         try:
             mechanism = self._fitted(domain, pair)
         except ParameterError as error:
-            return Skip(REFUSED, str(error))
+            return SkipReason(REFUSED, str(error))
         except AlwaysRaisesError as error:
-            return Skip(RAISED, str(error))
+            return SkipReason(RAISED, str(error))
         except ReleaseError as error:
-            return Skip(FAILED, str(error))
+            return SkipReason(FAILED, str(error))
         try:
             return tuple(replace(look, pair=in_words(pair)) for look in self._look(mechanism, pair, times))
         except (AttackError, ReleaseError) as error:
-            return Skip(FAILED, str(error))
+            return SkipReason(FAILED, str(error))
 
     def _fitted(self, domain: SearchDomain[Any], pair: Neighbours) -> Mechanism:
         """Return the mechanism for this pair; for a function, with the form of its results on the pair."""
@@ -254,13 +254,13 @@ class _Looks:
             return mechanism
         else:
             make = partial(FunctionMechanism, mechanism, claim=self.options["claim"], neighbours=pair, records=records)
-        with calls_take_at_most(self.options["timeout"]):
+        with limit_calls(self.options["timeout"]):
             try:
                 return make(form=None)
             except AlwaysRaisesError as error:
                 if error.same_on_both:
                     raise
-                return make(form=Form())
+                return make(form=ResultForm())
 
     def _look(self, mechanism: Mechanism | Callable[..., Any], pair: Neighbours, times: int = 1) -> tuple[Look, ...]:
         """Return a short audit of the pair under each attack."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.adapters.functions.forms import Form
+from ...mechanisms.adapters.functions.forms import ResultForm
 from ...mechanisms.adapters.functions.guard import cut, in_words
 from ...mechanisms.adapters.functions.outcomes import BELOW_ZERO
 from ...mechanisms.core.arrays import Floats
@@ -28,7 +28,7 @@ MAX_COMPONENTS = 8
 """Largest number of components of an output that are shown."""
 
 
-def examples(outputs: Outputs, scores: Floats, thresholds: Sequence[float], form: Form | None = None) -> Arrays:
+def examples(outputs: Outputs, scores: Floats, thresholds: Sequence[float], form: ResultForm | None = None) -> Arrays:
     """Return the first outputs of a chunk that reach each threshold, and the first that do not, as text.
 
     `form` describes the layout of the results of a function.
@@ -48,7 +48,7 @@ def expected_examples(size: int, n_thresholds: int) -> dict[str, Expected]:
     return {_name(number, above): texts for number in range(n_thresholds) for above in (True, False)}
 
 
-def _safe_text(outputs: Outputs, row: int, form: Form | None) -> str:
+def _safe_text(outputs: Outputs, row: int, form: ResultForm | None) -> str:
     """Return one output as text, or the error if that fails: an example must not stop an audit."""
     try:
         return text(outputs, row, form)
@@ -56,7 +56,7 @@ def _safe_text(outputs: Outputs, row: int, form: Form | None) -> str:
         return cut(f"<cannot be shown: {in_words(error)}>")
 
 
-def text(outputs: Outputs, row: int, form: Form | None = None) -> str:
+def text(outputs: Outputs, row: int, form: ResultForm | None = None) -> str:
     """Return one output as text: the label of an exceptional output, a number, or the first numbers of several.
 
     >>> text(Outputs(np.array([[0.1, 2.0]])), 0)

@@ -24,12 +24,12 @@ from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.threads import single_thread
 from .array_files import Arrays
 from .plan import Chunk
-from .progress import LONG_SECONDS, Reporter, Silent, TimeLeft, in_words, is_long
+from .progress import LONG_SECONDS, Reporter, SilentReporter, TimeLeft, in_words, is_long
 from .reduction import Reduction
 from .repeated_outputs import ReplayGuard
 from .seeds import Stage
 from .store import TrialStore
-from .workers import Parcel, dask_client, lost, n_threads, named_errors, options, sent
+from .workers import PickledWork, as_future, cluster_lost_error, dask_client, n_threads, named_errors, options
 
 Work = Callable[[Chunk], Arrays]
 Results = Generator[tuple[Chunk, Arrays], None, None]
@@ -107,7 +107,7 @@ def execute(
         results = _in_process(missing, work)
     else:
         results = _spread(missing, len(chunks) - len(stored), work, n_jobs, workers)
-    next_note = time.monotonic() + NOTE_SECONDS if type(reporter) is not Silent else math.inf
+    next_note = time.monotonic() + NOTE_SECONDS if type(reporter) is not SilentReporter else math.inf
     timed = TimeLeft(first, lambda: sum(chunk.size for chunk in chunks if chunk.key not in stored), reporter)
     with closing(results):
         for chunk, arrays in results:
@@ -152,7 +152,7 @@ def announce(
         reporter.message(f"about {in_words(remaining)} for {n_remaining}, as the time of the first ones shows")
 
 
-def seconds_of(work: Work, chunk: Chunk, n_runs: int, size: int) -> float:
+def measure_run_time(work: Work, chunk: Chunk, n_runs: int, size: int) -> float:
     """Return the time of `n_runs` runs, measured on runs that are not counted, on streams that no chunk uses.
 
     Only for work without user code, which more runs could change. Calls with more and more runs are timed, up to `size`
@@ -227,7 +227,7 @@ def _on_dask(client: Any, tasks: Iterator[list[Chunk]], work: Work) -> Results:
     from distributed import as_completed
 
     finished = as_completed(with_results=True, loop=client.loop)
-    parcel, next_count, in_flight = sent(work, client), 0.0, set[Any]()
+    parcel, next_count, in_flight = as_future(work, client), 0.0, set[Any]()
     try:
         while True:
             if time.monotonic() >= next_count:
@@ -242,7 +242,7 @@ def _on_dask(client: Any, tasks: Iterator[list[Chunk]], work: Work) -> Results:
             future, results = next(finished)
             in_flight.remove(future)
             if future.status != "finished":  # errors were raised
-                raise lost(str(results))
+                raise cluster_lost_error(str(results))
             yield from results
     finally:
         if in_flight and client.status == "running":
@@ -253,17 +253,17 @@ def _await_any(finished: Any, client: Any) -> None:
     """Wait for a finished task; raise `ClusterError` if the client has closed, after which no task finishes."""
     while not finished.has_ready():
         if client.status in ("closing", "closed"):
-            raise lost("the connection to its scheduler has ended")
+            raise cluster_lost_error("the connection to its scheduler has ended")
         time.sleep(POLL_SECONDS)
 
 
-def _run_all(work: Work | Parcel, chunks: list[Chunk], sender: tuple[str, int]) -> list[tuple[Chunk, Arrays]]:
+def _run_all(work: Work | PickledWork, chunks: list[Chunk], sender: tuple[str, int]) -> list[tuple[Chunk, Arrays]]:
     """Run chunks with one thread of BLAS and OpenMP: the rounding of a product depends on the number of threads.
 
     The limit of BLAS belongs to the process, the limit of OpenMP to the calling thread. In the sending process the
     former is already set; a worker process keeps it, because lifting it would affect chunks of its other threads.
     """
-    run: Work = work.open() if isinstance(work, Parcel) else work
+    run: Work = work.open() if isinstance(work, PickledWork) else work
     if _this_process() != sender:
         single_thread()  # never lifted
     with single_thread("openmp"), _sequentially():

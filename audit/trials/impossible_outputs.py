@@ -59,7 +59,7 @@ def impossible(
     }
 
 
-class Impossible:
+class ImpossibleOutputs:
     """The impossible outputs of all chunks of one audit, in any order; `error` is the error of the law, if any."""
 
     def __init__(self) -> None:

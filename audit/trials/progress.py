@@ -27,7 +27,7 @@ class Reporter(Protocol):
         """End the report: the work is done, or was interrupted."""
 
 
-class Silent:
+class SilentReporter:
     """A reporter that prints only messages, to stderr."""
 
     def start(self, stage: str, total: int) -> None:
@@ -49,7 +49,7 @@ MAX_NUMBERS_WIDTH = 62
 MIN_NAME_WIDTH = 12
 
 
-class Bar(Silent):
+class ProgressBar(SilentReporter):
     """A rich progress bar: runs done, rate, time left, current note. Hidden if stderr is not a terminal.
 
     In a narrow terminal the name is cut and the bar shrinks; numbers are never cut.
@@ -120,7 +120,7 @@ SILENT_SECONDS = 300.0
 
 def is_long(seconds: float, reporter: Reporter) -> bool:
     """Return whether work takes so long that a line announces it."""
-    return seconds >= (SILENT_SECONDS if type(reporter) is Silent else LONG_SECONDS)
+    return seconds >= (SILENT_SECONDS if type(reporter) is SilentReporter else LONG_SECONDS)
 
 
 class TimeLeft:
@@ -165,5 +165,5 @@ def in_words(seconds: float) -> str:
 def reporter_for(progress: bool | Reporter) -> Reporter:
     """Return the reporter for an option: a bar for True, a silent one for False, or the reporter itself."""
     if isinstance(progress, bool):
-        return Bar() if progress else Silent()
+        return ProgressBar() if progress else SilentReporter()
     return progress

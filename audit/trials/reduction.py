@@ -13,10 +13,10 @@ from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ..evidence.scores import PairCounts, PairScores, Scores, Tally
 from .array_files import Arrays
-from .impossible_outputs import Impossible
+from .impossible_outputs import ImpossibleOutputs
 from .independence import Independence
 from .plan import Chunk, TrialPlan
-from .repeated_outputs import Unvarying
+from .repeated_outputs import DistinctOutputs
 from .seeds import Stage
 
 GLOBAL_STATE_PREFIX = "global random state of "
@@ -30,7 +30,7 @@ class Reduction(Protocol):
         """Add one finished chunk."""
 
 
-class InTurn:
+class SeveralReductions:
     """Several reductions, each of which receives every chunk."""
 
     def __init__(self, *reductions: Reduction) -> None:
@@ -129,8 +129,8 @@ class EvaluationScores:
     ) -> None:
         self._independence = independence
         self._main_scores, self.second = KeptScores(plan.evaluation, grid), second
-        self.unvarying = Unvarying()
-        self.impossible = Impossible()
+        self.unvarying = DistinctOutputs()
+        self.impossible = ImpossibleOutputs()
         self._watch = watch
         self._n_added, self._reached = [0, 0], [0, 0]
         self._grid = grid
@@ -179,7 +179,7 @@ class EvaluationScores:
         return {label: (self._events[0][label], self._events[1][label]) for label in labels}
 
 
-class Changed:
+class StateChanges:
     """Changes that audited code made in its process, from all chunks of one audit in any order, as warnings.
 
     Args:

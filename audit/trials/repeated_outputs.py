@@ -27,10 +27,10 @@ NO_SIGNATURE = np.empty(0, dtype=np.uint8)
 """The signature of a chunk that may equal another one."""
 
 
-def only_output(outputs: Outputs) -> NDArray[np.uint8]:
+def common_output_digest(outputs: Outputs) -> NDArray[np.uint8]:
     """Return a digest of the output that all runs of a chunk share, 16 bytes; empty if they differ.
 
-    >>> len(only_output(Outputs(np.ones(3)))), len(only_output(Outputs(np.arange(3.0))))
+    >>> len(common_output_digest(Outputs(np.ones(3)))), len(common_output_digest(Outputs(np.arange(3.0))))
     (16, 0)
     """
     values, events = outputs.values, outputs.events
@@ -46,7 +46,7 @@ def _digest(content: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(hashlib.blake2b(content, digest_size=16).digest(), dtype=np.uint8)
 
 
-class Unvarying:
+class DistinctOutputs:
     """The distinct outputs of each side, from chunks in any order."""
 
     def __init__(self) -> None:

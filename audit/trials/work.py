@@ -26,7 +26,7 @@ from .impossible_outputs import N_KEPT_OUTPUTS, impossible
 from .independence import expected_order, independent_by_construction, order, order_of_sums
 from .plan import Chunk
 from .reduction import SECOND_PREFIX
-from .repeated_outputs import SIGNATURE_TYPE, only_output, signature
+from .repeated_outputs import SIGNATURE_TYPE, common_output_digest, signature
 from .seeds import Stage, stream
 
 
@@ -203,7 +203,7 @@ class EvaluationWork:
             reduced |= _reduced(np.asarray(other.score(outputs), dtype=np.float64), grid, SECOND_PREFIX)
         if self.events is not None:
             reduced |= order(outputs, scores, self.events)
-        details = {"signature": signature(outputs), "only_output": only_output(outputs)}
+        details = {"signature": signature(outputs), "only_output": common_output_digest(outputs)}
         details |= self._impossible(outputs, scores, chunk.side)
         form = self.mechanism.form if isinstance(self.mechanism, FunctionMechanism) else None
         details |= examples(outputs, scores, self.followed, form)

@@ -31,7 +31,7 @@ from pickle import PicklingError
 from typing import Any
 
 from ...mechanisms.adapters.functions.fresh_runs import cloudpickle
-from ...mechanisms.adapters.functions.guard import expendable, work_in_threads
+from ...mechanisms.adapters.functions.guard import mark_expendable, work_in_threads
 from ...mechanisms.core.errors import ClusterError, DpassayError, ParameterError, ReleaseError
 from .options import versions
 
@@ -57,13 +57,13 @@ def begin_worker(parent: int, path: tuple[str, ...]) -> None:
     """
     sys.path[:] = path
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    expendable()
+    mark_expendable()
     if hasattr(os, "getppid"):
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 @dataclass(frozen=True, eq=False)
-class Parcel:
+class PickledWork:
     """Pickled work for the workers of a cluster.
 
     Args:
@@ -96,11 +96,11 @@ def different_versions(wanted: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {here[name]} instead of {wanted[name]}" for name in here if here[name] != wanted[name])
 
 
-def sent(work: Any, client: Any) -> Any:
+def as_future(work: Any, client: Any) -> Any:
     """Return the work as a Dask future, which the scheduler can make again from its pickle if a worker is lost."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph")
-        return client.submit(Parcel, cloudpickle().dumps(work), versions(), pure=False)
+        return client.submit(PickledWork, cloudpickle().dumps(work), versions(), pure=False)
 
 
 def dask_client(prefer: str) -> Any:
@@ -205,7 +205,7 @@ def named_errors(name: str, timeout: float | None, client: Any = None) -> Iterat
     try:
         yield
     except BrokenExecutor as error:
-        raise died(error, name, timeout) from error
+        raise worker_died_error(error, name, timeout) from error
     except PicklingError as error:
         raise ReleaseError(
             f"{name} cannot be sent to worker processes ({error}). Use n_jobs=1, or remove the parts that cannot "
@@ -214,10 +214,10 @@ def named_errors(name: str, timeout: float | None, client: Any = None) -> Iterat
     except _no_answer() as error:
         if isinstance(error, DpassayError):
             raise
-        raise lost(str(error)) from error
+        raise cluster_lost_error(str(error)) from error
     except Exception as error:
         if client is not None and client.status != "running" and not isinstance(error, DpassayError):
-            raise lost(str(error)) from error  # its errors then depend on the call that was under way
+            raise cluster_lost_error(str(error)) from error  # its errors then depend on the call that was under way
         if type(error).__name__ != "KilledWorker":
             raise
         raise ReleaseError(
@@ -238,7 +238,7 @@ def _no_answer() -> tuple[type[BaseException], ...]:
     return *general, CommClosedError
 
 
-def lost(reason: str) -> ClusterError:
+def cluster_lost_error(reason: str) -> ClusterError:
     """Return the error for a cluster that does not answer."""
     return ClusterError(
         f"the cluster does not answer: {' '.join(reason.split()).rstrip('.')}. Finished chunks in the store are safe: "
@@ -246,7 +246,7 @@ def lost(reason: str) -> ClusterError:
     )
 
 
-def died(error: BrokenExecutor, name: str, timeout: float | None) -> ReleaseError:
+def worker_died_error(error: BrokenExecutor, name: str, timeout: float | None) -> ReleaseError:
     """Return the error for a worker that died, or that could not read its task."""
     if "un-serialize" in str(error):
         return ReleaseError(

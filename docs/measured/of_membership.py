@@ -16,7 +16,7 @@ from dpassay.attacks.membership import RangeMembership, draw_inclusion, shadows_
 from dpassay.attacks.membership.base import MembershipAttack
 from dpassay.attacks.membership.learned import QuantileRegression
 from dpassay.attacks.membership.likelihood_ratios import BASE, RMIA, BaVarIA, LiRA
-from dpassay.attacks.membership.queries import ask, train
+from dpassay.attacks.membership.queries import query_signals, train
 from dpassay.attacks.membership.shadows import Shadows
 from dpassay.attacks.membership.thresholds import LossThreshold
 from dpassay.audit import BitScores, audit_scores
@@ -192,7 +192,7 @@ def queried(key: str) -> Shadows:
     inside = np.tile(member, (1, 5))
     inside[:, n:] &= key.endswith("-copies")
     models, _ = train(learner_of(name, steps), data, inside, rng, data)
-    log_p = ask(models, data, n_models=34)["log_probabilities"]
+    log_p = query_signals(models, data, n_models=34)["log_probabilities"]
     by_query = np.moveaxis(log_p.reshape(34, 5, n, -1), 1, 2)
     return shadows_of(member, labels=y, log_probabilities=by_query)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.text import reason
+from ...audit.results.text import verdict_reason
 from ..report.results.sweep import SweepResult
 from .checked import CheckedClaims, claims_of
 from .comparison import Comparison
@@ -74,7 +74,7 @@ def findings_of(
         checked=claims_of(result),
         place=place,
         details=tuple(_detail(audit) for audit in audits),
-        reasons=tuple(reason(audit) for audit in audits),
+        reasons=tuple(verdict_reason(audit) for audit in audits),
         seconds=seconds or {},
         strict=strict,
         comparison=comparison,

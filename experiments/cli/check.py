@@ -18,7 +18,7 @@ from ...audit.trials.array_files import read_text
 from ...mechanisms.accounting import ApproximateDP, PureDP
 from ...mechanisms.adapters.command import BATCH_SECONDS, Command, PlainCommand
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.adapters.functions.guard import calls_take_at_most, expendable, in_words
+from ...mechanisms.adapters.functions.guard import in_words, limit_calls, mark_expendable
 from ...mechanisms.adapters.functions.target import load_target
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.core.errors import DpassayError, NeighboursError, ParameterError, plural
@@ -126,7 +126,7 @@ def check(
     if target is not None and plain:
         raise ParameterError("--plain is for --command LINE: give both, or leave it out.", argument="--plain")
     if in_child():
-        expendable()
+        mark_expendable()
     if target is None and recorded:
         raise ParameterError(
             "--record needs a Python function: the random draws of a program cannot be recorded.", argument="--record"
@@ -135,7 +135,7 @@ def check(
         kind = PlainCommand if plain else Command
         external: Any = kind(program or "", timeout=BATCH_SECONDS if timeout is None else timeout)
         return run_audit(external, target, **options)
-    with calls_take_at_most(timeout):
+    with limit_calls(timeout):
         loaded = _instance(load_target(target), target)
         warnings = _findings(loaded, target, claimed) if recorded else ()
         result = run_audit(loaded, target, timeout=timeout, **options)

@@ -14,7 +14,7 @@ from rich.text import Text
 from ...audit.evidence.verdict import Verdict
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
-from ...audit.results.text import ESTIMATE_LABEL, meaning, percent, reason
+from ...audit.results.text import ESTIMATE_LABEL, percent, verdict_meaning, verdict_reason
 from ...mechanisms.core.printable import line, terminal
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def _verdict_lines(result: SweepResult) -> list[Text]:
         audits = [point.result for point in result.points if point.verdict is verdict]
         several = f" ({len(audits)} of {len(result.points)} audits)" if len(result.points) > 1 else ""
         if audits:
-            reasons = {reason(audit) for audit in audits if audit.verdict is verdict}
-            explanation = reasons.pop() if len(reasons) == 1 else meaning(verdict)
+            reasons = {verdict_reason(audit) for audit in audits if audit.verdict is verdict}
+            explanation = reasons.pop() if len(reasons) == 1 else verdict_meaning(verdict)
             level = f"; {percent(result.confidence)} confidence"
             lines.append(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {explanation}{several}{level}"))
     return lines

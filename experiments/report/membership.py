@@ -9,7 +9,7 @@ from typing import Any
 
 from ...audit.metrics.membership.records import GroupRow
 from ...audit.metrics.membership.result import HEADLINE_FPR as AT, MembershipResult
-from ...audit.metrics.membership.text import auc_with_interval, cells, head, notes
+from ...audit.metrics.membership.text import auc_with_interval, cells, notes, setting_rows
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
 from ...mechanisms.core.errors import plural
@@ -50,7 +50,7 @@ def write_membership(
         "headline": "No evidence of membership" if result.confounded else "Results of the membership attacks",
         "answer": answer(result),
         "rates": ReportTable(titles, tuple(("", row) for row in rows), 2),
-        "settings": [*head(result), *settings],
+        "settings": [*setting_rows(result), *settings],
         "notes": notes(result),
     }
     text = page(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...audit.metrics.table_risk.result import REPORT_LIMITS, RiskResult, cells, shown
+from ...audit.metrics.table_risk.result import REPORT_LIMITS, RiskResult, cells, shown_comparisons
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
 from .content import ReportTable
@@ -62,7 +62,7 @@ def _rates(result: RiskResult) -> ReportTable:
     """Return a row for each comparison; without a holdout there are fewer columns."""
     kept = range(len(_HEAD)) if result.n_holdout else (0, 1, 2, 4)
     found = set(map(id, result.findings))
-    rows = [("violation" if id(c) in found else "", cells(c)) for c in shown(result)]
+    rows = [("violation" if id(c) in found else "", cells(c)) for c in shown_comparisons(result)]
     picked = tuple((tone, tuple(row[i] or "\u2013" for i in kept)) for tone, row in rows)
     return ReportTable(tuple(_HEAD[i] for i in kept), picked, 2)
 

@@ -25,7 +25,7 @@ from ...audit.calibration.laws import (
     randomized_response,
     subsampled_gaussian,
 )
-from ...audit.calibration.methods import Method, our_methods, uncorrected
+from ...audit.calibration.methods import Method, catalogue_methods, uncorrected
 from ...audit.calibration.published import published_rules
 from ...audit.trials.folder import Folder
 from ...audit.trials.options import RunOptions
@@ -154,12 +154,12 @@ def calibrate(
     RunOptions(n_jobs)
     plan_of = no_leak_plan if published else full_plan if full else quick_plan
     plan = plan_of() if repeats is None else plan_of(repeats)
-    if without_law := [name for name in bounds if not our_methods((name,))]:
+    if without_law := [name for name in bounds if not catalogue_methods((name,))]:
         raise ParameterError(
             f"bound {listed(without_law)} reads no scores of pairs or bits, so there is no law for it. Leave it out.",
             argument="bound",
         )
-    ours = our_methods(tuple(dict.fromkeys(bounds)) or (BESIDE_PUBLISHED if published else ()))
+    ours = catalogue_methods(tuple(dict.fromkeys(bounds)) or (BESIDE_PUBLISHED if published else ()))
     methods: list[Method] = [*ours, *uncorrected(), *(published_rules() if published else [])]
     if peers:
         from ...audit.calibration.peers import jax_privacy_methods

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...audit.trials.options import versions
-from ...audit.trials.workers import different_versions, lost
+from ...audit.trials.workers import cluster_lost_error, different_versions
 from ...mechanisms.adapters.functions.fresh_runs import cloudpickle
 from ...mechanisms.core.errors import ClusterError, ParameterError
 
@@ -98,7 +98,7 @@ def _client(address: str) -> Iterator[Any]:
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise lost(str(error)) from error
+        raise cluster_lost_error(str(error)) from error
     try:
         yield client
     finally:

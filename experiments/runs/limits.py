@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ...audit.trials.progress import Bar
+from ...audit.trials.progress import ProgressBar
 from ...mechanisms.core.errors import ConfigError, DpassayError
 from ...mechanisms.core.memory import available_memory, in_units, lacks_memory, no_more_than_available
 from ..config.schema import Config
@@ -56,12 +56,12 @@ def within_limits(config: Config) -> Iterator[None]:
 
 @contextmanager
 def announced(
-    what: str, config: Config, report_line: Callable[[str], None] | None, bar: Bar | bool = False
+    what: str, config: Config, report_line: Callable[[str], None] | None, bar: ProgressBar | bool = False
 ) -> Iterator[None]:
     """Announce a step that takes longer than `SECONDS`, unless its progress bar has moved."""
 
     def announce() -> None:
-        if report_line is None or (isinstance(bar, Bar) and bar.moved):
+        if report_line is None or (isinstance(bar, ProgressBar) and bar.moved):
             return
         extreme = extremes(config.resolved())
         numbers = f" Extreme numbers in the configuration: {', '.join(extreme)}." if extreme else ""

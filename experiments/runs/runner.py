@@ -19,7 +19,7 @@ from ...audit.metrics.membership.result import MembershipResult
 from ...audit.results.audit_result import AuditResult
 from ...audit.trials.options import RunOptions
 from ...audit.trials.plan import Slice
-from ...audit.trials.progress import LONG_SECONDS, Bar, in_words
+from ...audit.trials.progress import LONG_SECONDS, ProgressBar, in_words
 from ...audit.trials.store import SlicedStore
 from ...audit.trials.workers import named_errors, options
 from ..config.config_errors import at
@@ -65,9 +65,9 @@ class Execution:
         if self.report_line is not None:
             self.report_line(text)
 
-    def bar(self, name: str) -> Bar | bool:
+    def bar(self, name: str) -> ProgressBar | bool:
         """Return a progress bar of that name; False without progress."""
-        return Bar(name) if self.progress else False
+        return ProgressBar(name) if self.progress else False
 
 
 def run(

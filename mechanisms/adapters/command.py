@@ -18,7 +18,7 @@ import numpy as np
 from ..core.base import Dataset
 from ..core.constraints import Positive, check_fields
 from ..core.errors import ParameterError, ReleaseError, plural
-from .functions.forms import Raised
+from .functions.forms import RaisedException
 
 BATCH_SECONDS = 600.0
 """Default time limit of one batch in seconds."""
@@ -192,7 +192,9 @@ class PlainCommand(Command):
                 [""] if code == 0 else []
             )
             if code != 0:
-                releases.append(Raised("ProgramFailed", f"exit code {code}" if code > 0 else f"signal {-code}"))
+                releases.append(
+                    RaisedException("ProgramFailed", f"exit code {code}" if code > 0 else f"signal {-code}")
+                )
         return releases[:size]
 
     def _outcome(self, line: str) -> Any:

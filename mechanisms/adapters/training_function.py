@@ -18,7 +18,7 @@ from scipy import special
 
 from ..core.errors import ParameterError
 from ..core.relation import Relation
-from ..core.tensors import on_host, own_random_states
+from ..core.tensors import own_random_states, tensor_to_array
 from ..learning.base import AnyFloats, TrainingData
 
 Outputs = Callable[..., Any]
@@ -145,7 +145,7 @@ class FunctionLearner:
                 argument="train",
             )
         ask = self.probabilities or (lambda trained, records: trained.predict_proba(records))
-        values = np.asarray(on_host(ask(model, shaped)))
+        values = np.asarray(tensor_to_array(ask(model, shaped)))
         if self.probabilities is None and hasattr(model, "classes_") and values.ndim == 2:
             placed = np.zeros((len(X), n_classes))
             placed[:, np.asarray(model.classes_, dtype=np.int64)] = values
@@ -266,7 +266,7 @@ def module_logits(module: Any, X: AnyFloats) -> NDArray[np.float64]:
 
 def _checked(values: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
     """Return outputs of a model as numbers of the expected shape."""
-    array = np.asarray(on_host(values))
+    array = np.asarray(tensor_to_array(values))
     if array.shape != shape or array.dtype.kind not in "biuf":
         axes = "(n_records, n_classes)" if len(shape) == 2 else "(n_records,)"
         raise ParameterError(

@@ -1,6 +1,6 @@
 """Base classes of mechanisms that run one other mechanism, their `base`.
 
-OnBase          runs the base, on the dataset or on records of it
+Combinator      runs the base, on the dataset or on records of it
 OnSameDataset   runs the base on the dataset itself
 """
 
@@ -13,7 +13,7 @@ from ..core.base import Data, Mechanism, Neighbours, Workers
 from ..core.constraints import instance_of
 
 
-class OnBase(Mechanism):
+class Combinator(Mechanism):
     """A mechanism that runs one other mechanism, with the same relation and the same kind of workers."""
 
     base: Mechanism
@@ -29,7 +29,7 @@ class OnBase(Mechanism):
 
 
 @dataclass(frozen=True)
-class OnSameDataset(OnBase):
+class OnSameDataset(Combinator):
     """A mechanism that runs the base on its own dataset: the worst case of the base is also its worst case."""
 
     _dataset = Data.ANSWERS

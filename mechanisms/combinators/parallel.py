@@ -136,15 +136,17 @@ class Parallel(RecordsMechanism):
         It is known if that part adds noise to one answer and the record moves this answer by its full sensitivity.
         """
         base = self.bases[self._largest]
-        return base.exact_guarantee() if moves_by_all(base, np.zeros(0), np.array([self.record])) else None
+        return base.exact_guarantee() if moves_every_answer(base, np.zeros(0), np.array([self.record])) else None
 
 
-def moves_by_all(base: Mechanism, d0: Dataset, d1: Dataset, steps: int = 1) -> bool:
+def moves_every_answer(base: Mechanism, d0: Dataset, d1: Dataset, steps: int = 1) -> bool:
     """Return True if `base` adds noise to one answer, which moves by `steps` times its sensitivity from d0 to d1."""
-    return isinstance(base, AdditiveNoise) and math.isclose(move(base, d0, d1), steps * base.sensitivity, rel_tol=1e-9)
+    return isinstance(base, AdditiveNoise) and math.isclose(
+        answer_shift(base, d0, d1), steps * base.sensitivity, rel_tol=1e-9
+    )
 
 
-def move(base: Mechanism, d0: Dataset, d1: Dataset) -> float:
+def answer_shift(base: Mechanism, d0: Dataset, d1: Dataset) -> float:
     """Return the distance by which the single answer of `base` moves from d0 to d1; inf if there is no such answer."""
     if not isinstance(base, AdditiveNoise) or base.n_queries != 1:
         return math.inf

@@ -25,8 +25,8 @@ from ..core.validation import positive, unit_interval
 from ..noise.laplace import Laplace
 from ..noise.queries.base import column_of
 from ..noise.queries.counts import Count
-from .base import OnBase
-from .parallel import move, moves_by_all
+from .base import Combinator
+from .parallel import answer_shift, moves_every_answer
 
 SAMPLING_RELATIONS = {"poisson": Relation.ADD_REMOVE, "fixed-size": Relation.REPLACE_ONE}
 MAX_SAMPLES = 10_000
@@ -38,7 +38,7 @@ COUNT = Laplace(1.0, query=Count())
 
 
 @dataclass(frozen=True)
-class Subsampled(OnBase, RecordsMechanism):
+class Subsampled(Combinator, RecordsMechanism):
     """Privacy amplification by subsampling: the mechanism runs on a random sample that is not released.
 
     "poisson": each record is in the sample with probability `rate`, independently. "fixed-size": a sample without
@@ -178,9 +178,9 @@ class Subsampled(OnBase, RecordsMechanism):
         It is known if `record` moves the answer of the base by its full sensitivity and `other` does not move it.
         """
         exact, pair = self.base.exact_guarantee(), self.worst_case()
-        if exact is None or not moves_by_all(self.base, pair.d0, pair.d1):
+        if exact is None or not moves_every_answer(self.base, pair.d0, pair.d1):
             return None
-        if self.n_records > 1 and move(self.base, np.zeros(0), np.array([self.other])) != 0.0:
+        if self.n_records > 1 and answer_shift(self.base, np.zeros(0), np.array([self.other])) != 0.0:
             return None
         return SubsampledDP(exact, self.rate, self.relation, exact=True)
 

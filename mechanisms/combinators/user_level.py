@@ -18,14 +18,14 @@ from ..core.relation import Relation
 from ..core.validation import missing_entries, none_missing
 from ..noise.laplace import Laplace
 from ..noise.queries.sums import Sum
-from .base import OnBase
-from .parallel import moves_by_all
+from .base import Combinator
+from .parallel import moves_every_answer
 
 SUM = Laplace(1.0, query=Sum())
 
 
 @dataclass(frozen=True)
-class UserLevel(OnBase):
+class UserLevel(Combinator):
     """A mechanism for records, run on the records of users who own several records each; claim by group privacy.
 
     A dataset is a pair `(users, values)` of arrays of the same length: the owner and the value of each record. Every
@@ -108,7 +108,7 @@ class UserLevel(OnBase):
         """Return the claim if the records of the worst case move the answer by k sensitivities; otherwise None."""
         pair, claim = self.worst_case(), self.guarantee()
         d0, d1 = self.bounded(pair.d0), self.bounded(pair.d1)
-        return claim if claim.exact and moves_by_all(self.base, d0, d1, self.most_records) else None
+        return claim if claim.exact and moves_every_answer(self.base, d0, d1, self.most_records) else None
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)

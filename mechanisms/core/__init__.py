@@ -23,3 +23,139 @@ tensors.py        PyTorch where it is loaded, without importing it: tensors as a
 threads.py        Limits on the threads of BLAS and OpenMP: the rounding of a sum depends on their number
 validation.py     Shared checks of arguments: each takes `name=value` and raises a `ParameterError` that names both
 """
+
+from typing import TYPE_CHECKING
+
+from .lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .arrays import Bools as Bools, Floats as Floats, Ints as Ints
+    from .base import (
+        Dataset as Dataset,
+        KnownCurve as KnownCurve,
+        KnownViews as KnownViews,
+        LogDensity as LogDensity,
+        Mechanism as Mechanism,
+        Neighbours as Neighbours,
+        Outputs as Outputs,
+        Workers as Workers,
+        known_law as known_law,
+        unknown_law as unknown_law,
+    )
+    from .constraints import (
+        AddOrReplace as AddOrReplace,
+        Constraint as Constraint,
+        Delta as Delta,
+        Finite as Finite,
+        Flag as Flag,
+        NonNegative as NonNegative,
+        NonNegativeInt as NonNegativeInt,
+        OpenUnit as OpenUnit,
+        Options as Options,
+        Positive as Positive,
+        PositiveInt as PositiveInt,
+        PositiveProbability as PositiveProbability,
+        UnitInterval as UnitInterval,
+        at_least as at_least,
+        check_fields as check_fields,
+        constraints_of as constraints_of,
+        instance_of as instance_of,
+        one_of_names as one_of_names,
+    )
+    from .errors import (
+        MAX_LISTED_NAMES as MAX_LISTED_NAMES,
+        AccountingError as AccountingError,
+        AlwaysRaisesError as AlwaysRaisesError,
+        AttackError as AttackError,
+        CallError as CallError,
+        ClusterError as ClusterError,
+        ConfigError as ConfigError,
+        DataError as DataError,
+        DependentTrialsError as DependentTrialsError,
+        DpassayError as DpassayError,
+        FingerprintError as FingerprintError,
+        ManyRunsError as ManyRunsError,
+        NeighboursError as NeighboursError,
+        ParameterError as ParameterError,
+        PlugInError as PlugInError,
+        PrivacyViolation as PrivacyViolation,
+        RelationError as RelationError,
+        ReleaseError as ReleaseError,
+        ResultError as ResultError,
+        SliceDoneError as SliceDoneError,
+        StoreError as StoreError,
+        UnknownNameError as UnknownNameError,
+        listed as listed,
+        missing_message as missing_message,
+        plural as plural,
+        unknown_name_message as unknown_name_message,
+    )
+    from .fingerprint import describe as describe, identity as identity, opaque as opaque, same_fields as same_fields
+    from .guarantee import Guarantee as Guarantee
+    from .memory import (
+        available_memory as available_memory,
+        in_units as in_units,
+        lacks_memory as lacks_memory,
+        no_more_than_available as no_more_than_available,
+    )
+    from .printable import (
+        INVISIBLE as INVISIBLE,
+        csv_cell as csv_cell,
+        display_name as display_name,
+        fenced as fenced,
+        html as html,
+        line as line,
+        markdown as markdown,
+        terminal as terminal,
+    )
+    from .record_edits import is_pandas as is_pandas
+    from .records import (
+        RecordsMechanism as RecordsMechanism,
+        check_different as check_different,
+        check_records as check_records,
+        check_worst_case as check_worst_case,
+        mixed_records as mixed_records,
+        n_records as n_records,
+        remove_record as remove_record,
+        replace_record as replace_record,
+        zero_record as zero_record,
+    )
+    from .registry import Catalogue as Catalogue, packages_used as packages_used, registered as registered
+    from .relation import Relation as Relation
+    from .root_finding import (
+        arithmetic as arithmetic,
+        bisect as bisect,
+        bisect_all as bisect_all,
+        bracket as bracket,
+        geometric as geometric,
+        integer as integer,
+        least_satisfying as least_satisfying,
+        maximise as maximise,
+    )
+    from .tensors import (
+        own_random_states as own_random_states,
+        random_states as random_states,
+        set_random_states as set_random_states,
+        tensor_to_array as tensor_to_array,
+    )
+    from .threads import single_thread as single_thread
+    from .validation import (
+        called_as as called_as,
+        counted as counted,
+        delta_range as delta_range,
+        finite as finite,
+        instance as instance,
+        missing_entries as missing_entries,
+        non_negative as non_negative,
+        none_missing as none_missing,
+        numeric_rows as numeric_rows,
+        one_of as one_of,
+        open_unit as open_unit,
+        positive as positive,
+        real_numbers as real_numbers,
+        rectangular as rectangular,
+        unit_interval as unit_interval,
+        whole as whole,
+    )
+else:
+    __getattr__, __dir__ = lazy_names(__name__)

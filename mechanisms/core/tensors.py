@@ -13,13 +13,13 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, getattr(sys.modules.get("torch"), "Tensor", ()))
 
 
-def on_host(value: Any) -> Any:
+def tensor_to_array(value: Any) -> Any:
     """Return a tensor of PyTorch, which may be on a GPU, require gradients or be bfloat16, as an array.
 
     A list or tuple with tensors becomes a list of arrays; any other value is returned unchanged.
     """
     if isinstance(value, (list, tuple)) and any(map(is_tensor, value)):
-        return [on_host(item) for item in value]
+        return [tensor_to_array(item) for item in value]
     if not is_tensor(value):
         return value
     tensor = value.detach().cpu()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .arrays import Bools, Floats
 from .errors import CallError, ParameterError, unknown_name_message
-from .tensors import on_host
+from .tensors import tensor_to_array
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -128,7 +128,7 @@ def real_numbers(**value: Any) -> Floats:
     """Return the single value, such as a tensor, as an array of real numbers, including infinities and NaN."""
     ((name, raw),) = value.items()
     try:
-        array = np.asarray(on_host(raw))
+        array = np.asarray(tensor_to_array(raw))
         if array.dtype.kind not in "biufO" or (array.dtype == "O" and any(isinstance(x, complex) for x in array.flat)):
             raise TypeError
         with np.errstate(over="ignore"):

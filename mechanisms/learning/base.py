@@ -219,10 +219,12 @@ def differing(neighbours: Neighbours) -> tuple[TrainingData, TrainingData]:
     sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
     differences = []
     for mine, other in (sides, sides[::-1]):
-        examples = surplus(np.column_stack([mine.X, mine.y]), np.column_stack([other.X, other.y]))
+        examples = multiset_difference(np.column_stack([mine.X, mine.y]), np.column_stack([other.X, other.y]))
         gradients = None
         if mine.gradients is not None:
-            surplus_gradients = mine.gradients[surplus(mine.gradients, gradients_of(other, mine.gradients.shape[1]))]
+            surplus_gradients = mine.gradients[
+                multiset_difference(mine.gradients, gradients_of(other, mine.gradients.shape[1]))
+            ]
             gradients = surplus_gradients if len(surplus_gradients) else None
         differences.append(TrainingData(mine.X[examples], mine.y[examples], gradients))
     return differences[0], differences[1]
@@ -232,11 +234,11 @@ def shared(neighbours: Neighbours) -> TrainingData:
     """Return the records that both sides have, in the order of side 0."""
     data, other = TrainingData.of(neighbours.d0), TrainingData.of(neighbours.d1)
     is_shared = np.ones(data.n_examples, dtype=bool)
-    is_shared[surplus(np.column_stack([data.X, data.y]), np.column_stack([other.X, other.y]))] = False
+    is_shared[multiset_difference(np.column_stack([data.X, data.y]), np.column_stack([other.X, other.y]))] = False
     gradients = data.gradients
     if gradients is not None:
         others = gradients_of(other, gradients.shape[1])
-        gradients = np.delete(gradients, surplus(gradients, others), axis=0)
+        gradients = np.delete(gradients, multiset_difference(gradients, others), axis=0)
     return TrainingData(
         data.X[is_shared], data.y[is_shared], gradients if gradients is not None and len(gradients) else None
     )
@@ -247,7 +249,7 @@ def gradients_of(data: TrainingData, n_parameters: int) -> AnyFloats:
     return np.empty((0, n_parameters)) if data.gradients is None else data.gradients
 
 
-def surplus(mine: AnyFloats, others: AnyFloats) -> NDArray[np.intp]:
+def multiset_difference(mine: AnyFloats, others: AnyFloats) -> NDArray[np.intp]:
     """Return the indices of the rows of `mine` that `others` lacks, as multisets."""
     remaining = Counter(row.tobytes() for row in np.ascontiguousarray(others, dtype=np.float64) + 0.0)
     indices = []

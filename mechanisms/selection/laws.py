@@ -5,7 +5,7 @@
     log_top_set_laplace         Laplace noise: the probability that a set of candidates is the set of the largest
     log_all_below               Laplace noise: the probability that all sums are below a number
     log_hazards_below           Laplace noise: the contribution of the scores up to that number to its derivative
-    pieces                      pieces for quadrature, since Laplace densities have kinks at the scores
+    piece_ends                  pieces for quadrature, since Laplace densities have kinks at the scores
 
 All sums have positive terms, so that small probabilities keep their relative accuracy.
 """
@@ -80,7 +80,7 @@ def log_largest_laplace(scores: Floats) -> Floats:
     integral from there. The time grows with the number of nodes, not with nodes times candidates.
     """
     knots, where, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    z, weights = nodes_between(pieces(scores))
+    z, weights = nodes_between(piece_ends(scores))
     log_mass = log_all_below(z, knots, counts) + np.log(weights)
     starts = np.searchsorted(z, knots)
     below = np.logaddexp.accumulate(_log_sums(log_mass[:, np.newaxis], np.append(0, starts))[:-1, 0])
@@ -179,7 +179,7 @@ def log_top_set_laplace(scores: Floats, sets: Ints) -> Floats:
         sets: `(n_sets, k)` distinct indices in each row.
     """
     knots, counts = np.unique(scores, return_counts=True)
-    z, weights = nodes_between(pieces(scores))
+    z, weights = nodes_between(piece_ends(scores))
     all_below = log_all_below(z, knots, counts) + np.log(weights)
     members, place = np.unique(sets, return_inverse=True)
     place = place.reshape(sets.shape)
@@ -199,7 +199,7 @@ def log_top_set_laplace(scores: Floats, sets: Ints) -> Floats:
     return log_probabilities
 
 
-def pieces(scores: Floats, longest: float = np.inf) -> Floats:
+def piece_ends(scores: Floats, longest: float = np.inf) -> Floats:
     """Return the increasing ends of pieces for a Gauss rule that cover all scores and `TAIL_SCALES` on both sides.
 
     Products of n distribution functions vary on a length of 1/n next to a score, and more slowly further away: pieces

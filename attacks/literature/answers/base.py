@@ -143,8 +143,8 @@ class Decoder(Reconstructor):
         n = queries.shape[1]
         values = np.tile(self._unasked(n), (len(answers), 1))
         if not covered.any():
-            return everywhere(values, DecodingStatus.SEVERAL, "no query counts any record: nothing is known")
-        decoded, note = self._only(covered)._decode(queries[:, covered], answers), about(queries)
+            return constant_decoding(values, DecodingStatus.SEVERAL, "no query counts any record: nothing is known")
+        decoded, note = self._only(covered)._decode(queries[:, covered], answers), undetermined_note(queries)
         values[:, covered] = np.clip(decoded.values, 0.0, 1.0)
         notes = tuple("; ".join(filter(None, (run_note, note))) for run_note in decoded.notes)
         return replace(decoded, values=values, notes=notes)
@@ -244,7 +244,7 @@ def check_answers(queries: ArrayLike, answers: ArrayLike) -> tuple[Floats, Float
     return subsets, observed
 
 
-def about(queries: Floats) -> str:
+def undetermined_note(queries: Floats) -> str:
     """Return a note on what the queries cannot determine, for any answers; "" if they determine everything."""
     m, n = queries.shape
     missing = np.flatnonzero(~queries.any(axis=0))
@@ -260,7 +260,9 @@ def about(queries: Floats) -> str:
     return "; ".join(notes)
 
 
-def everywhere(values: Floats, status: DecodingStatus = DecodingStatus.OPTIMAL, note: str = "") -> DecodedAnswers:
+def constant_decoding(
+    values: Floats, status: DecodingStatus = DecodingStatus.OPTIMAL, note: str = ""
+) -> DecodedAnswers:
     """Return a `DecodedAnswers` with the same status and note in all runs."""
     return DecodedAnswers(values, (status,) * len(values), (note,) * len(values))
 

@@ -72,7 +72,7 @@ class Exhaustive(Decoder):
         fits = self.error is None or smallest <= self.error + SOLVER_TOLERANCE
         allowed = smallest if self.error is None or not fits else self.error
         fitting = columns[differences <= allowed + SOLVER_TOLERANCE]
-        values, distance = fitting.mean(axis=0), furthest_apart(fitting)
+        values, distance = fitting.mean(axis=0), max_bit_difference(fitting)
         if not fits:
             note = f"no column is within {self.error:g} of every answer: the smallest error that fits is {smallest:.4g}"
             return values, DecodingStatus.INFEASIBLE, note
@@ -107,7 +107,7 @@ def largest_differences(queries: Floats, answers: Floats, columns: Bools) -> Flo
     return largest
 
 
-def furthest_apart(columns: Bools) -> int:
+def max_bit_difference(columns: Bools) -> int:
     """Return the largest number of bits in which two columns differ, of the first `MAX_COMPARED_COLUMNS`."""
     signs = np.where(columns[:MAX_COMPARED_COLUMNS], 1.0, -1.0)
     smallest_product = float((signs @ signs.T).min())

@@ -12,7 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import NonNegative, Positive, PositiveInt
-from .base import SOLVER_TOLERANCE, DecodedAnswers, DecodingStatus, PriorDecoder, everywhere, stacked
+from .base import SOLVER_TOLERANCE, DecodedAnswers, DecodingStatus, PriorDecoder, constant_decoding, stacked
 from .least_squares import BoxedLeastSquares
 from .linear_programmes import LinearProgramme
 
@@ -44,7 +44,7 @@ class GaussianLikelihood(PriorDecoder):
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         start = BoxedLeastSquares(noise=self.noise).decode(queries, answers).bits
         bits = flipped(queries.T @ queries, answers @ queries - self.noise**2 * self.log_odds, start.astype(np.float64))
-        return everywhere(bits, DecodingStatus.LOCAL)
+        return constant_decoding(bits, DecodingStatus.LOCAL)
 
 
 def flipped(gram: Floats, right: Floats, bits: Floats) -> Floats:

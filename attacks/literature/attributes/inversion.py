@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.constraints import Finite, NonNegative, Positive, PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
-from .predictions import log_probabilities, places
+from .predictions import class_indices, log_probabilities
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Inversion:
                 f"start must lie between low = {self.low:g} and high = {self.high:g} in every feature.",
                 argument="start",
             )
-        class_index = places(model, classes, log_probabilities(model, public[:1]).shape[-1])
+        class_index = class_indices(model, classes, log_probabilities(model, public[:1]).shape[-1])
         inputs, length = public.copy(), np.full(len(classes), self.rate * (self.high - self.low))
         best = self._values(model, inputs, class_index, public)
         for _ in range(self.steps):

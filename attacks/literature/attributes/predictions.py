@@ -18,7 +18,7 @@ from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.core.constraints import Finite, one_of_names
 from ....mechanisms.core.errors import AttackError
 from ...membership.signals import MIN_LOG_PROBABILITY, SIGNALS
-from ...people.base import LABEL_COLUMN, AttributeInference, People, Sensitive, needed
+from ...people.base import LABEL_COLUMN, AttributeInference, People, Sensitive, require_known
 from ...people.imputation import ProbabilityLearner, fitted_scores
 
 
@@ -47,7 +47,7 @@ def log_probabilities(model: Any, X: Floats) -> Floats:
     return np.asarray(log_p).reshape(*X.shape[:-1], -1)
 
 
-def places(model: Any, y: NDArray[Any], n_classes: int) -> Ints:
+def class_indices(model: Any, y: NDArray[Any], n_classes: int) -> Ints:
     """Return the index of each label among the classes of the model; raise `AttackError` for an unknown label."""
     classes = np.asarray(getattr(model, "classes_", np.arange(n_classes)))
     index = np.searchsorted(classes, y).clip(max=len(classes) - 1)
@@ -61,7 +61,7 @@ def _of_values(model: Any, people: People, sensitive: Sensitive) -> tuple[Floats
     """Return predictions for people with each value: log probabilities `(m, n, n_classes)`, label indices `(m, n)`."""
     X, y = sensitive.filled(people)
     log_p = log_probabilities(model, X)
-    return log_p, places(model, y, log_p.shape[-1])
+    return log_p, class_indices(model, y, log_p.shape[-1])
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,12 @@ class ErrorRates(AttributeInference):
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
         if sensitive.feature == LABEL_COLUMN:
             raise AttackError("ErrorRates reads the label of each person, so it cannot infer the label.")
-        others, labels = (np.asarray(part) for part in needed(known, self))
+        others, labels = (np.asarray(part) for part in require_known(known, self))
         log_p, class_index = _of_values(released, people, sensitive)
         n_classes = log_p.shape[-1]
         predicted = log_probabilities(released, others.astype(np.float64)).argmax(axis=-1)
         counts = np.ones((n_classes, n_classes))
-        np.add.at(counts, (predicted, places(released, labels, n_classes)), 1.0)
+        np.add.at(counts, (predicted, class_indices(released, labels, n_classes)), 1.0)
         rates = np.log(counts / counts.sum(axis=1, keepdims=True))
         return np.asarray(rates[log_p.argmax(axis=-1), class_index].T + sensitive.log_prior)
 
@@ -144,7 +144,7 @@ class LearnedInference(AttributeInference):
     learner: ProbabilityLearner = "boosting"
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        others = needed(known, self)
+        others = require_known(known, self)
         labels = np.unique(np.asarray(others[1]))
         rows, at = (
             np.column_stack([sensitive.known(group, labels), _log_p(released, group, sensitive)])
@@ -182,7 +182,7 @@ class LeafCounts(AttributeInference):
         tree = released.tree_
         leaves = released.apply(X.reshape(-1, X.shape[-1])).reshape(X.shape[:2])
         shares = tree.value[:, 0, :] / tree.value[:, 0, :].sum(axis=1, keepdims=True)
-        counts = (shares * tree.n_node_samples[:, np.newaxis])[leaves, places(released, y, shares.shape[1])]
+        counts = (shares * tree.n_node_samples[:, np.newaxis])[leaves, class_indices(released, y, shares.shape[1])]
         reach = [_reached(tree, int(sensitive.feature), float(value)) for value in np.asarray(sensitive.values)]
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(counts).T - np.log(reach) + sensitive.log_prior)

@@ -12,7 +12,7 @@ from ...membership.memorization import (
     extraction_probability as extraction_probability,
     queries_needed as queries_needed,
 )
-from .extract import Extracted as Extracted, Extraction as Extraction
+from .extract import Extraction as Extraction, RankedCandidates as RankedCandidates
 from .generation import TextSampling as TextSampling, beam_search as beam_search
 from .secret_sharer import (
     ExtrapolatedExposure as ExtrapolatedExposure,

@@ -116,7 +116,7 @@ EXTRACTION_SIGNALS: dict[str, Signal] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Extracted:
+class RankedCandidates:
     """Candidates, the most suspicious first.
 
     Args:
@@ -174,7 +174,9 @@ class Extraction(Options):
     prompt: str = ""
     stop: str | None = None
 
-    def run(self, model: NGramModel, rng: np.random.Generator, *, reference: NGramModel | None = None) -> Extracted:
+    def run(
+        self, model: NGramModel, rng: np.random.Generator, *, reference: NGramModel | None = None
+    ) -> RankedCandidates:
         """Return the best candidates.
 
         Args:
@@ -202,7 +204,7 @@ class Extraction(Options):
                 best |= dict(zip(new_texts, scores(self.signal, model, new_texts, reference).tolist(), strict=True))
             best = dict(sorted(best.items(), key=lambda item: (-item[1], item[0]))[: self.keep])
             settled = set(best) == previous_best
-        return Extracted(tuple(best), np.array(list(best.values())), n_rounds * self.n_texts, n_rounds, settled)
+        return RankedCandidates(tuple(best), np.array(list(best.values())), n_rounds * self.n_texts, n_rounds, settled)
 
     def _generate(self, continuations: Continuations, rng: np.random.Generator, best: list[str]) -> list[str]:
         """Return new texts; half of them start from the first symbols of the best texts so far."""

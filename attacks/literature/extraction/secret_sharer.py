@@ -112,7 +112,7 @@ def extrapolated_exposure(canary: float, samples: ArrayLike) -> ExtrapolatedExpo
     return ExtrapolatedExposure(-math.log2((1 + above) / (1 + len(values))), bits, math.log2(1 + len(values)))
 
 
-def most_often_first(guarantee: Guarantee, size: int) -> float:
+def max_first_rank_probability(guarantee: Guarantee, size: int) -> float:
     """Return the largest probability with which a canary can be ranked first, or guessed, under a guarantee.
 
     The guarantee holds when the canary is replaced by another; the probability is the gamma with
@@ -120,7 +120,7 @@ def most_often_first(guarantee: Guarantee, size: int) -> float:
 
     Example:
         >>> from dpassay.mechanisms import PureDP
-        >>> round(most_often_first(PureDP(1.0), 1024), 6) == round(math.e / (math.e + 1023), 6)
+        >>> round(max_first_rank_probability(PureDP(1.0), 1024), 6) == round(math.e / (math.e + 1023), 6)
         True
     """
     whole(2, size=size)

@@ -15,7 +15,7 @@ from .groups import (
 from .ratings import (
     BackgroundKnowledge as BackgroundKnowledge,
     LinkageResult as LinkageResult,
-    Match as Match,
+    PersonMatch as PersonMatch,
     Ratings as Ratings,
     ScoreboardRH as ScoreboardRH,
     link_people as link_people,

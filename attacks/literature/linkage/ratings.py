@@ -69,7 +69,7 @@ class Ratings:
 
 
 @dataclass(frozen=True, eq=False)
-class Match:
+class PersonMatch:
     """Result of the attack on one person.
 
     Args:
@@ -119,7 +119,7 @@ class ScoreboardRH(Options):
     gap: NonNegative = 1.5
     with_days: bool = True
 
-    def match(self, ratings: Ratings, known: pd.DataFrame) -> Match:
+    def match(self, ratings: Ratings, known: pd.DataFrame) -> PersonMatch:
         """Return the record of the person with these known ratings.
 
         Args:
@@ -134,7 +134,7 @@ class ScoreboardRH(Options):
         spread = float(scores.std())
         gap = float((first - second) / spread) if spread > 0.0 else 0.0
         best = ratings.people[int(scores.argmax())]
-        return Match(best if gap >= self.gap and gap > 0.0 else None, best, gap, scores)
+        return PersonMatch(best if gap >= self.gap and gap > 0.0 else None, best, gap, scores)
 
     def scores(self, ratings: Ratings, known: pd.DataFrame) -> Floats:
         """Return the score of each record, `(n_people,)`."""
@@ -221,7 +221,7 @@ class LinkageResult:
 
     Args:
         best_is_correct: mask `(n_people,)`: the best record is the true one.
-        gap: `(n_people,)` gap of the best record; see `Match`.
+        gap: `(n_people,)` gap of the best record; see `PersonMatch`.
         gap_without: `(n_people,)` gap without the person's ratings, where every match is false.
         least: smallest gap of a match.
     """

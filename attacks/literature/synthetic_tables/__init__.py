@@ -23,7 +23,7 @@ from .groundhog import Groundhog as Groundhog, GroundhogMembership as GroundhogM
 from .marginal_likelihood import MarginalLikelihood as MarginalLikelihood
 from .records import (
     ClosestRecord as ClosestRecord,
-    Known as Known,
+    KnownRecords as KnownRecords,
     Neighbourhood as Neighbourhood,
     RecordAttack as RecordAttack,
 )

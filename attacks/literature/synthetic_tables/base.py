@@ -23,7 +23,7 @@ from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.base import Dataset, Neighbours, Outputs
 from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import AttackError, plural
-from ....mechanisms.learning.base import surplus
+from ....mechanisms.learning.base import multiset_difference
 from ...base import Attack, Scorer, Target
 from ...distinguishing.classifier import MODELS, Classifier, ClassifierScorer
 
@@ -134,7 +134,7 @@ def differing(neighbours: Neighbours) -> tuple[Tables, Tables]:
             f"both sides must have the same columns, but have {table0.shape[1]} and {table1.shape[1]}.",
             argument="neighbours",
         )
-    only0, only1 = table0[surplus(table0, table1)], table1[surplus(table1, table0)]
+    only0, only1 = table0[multiset_difference(table0, table1)], table1[multiset_difference(table1, table0)]
     if not len(only0) + len(only1):
         raise AttackError("the two sides have the same records, so no table distinguishes them.", argument="d0")
     return only0, only1

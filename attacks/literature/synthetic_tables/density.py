@@ -26,7 +26,7 @@ from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import one_of_names
 from .base import Tables
 from .levels import Levels
-from .records import Known, RecordAttack, nearest
+from .records import KnownRecords, RecordAttack, nearest
 
 SMOOTHING = 0.5
 VARIANCE_RIDGE = 1e-3
@@ -35,12 +35,12 @@ NEIGHBOUR_RANK = 3
 DISTANCE_FLOOR = 1e-3
 """Added to distances: the density at a copy stays finite."""
 
-Estimator = Callable[[Tables, Tables, Known], Floats]
+Estimator = Callable[[Tables, Tables, KnownRecords], Floats]
 """`(size, n_rows, d)` tables, `(k, d)` records, known records -> `(size, k)` log densities, up to a constant of each
 record."""
 
 
-def independent(tables: Tables, records: Tables, known: Known) -> Floats:
+def independent(tables: Tables, records: Tables, known: KnownRecords) -> Floats:
     """Return the sum of log shares of the record's levels."""
     levels = known.levels
     total = np.zeros((len(tables), len(records)))
@@ -50,7 +50,7 @@ def independent(tables: Tables, records: Tables, known: Known) -> Floats:
     return total
 
 
-def pairs(tables: Tables, records: Tables, known: Known) -> Floats:
+def pairs(tables: Tables, records: Tables, known: KnownRecords) -> Floats:
     """Return the sum of log shares of each pair of the record's levels, as fitted by pairwise marginals."""
     shape = known.levels.shape
     rows = [known.levels.code(tables, column) for column in range(len(shape))]
@@ -63,7 +63,7 @@ def pairs(tables: Tables, records: Tables, known: Known) -> Floats:
     return total
 
 
-def histogram(tables: Tables, records: Tables, known: Known) -> Floats:
+def histogram(tables: Tables, records: Tables, known: KnownRecords) -> Floats:
     """Return the log share of the rows in the record's cell."""
     levels = known.levels
     record_cells, record_index = np.unique(_cells(levels, records), return_inverse=True)
@@ -74,7 +74,7 @@ def histogram(tables: Tables, records: Tables, known: Known) -> Floats:
     return np.asarray(np.log(counts + SMOOTHING) - np.log(tables.shape[1]))
 
 
-def gaussian(tables: Tables, records: Tables, known: Known) -> Floats:
+def gaussian(tables: Tables, records: Tables, known: KnownRecords) -> Floats:
     """Return the log density of the normal law with mean and covariance of the rows."""
     spread = known.records.std(axis=0)
     scale = np.where(spread > 0.0, spread, 1.0)
@@ -89,7 +89,7 @@ def gaussian(tables: Tables, records: Tables, known: Known) -> Floats:
     return np.asarray(-0.5 * (squared + np.linalg.slogdet(covariance)[1][:, None]))
 
 
-def kernel(tables: Tables, records: Tables, known: Known) -> Floats:
+def kernel(tables: Tables, records: Tables, known: KnownRecords) -> Floats:
     """Return the log mean of a Gaussian kernel over the rows (bandwidth: Scott 1992)."""
     _, n_rows, d = tables.shape
     width = n_rows ** (-1.0 / (d + 4))
@@ -97,7 +97,7 @@ def kernel(tables: Tables, records: Tables, known: Known) -> Floats:
     return np.asarray(logsumexp(logs, axis=1) - np.log(n_rows))
 
 
-def nearest_rows(tables: Tables, records: Tables, known: Known) -> Floats:
+def nearest_rows(tables: Tables, records: Tables, known: KnownRecords) -> Floats:
     """Return the log density from the distance to the third nearest row."""
     distance = nearest(known.squared_distances(tables, records), NEIGHBOUR_RANK)
     return np.asarray(-tables.shape[2] * np.log(distance + DISTANCE_FLOOR))
@@ -166,14 +166,15 @@ class DensityRatio(RecordAttack):
         >>> rng = np.random.default_rng(0)
         >>> table, public = rng.normal(size=(1, 500, 1)), rng.normal(1.0, 1.0, (500, 1))
         >>> records = np.array([[-1.0], [2.0]])
-        >>> DensityRatio(estimator="gaussian").signals(table, records, Known.of(public, records)).round(1).tolist()
+        >>> known = KnownRecords.of(public, records)
+        >>> DensityRatio(estimator="gaussian").signals(table, records, known).round(1).tolist()
         [[1.6, -1.4]]
     """
 
     estimator: Annotated[str, one_of_names(*ESTIMATORS, "classifier")] = "independent"
     calibrated: bool = True
 
-    def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:
+    def signals(self, tables: Tables, records: Tables, known: KnownRecords) -> Floats:
         """Return log density ratios or densities, `(size, k)`, nats."""
         if self.estimator == "classifier":
             return _log_odds(tables, records, known)
@@ -182,7 +183,7 @@ class DensityRatio(RecordAttack):
         return log_density - estimate(known.records[None], records, known) if self.calibrated else log_density
 
 
-def _log_odds(tables: Tables, records: Tables, known: Known) -> Floats:
+def _log_odds(tables: Tables, records: Tables, known: KnownRecords) -> Floats:
     """Return log odds of a row of each table against a known record, at the records; both kinds have equal weight.
 
     Ridge-penalised logistic regression by Newton's method, for all tables at once.
@@ -208,7 +209,7 @@ def _log_odds(tables: Tables, records: Tables, known: Known) -> Floats:
     return weights @ record_terms.T
 
 
-def known_terms(rows: Tables, known: Known) -> Floats:
+def known_terms(rows: Tables, known: KnownRecords) -> Floats:
     """Return terms of a logistic regression, `(..., p)`.
 
     They are a constant; an indicator of each level of a column of codes except the first; and each real column,

@@ -1,6 +1,6 @@
 """Attacks that score a table at a record and learn nothing from the pilot; those by distance.
 
-    Known           the attacker's background knowledge: other records of the same kind, and a distance
+    KnownRecords    the attacker's background knowledge: other records of the same kind, and a distance
     RecordAttack    one number for each (table, record); on a pair its sum over the records of side 1 only, minus that
                     of side 0 only
     ClosestRecord   proximity of the closest row: a generator that memorises a record produces rows close to it
@@ -21,7 +21,7 @@ from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.base import Neighbours, Outputs
 from ....mechanisms.core.constraints import Positive, PositiveInt, one_of_names
 from ....mechanisms.core.errors import AttackError
-from ....mechanisms.learning.base import surplus
+from ....mechanisms.learning.base import multiset_difference
 from ...base import Scorer, Target
 from .base import TableAttack, Tables, as_table, differing, tables_of
 from .levels import Levels
@@ -31,7 +31,7 @@ MAX_BATCH_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class KnownRecords:
     """Known records of the same kind as those under attack, with a distance and levels.
 
     The squared distance of two records is a sum over columns: 1 where codes differ; for real columns the squared
@@ -50,7 +50,7 @@ class Known:
     levels: Levels
 
     @classmethod
-    def of(cls, records: Tables, asked: Tables, nominal: tuple[int, ...] | None = None) -> Known:
+    def of(cls, records: Tables, asked: Tables, nominal: tuple[int, ...] | None = None) -> KnownRecords:
         """Return the distance and levels of these records.
 
         Args:
@@ -89,7 +89,7 @@ class RecordAttack(TableAttack):
     nominal: tuple[int, ...] | None = None
 
     @abstractmethod
-    def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:
+    def signals(self, tables: Tables, records: Tables, known: KnownRecords) -> Floats:
         """Return scores `(size, k)` of tables and records; a table's score does not depend on other tables."""
 
     def supports(self, target: Target) -> bool:
@@ -103,10 +103,10 @@ class RecordAttack(TableAttack):
             if len(pilot):
                 tables_of(pilot, target.neighbours)
         only0, only1 = differing(target.neighbours)
-        known = Known.of(shared(target.neighbours), np.concatenate([only0, only1]), self.nominal)
+        known = KnownRecords.of(shared(target.neighbours), np.concatenate([only0, only1]), self.nominal)
         return RecordScorer(self, known, only0, only1)
 
-    def in_pieces(self, tables: Tables, records: Tables, known: Known) -> Floats:
+    def in_pieces(self, tables: Tables, records: Tables, known: KnownRecords) -> Floats:
         """Return `signals`, computed in batches of tables and records: the memory does not grow with their number."""
         n_rows = max(1, tables.shape[1])
         width = max(1, min(len(records), MAX_BATCH_ENTRIES // n_rows))
@@ -125,7 +125,7 @@ class RecordScorer:
     """Scorer that returns the scores at the records of side 1 only, minus those of side 0 only."""
 
     attack: RecordAttack
-    known: Known
+    known: KnownRecords
     only0: Tables
     only1: Tables
 
@@ -147,7 +147,7 @@ def shared(neighbours: Neighbours) -> Tables:
         [[0, 1], [2, 3]]
     """
     table0, table1 = as_table(neighbours.d0), as_table(neighbours.d1)
-    common = np.delete(table0, surplus(table0, table1), axis=0)
+    common = np.delete(table0, multiset_difference(table0, table1), axis=0)
     return common if len(common) else np.concatenate([table0, table1])
 
 
@@ -187,14 +187,14 @@ class ClosestRecord(RecordAttack):
 
     Example:
         >>> table, records = np.array([[0, 0], [1, 1], [2, 1]]), np.array([[2, 1], [2, 0]])
-        >>> ClosestRecord().signals(table[None], records, Known.of(table, records)).tolist()
+        >>> ClosestRecord().signals(table[None], records, KnownRecords.of(table, records)).tolist()
         [[-0.0, -1.0]]
     """
 
     neighbour: PositiveInt = 1
     score: Annotated[str, one_of_names(*SCORES)] = "distance"
 
-    def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:
+    def signals(self, tables: Tables, records: Tables, known: KnownRecords) -> Floats:
         distance = nearest(known.squared_distances(tables, records), self.neighbour)
         if self.score == "exponential":
             return np.exp(-distance)
@@ -222,17 +222,17 @@ class Neighbourhood(RecordAttack):
 
     Example:
         >>> table, records = np.array([[0, 0], [1, 1], [2, 1]]), np.array([[2, 1], [7, 7]])
-        >>> Neighbourhood(radius=1.0).signals(table[None], records, Known.of(table, records)).round(2).tolist()
+        >>> Neighbourhood(radius=1.0).signals(table[None], records, KnownRecords.of(table, records)).round(2).tolist()
         [[0.67, 0.0]]
     """
 
     radius: Positive | None = None
 
-    def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:
+    def signals(self, tables: Tables, records: Tables, known: KnownRecords) -> Floats:
         within = known.squared_distances(tables, records) <= self._squared_radius(tables, known)
         return np.asarray(within.mean(axis=1))
 
-    def _squared_radius(self, tables: Tables, known: Known) -> Floats:
+    def _squared_radius(self, tables: Tables, known: KnownRecords) -> Floats:
         """Return squared radii, `(size, 1, 1)`, with a margin for rounding."""
         if self.radius is not None:
             return np.full((1, 1, 1), self.radius**2 * (1.0 + 1e-12))
@@ -271,7 +271,7 @@ def share_closer(tables: Tables, used: Tables, unused: Tables, *, nominal: tuple
         >>> share_closer(np.stack([used, unused]), used, unused).tolist()
         [1.0, 0.0]
     """
-    known = Known.of(used, unused, nominal)
+    known = KnownRecords.of(used, unused, nominal)
     shares = []
     for table in tables:  # one at a time: all distances of a table are already many numbers
         distance = [known.squared_distances(records[None], table).min(axis=1)[0] for records in (used, unused)]

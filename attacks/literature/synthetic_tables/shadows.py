@@ -28,7 +28,7 @@ from .base import Tables, as_table, in_chunks
 from .density import DensityRatio
 from .groundhog import FEATURE_SETS, Statistics
 from .levels import Levels
-from .records import ClosestRecord, Known, Neighbourhood, RecordAttack
+from .records import ClosestRecord, KnownRecords, Neighbourhood, RecordAttack
 
 TABLE_SIGNALS: Mapping[str, RecordAttack] = {
     "closest-record": ClosestRecord(),
@@ -147,7 +147,7 @@ class SyntheticTables:
         others = records if self.public is None else as_table(self.public)
         signals = {}
         for name, attack in self.attacks.items():
-            signals[name] = attack.in_pieces(self.tables, records, Known.of(others, records, attack.nominal))
+            signals[name] = attack.in_pieces(self.tables, records, KnownRecords.of(others, records, attack.nominal))
         return signals
 
 

@@ -158,7 +158,7 @@ class Deadline:
         return time.monotonic() - self.start
 
 
-class Cuts:
+class NoGoodCuts:
     """No-good cuts: `columns` must not all have the values of a solution again.
 
     If their sum is fixed, another solution is smaller in some column where this one is positive; otherwise it may also

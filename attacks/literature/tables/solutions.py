@@ -15,7 +15,7 @@ from ....mechanisms.core.errors import AttackError, plural
 from ....mechanisms.core.validation import whole
 from ....mechanisms.literature.query_release.tables.domain import CensusDomain
 from .encoding import Encoding, encode
-from .integer_programme import DEFAULT_TIME_LIMIT, Cuts, Deadline, SolverStatus
+from .integer_programme import DEFAULT_TIME_LIMIT, Deadline, NoGoodCuts, SolverStatus
 from .published import PublishedCell, PublishedTables
 
 MAX_STEPS = 5_000
@@ -109,7 +109,7 @@ def solve(published: PublishedTables, *, limit: int = 1000, seconds: float = DEF
     deadline = Deadline(seconds)
     encoding = encode(published, deadline=deadline)
     blocks: dict[bytes, Ints] = {}
-    rows, cuts = encoding.rows.copy(), Cuts(encoding.types, total_fixed=encoding.total_fixed)
+    rows, cuts = encoding.rows.copy(), NoGoodCuts(encoding.types, total_fixed=encoding.total_fixed)
     ended = "limit"
     while len(blocks) < limit:
         answer = rows.solve(deadline=deadline)

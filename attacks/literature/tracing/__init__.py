@@ -20,4 +20,4 @@ from .statistics import (
     TruncatedProduct as TruncatedProduct,
 )
 from .theory import expected_z as expected_z, power as power
-from .trace import Traced as Traced, trace as trace
+from .trace import TracingResult as TracingResult, trace as trace

@@ -27,7 +27,7 @@ MIN_CHERNOFF_COLUMNS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Traced:
+class TracingResult:
     """Results of `trace` for N people.
 
     Args:
@@ -63,7 +63,7 @@ def trace(
     statistic: TracingStatistic | None = None,
     null: str = "auto",
     seed: int = 0,
-) -> Traced:
+) -> TracingResult:
     """Score people by the published means of a study, and return the probability that a non-member scores as high.
 
     Args:
@@ -124,7 +124,7 @@ def trace(
         p_values = empirical(scores - linear.rounding, linear.scores(reference))  # equal rows have equal scores
     else:
         p_values = NULL_P_VALUES[null](scores, linear, frequencies)
-    return Traced(scores, p_values, null, tuple(notes))
+    return TracingResult(scores, p_values, null, tuple(notes))
 
 
 def _which_null(null: str, frequencies: ArrayLike | None, reference: ArrayLike | None, n_attributes: int) -> str:

@@ -9,6 +9,6 @@ singling_out.py   Singling out: descriptions of people as intervals of codes, an
 `dpassay.audit.metrics` measures the gain over guesses without the release.
 """
 
-from .base import Disclosure as Disclosure, Scene as Scene
+from .base import Disclosure as Disclosure, PeopleGroups as PeopleGroups
 from .nearest_rows import AttributeDisclosure as AttributeDisclosure, Linkability as Linkability
 from .singling_out import Predicates as Predicates, SinglingOut as SinglingOut

@@ -1,7 +1,7 @@
 """Disclosure about people by a synthetic table: the interface of the attacks. Read this first.
 
-    Scene        the people under attack, the bystanders to distinguish them from, and other known people
-    Disclosure   released table -> whether the attack is correct for each person
+    PeopleGroups   the people under attack, the bystanders to distinguish them from, and other known people
+    Disclosure     released table -> whether the attack is correct for each person
 
 Whether an attack is correct for a person depends on this person, the table and the bystanders, and on no other person
 under attack. For a table that was made without them, the results for people who are independent draws are then
@@ -27,7 +27,7 @@ from ....mechanisms.noise.queries.domain import Domain
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class PeopleGroups:
     """People under attack, bystanders, and other known people.
 
     Args:
@@ -62,17 +62,17 @@ class Disclosure(Options):
         object.__setattr__(self, "ordered", self.names("ordered", self.ordered))
 
     @abstractmethod
-    def correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
-        """Return whether the attack is correct for each person of the scene, `(n,)`.
+    def correct(self, released: Ints, groups: PeopleGroups, rng: np.random.Generator) -> Bools:
+        """Return whether the attack is correct for each person under attack, `(n,)`.
 
         Args:
             released: `(n_rows, d)` the synthetic table.
-            scene: people, bystanders and others.
+            groups: people, bystanders and others.
             rng: random generator of the attack.
         """
 
     @abstractmethod
-    def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:
+    def baseline_correct(self, groups: PeopleGroups, rng: np.random.Generator) -> Bools:
         """Return whether a guess without any release is correct for each person, `(n,)`."""
 
     def correct_among(self, released: Ints, records: Ints, rng: np.random.Generator) -> Bools:
@@ -81,11 +81,11 @@ class Disclosure(Options):
         A symmetric function of the records: another order of them only reorders the result.
         """
         none = records[:0]
-        return self.correct(released, Scene(records, none, none), rng)
+        return self.correct(released, PeopleGroups(records, none, none), rng)
 
-    def published_correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
+    def published_correct(self, released: Ints, groups: PeopleGroups, rng: np.random.Generator) -> Bools:
         """Return whether each guess is correct as in Giomi et al. (2023): one per person, without bystanders."""
-        return self.correct(released, replace(scene, bystanders=scene.bystanders[:0]), rng)
+        return self.correct(released, replace(groups, bystanders=groups.bystanders[:0]), rng)
 
     def names(self, argument: str, given: Iterable[str]) -> tuple[str, ...]:
         """Return the names, checked: attributes of the domain, each once."""

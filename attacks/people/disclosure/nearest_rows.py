@@ -12,7 +12,7 @@ from ....mechanisms.core.constraints import NonNegativeInt, PositiveInt
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ..base import LABEL_COLUMN, AttributeInference, Sensitive
 from ..imputation import Imputation
-from .base import Disclosure, Scene
+from .base import Disclosure, PeopleGroups
 
 MAX_BLOCK_DISTANCES = 4_000_000
 """Number of distances computed at once."""
@@ -75,9 +75,10 @@ class Linkability(Disclosure):
         >>> table = np.array([[0, 0], [1, 1], [2, 2]])
         >>> attack = Linkability({"a": 3, "b": 3}, first=["a"], second=["b"])
         >>> empty = np.empty((0, 2), dtype=np.int64)
-        >>> attack.correct(table, Scene(np.array([[2, 2], [1, 1], [1, 0]]), table[:1], empty), np.random.default_rng(0))
+        >>> groups = PeopleGroups(np.array([[2, 2], [1, 1], [1, 0]]), table[:1], empty)
+        >>> attack.correct(table, groups, np.random.default_rng(0))
         array([ True,  True, False])
-        >>> attack.correct(table, Scene(np.array([[2, 2], [1, 1]]), table[1:], empty), np.random.default_rng(0))
+        >>> attack.correct(table, PeopleGroups(np.array([[2, 2], [1, 1]]), table[1:], empty), np.random.default_rng(0))
         array([False, False])
     """
 
@@ -102,17 +103,17 @@ class Linkability(Disclosure):
                 advice=f"Both know {', '.join(both)}, which links people without any table.",
             )
 
-    def correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
-        linked = np.zeros(len(scene.people), dtype=np.bool_)
-        others = self._near_any(released, scene.bystanders)
-        sides = (self._near(names, released, scene.people) for names in (self.first, self.second))
+    def correct(self, released: Ints, groups: PeopleGroups, rng: np.random.Generator) -> Bools:
+        linked = np.zeros(len(groups.people), dtype=np.bool_)
+        others = self._near_any(released, groups.bystanders)
+        sides = (self._near(names, released, groups.people) for names in (self.first, self.second))
         for (block, near), (_, other) in zip(*sides, strict=True):
             linked[block] = (near & other).any(axis=1) & ~(near & others).any(axis=1)
         return linked
 
-    def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:
+    def baseline_correct(self, groups: PeopleGroups, rng: np.random.Generator) -> Bools:
         """Return successes of a random guess among the person's own record and those of all bystanders."""
-        return np.asarray(rng.integers(len(scene.bystanders) + 1, size=len(scene.people)) == 0)
+        return np.asarray(rng.integers(len(groups.bystanders) + 1, size=len(groups.people)) == 0)
 
     def _near(self, names: tuple[str, ...], rows: Ints, records: Ints) -> Iterator[tuple[slice, Bools]]:
         places = self.places(names)
@@ -148,7 +149,8 @@ class AttributeDisclosure(Disclosure):
         >>> table = np.array([[0, 0, 1], [1, 0, 0], [2, 2, 1]])
         >>> attack = AttributeDisclosure({"a": 3, "b": 3, "c": 2}, secret="c")
         >>> empty = np.empty((0, 3), dtype=np.int64)
-        >>> attack.correct(table, Scene(np.array([[2, 2, 1], [1, 0, 1]]), empty, empty), np.random.default_rng(0))
+        >>> groups = PeopleGroups(np.array([[2, 2, 1], [1, 0, 1]]), empty, empty)
+        >>> attack.correct(table, groups, np.random.default_rng(0))
         array([ True, False])
     """
 
@@ -175,14 +177,14 @@ class AttributeDisclosure(Disclosure):
         if self.domain.shape[self.domain.index(self.secret)] < 2:
             raise ParameterError(argument="secret", value=self.secret, allowed="have two values or more")
 
-    def correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
+    def correct(self, released: Ints, groups: PeopleGroups, rng: np.random.Generator) -> Bools:
         if self.attack is None:
-            return self._close(self._nearest(released, scene.people), scene.people)
-        return self._by(self.attack, self._people(released), scene)
+            return self._close(self._nearest(released, groups.people), groups.people)
+        return self._by(self.attack, self._people(released), groups)
 
-    def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:
+    def baseline_correct(self, groups: PeopleGroups, rng: np.random.Generator) -> Bools:
         """Return a mask of the people whose value the baseline guesses; raise `AttackError` if no people are known."""
-        return self._by(self.baseline, None, scene)
+        return self._by(self.baseline, None, groups)
 
     def _nearest(self, rows: Ints, people: Ints) -> Ints:
         places, values = self.places(self.given), rows[:, self.domain.index(self.secret)]
@@ -193,13 +195,13 @@ class AttributeDisclosure(Disclosure):
             guesses[block] = (nearest @ one_hot).argmax(axis=1)
         return guesses
 
-    def _by(self, attack: AttributeInference, released: object, scene: Scene) -> Bools:
-        if not len(scene.known):
+    def _by(self, attack: AttributeInference, released: object, groups: PeopleGroups) -> Bools:
+        if not len(groups.known):
             raise AttackError("others of the population must be known, to learn from. Give known=, records of them.")
-        known = self._people(scene.known)
+        known = self._people(groups.known)
         counts = np.bincount(known[1], minlength=self.domain.shape[self.domain.index(self.secret)])
         secret = Sensitive(LABEL_COLUMN, np.arange(len(counts)), counts / counts.sum())
-        return self._close(attack.guess(released, self._people(scene.people), secret, known), scene.people)
+        return self._close(attack.guess(released, self._people(groups.people), secret, known), groups.people)
 
     def _people(self, records: Ints) -> tuple[Floats, Ints]:
         """Return the known attributes as numbers (one-hot for categories, codes if ordered), and the secret."""

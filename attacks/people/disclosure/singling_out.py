@@ -11,7 +11,7 @@ from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.core.constraints import PositiveInt, one_of_names
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.noise.queries.domain import Domain
-from .base import Disclosure, Scene
+from .base import Disclosure, PeopleGroups
 
 _MAX_BATCHES = 20
 """Number of batches of random descriptions that are tried, each of the requested number, at least 1,000."""
@@ -157,7 +157,7 @@ class SinglingOut(Disclosure):
         >>> table = np.array([[0, 0], [0, 1], [1, 0]])
         >>> attack = SinglingOut({"a": 2, "b": 2}, n_columns=2)
         >>> empty = np.empty((0, 2), dtype=np.int64)
-        >>> attack.correct(table, Scene(np.array([[1, 0], [1, 1]]), table[:2], empty), np.random.default_rng(0))
+        >>> attack.correct(table, PeopleGroups(np.array([[1, 0], [1, 1]]), table[:2], empty), np.random.default_rng(0))
         array([ True, False])
     """
 
@@ -173,18 +173,18 @@ class SinglingOut(Disclosure):
                 argument="n_columns", value=self.n_columns, allowed=f"be at most {len(self.domain.names)}, all columns"
             )
 
-    def correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
-        return _singled_out(self.predicates(released, rng), scene)
+    def correct(self, released: Ints, groups: PeopleGroups, rng: np.random.Generator) -> Bools:
+        return _singled_out(self.predicates(released, rng), groups)
 
-    def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:
-        return _singled_out(self.random_predicates(rng), scene)
+    def baseline_correct(self, groups: PeopleGroups, rng: np.random.Generator) -> Bools:
+        return _singled_out(self.random_predicates(rng), groups)
 
-    def published_correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
+    def published_correct(self, released: Ints, groups: PeopleGroups, rng: np.random.Generator) -> Bools:
         """Return a mask of the descriptions that match exactly one of the people, `(n_descriptions,)`.
 
         These are not independent draws, because they concern the same people.
         """
-        return np.asarray(self.predicates(released, rng).counts(scene.people) == 1)
+        return np.asarray(self.predicates(released, rng).counts(groups.people) == 1)
 
     def predicates(self, released: Ints, rng: np.random.Generator) -> Predicates:
         """Return the descriptions made from a table."""
@@ -199,6 +199,6 @@ class SinglingOut(Disclosure):
         return Predicates.random(self.domain, self.places(self.ordered), n_columns, self.n_predicates, rng)
 
 
-def _singled_out(predicates: Predicates, scene: Scene) -> Bools:
-    unmatched = predicates[predicates.counts(scene.bystanders) == 0]
-    return np.asarray(unmatched.matches(scene.people).any(axis=0))
+def _singled_out(predicates: Predicates, groups: PeopleGroups) -> Bools:
+    unmatched = predicates[predicates.counts(groups.bystanders) == 0]
+    return np.asarray(unmatched.matches(groups.people).any(axis=0))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.catalogue import catalogue
-from ....attacks.membership.consistency import doubts_about
+from ....attacks.membership.consistency import consistency_warnings
 from ....attacks.membership.designs import Design, form_for, offline_form, possible_targets
 from ....attacks.membership.shadows import Shadows
 from ....mechanisms.core.arrays import Floats, Ints
@@ -165,7 +165,7 @@ def evaluate(
         target=labels[targets[0]] if single else None,
         warnings=(
             *shadows.warnings,
-            *doubts_about(shadows),
+            *consistency_warnings(shadows),
             *warnings,
             *odd_models([m.attack for m in metrics], by_model, units.inclusion, names_in),
         ),

@@ -22,14 +22,14 @@ MAX_REVERSED_AUC = 0.49
 
 def summary(result: MembershipResult) -> str:
     """Return the table of all attacks, followed by notes on how to read it."""
-    lines = [*(f"{name:<8}  {text}" for name, text in head(result)), "", *_table(result), "", *notes(result)]
+    lines = [*(f"{name:<8}  {text}" for name, text in setting_rows(result)), "", *_table(result), "", *notes(result)]
     for metrics in result.attacks:
         lines += _rows(metrics.attack, "group", metrics.groups)
         lines += _rows(metrics.attack, "model", metrics.models)
     return "\n".join(lines)
 
 
-def head(result: MembershipResult) -> list[tuple[str, str]]:
+def setting_rows(result: MembershipResult) -> list[tuple[str, str]]:
     """Return rows on the setting, name and text."""
     rows = [
         ("models", f"{result.n_models:,}, {result.design}"),

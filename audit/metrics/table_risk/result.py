@@ -106,7 +106,7 @@ class SplitTest:
 
 
 @dataclass(frozen=True)
-class Memorised:
+class MemorisedRecords:
     """Agreements of distinct records with distinct rows of the table in all continuous columns; see agreements.py.
 
     Args:
@@ -186,7 +186,7 @@ class RiskResult(Saved):
     overall: tuple[SplitTest, ...]
     parts: tuple[SplitTest, ...]
     membership: RateAt | None
-    memorised: Memorised
+    memorised: MemorisedRecords
     exposed: tuple[Exposed, ...]
     n_exposed: int
     fewest: int | None
@@ -314,7 +314,7 @@ class RiskResult(Saved):
         table: list[tuple[str, ...]] = [
             ("attack", "records", "real", "holdout", "without table", "due to use", "p (Holm)")
         ]
-        table += [cells(c) for c in shown(self)]
+        table += [cells(c) for c in shown_comparisons(self)]
         widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
         rows = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
         types = ", ".join(f"{c.name} ({c.kind})" for c in self.columns)
@@ -344,7 +344,7 @@ class RiskResult(Saved):
 MAX_PARTS_SHOWN = 12
 
 
-def shown(result: RiskResult) -> tuple[SplitTest, ...]:
+def shown_comparisons(result: RiskResult) -> tuple[SplitTest, ...]:
     """Return the comparisons of a table: all records, and the smallest p-values of groups and columns."""
     order = sorted(result.parts, key=lambda c: (c.p_value is None, c.p_value or 0.0, -c.real))
     return (*result.overall, *order[:MAX_PARTS_SHOWN])

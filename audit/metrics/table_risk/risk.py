@@ -27,8 +27,8 @@ from ..membership.roc import Pooled, RateAt
 from . import splits
 from .agreements import MIN_AGREEMENTS, agreement_p_value, agreements
 from .holdout import check_holdout
-from .result import ALL_RECORDS, CONTINUOUS_SHARE, Exposed, Memorised, RiskResult, SplitTest
-from .successes import Attacked, copied, groups_of, names_copied
+from .result import ALL_RECORDS, CONTINUOUS_SHARE, Exposed, MemorisedRecords, RiskResult, SplitTest
+from .successes import AttackedRecords, agreement_mask, groups_of, identifier_mask
 from .tables import Tables, check_categories, read_tables, row_keys
 
 MIN_GROUP_SIZE = 10
@@ -100,7 +100,7 @@ def risk(
     for name in secrets:
         if name not in tables.domain:
             raise ParameterError(argument="secrets", value=name, allowed=f"be one of {', '.join(tables.domain)}")
-    attacked = Attacked(tables, _chosen(tables, n_attacked, seed))
+    attacked = AttackedRecords(tables, _chosen(tables, n_attacked, seed))
     overall, parts = _compared(attacked, tuple(secrets) or tuple(tables.domain)[:MAX_SECRETS], confidence, seed)
     level = (1.0 - CONTINUOUS_SHARE) * (1.0 - confidence)
     if tables.has_holdout:
@@ -139,7 +139,7 @@ def _chosen(tables: Tables, n_attacked: int, seed: int) -> Ints:
 
 
 def _compared(
-    attacked: Attacked, secrets: Sequence[str], confidence: float, seed: int
+    attacked: AttackedRecords, secrets: Sequence[str], confidence: float, seed: int
 ) -> tuple[tuple[SplitTest, ...], tuple[SplitTest, ...]]:
     """Return the comparisons of all records, and those of groups and columns, uncorrected."""
     tables, unit = attacked.tables, attacked.tables.unit[attacked.rows]
@@ -159,10 +159,10 @@ def _compared(
         return _compare(attack, ALL_RECORDS, hits, tables.real, tables.unit, None, confidence)
 
     everyone = np.ones(len(attacked.rows), dtype=np.bool_)
-    overall = [of_all("copies", copied(tables))]
+    overall = [of_all("copies", agreement_mask(tables))]
     overall += [compare(name, ALL_RECORDS, everyone, *hits) for name, hits in successes.items()]
     if tables.pooled.names.shape[1]:
-        overall.append(of_all("identifiers", names_copied(tables)))
+        overall.append(of_all("identifiers", identifier_mask(tables)))
     parts = [compare(f"inferred: {name}", ALL_RECORDS, everyone, *attacked.inferred(name)) for name in secrets]
     for group, rows in groups_of(attacked, MIN_GROUP_SIZE).items():
         parts += [compare(name, group, rows, successes[name][0]) for name in ("near copies", "singled out", "linked")]
@@ -212,7 +212,7 @@ def _attainable(c: SplitTest) -> float:
     return splits.smallest_p_value(c.hits_real + c.hits_holdout, c.n_real, c.n_holdout)
 
 
-def _membership(attacked: Attacked, confidence: float) -> RateAt | None:
+def _membership(attacked: AttackedRecords, confidence: float) -> RateAt | None:
     """Return the share of the real units that are recognised at 1 % false alarms; None with fewer than 100 others."""
     order = np.lexsort((attacked.ratio, attacked.tables.unit[attacked.rows]))
     units = attacked.tables.unit[attacked.rows][order]
@@ -225,10 +225,10 @@ def _membership(attacked: Attacked, confidence: float) -> RateAt | None:
     )
 
 
-def _memorised(tables: Tables, seed: int) -> Memorised:
+def _memorised(tables: Tables, seed: int) -> MemorisedRecords:
     """Return the agreements of records with rows in all continuous columns, of one record of each unit."""
     if tables.continuous.sum() < 2:
-        return Memorised((), 0, 0)
+        return MemorisedRecords((), 0, 0)
     keys, rows = row_keys(*(table.exact[:, tables.continuous] for table in (tables.pooled, tables.synthetic)))
     order = np.random.default_rng(seed).permutation(len(keys))
     one = order[np.unique(tables.unit[order], return_index=True)[1]]
@@ -237,20 +237,20 @@ def _memorised(tables: Tables, seed: int) -> Memorised:
     p_value = 1.0
     if counts[0] >= MIN_AGREEMENTS and not any(counts[1:]) and not real.all():
         p_value = agreement_p_value(counts[0], int(real.sum()), int((~real).sum()), len(rows))
-    return Memorised(tuple(np.array(list(tables.domain))[tables.continuous].tolist()), *counts, p_value)
+    return MemorisedRecords(tuple(np.array(list(tables.domain))[tables.continuous].tolist()), *counts, p_value)
 
 
-def _exposed(attacked: Attacked) -> tuple[tuple[Exposed, ...], int]:
+def _exposed(attacked: AttackedRecords) -> tuple[tuple[Exposed, ...], int]:
     """Return the most remote real records with a copy or near copy, and the number of these records.
 
     Copies are found among all real records, near copies among those under attack.
     """
     tables = attacked.tables
-    copies = copied(tables) & tables.real
+    copies = agreement_mask(tables) & tables.real
     others = np.setdiff1d(np.flatnonzero(copies), attacked.rows)
     examined = np.random.default_rng(len(others)).permutation(others)[:MAX_COPIES]
     if len(examined):
-        attacked = Attacked(tables, np.concatenate([attacked.rows, np.sort(examined)]))
+        attacked = AttackedRecords(tables, np.concatenate([attacked.rows, np.sort(examined)]))
     exact = copies[attacked.rows]
     _, far, nearby = attacked.to_records
     found = np.flatnonzero((attacked.near() | exact) & attacked.real)

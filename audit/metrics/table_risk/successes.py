@@ -37,7 +37,7 @@ _EQUAL_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Attacked:
+class AttackedRecords:
     """Pooled records under attack.
 
     Args:
@@ -144,21 +144,21 @@ class Attacked:
         )
 
 
-def copied(tables: Tables, columns: Bools | None = None) -> Bools:
+def agreement_mask(tables: Tables, columns: Bools | None = None) -> Bools:
     """Return the mask of the pooled records that agree with a row of the table in all, or in some columns."""
     selected = slice(None) if columns is None else columns
     pooled, synthetic = row_keys(tables.pooled.exact[:, selected], tables.synthetic.exact[:, selected])
     return np.isin(pooled, synthetic)
 
 
-def names_copied(tables: Tables) -> Bools:
+def identifier_mask(tables: Tables) -> Bools:
     """Return the mask of the pooled records one of whose identifiers is in the table."""
     pairs = zip(tables.pooled.names.T, tables.synthetic.names.T, strict=True)
     found = [np.isin(pooled, synthetic[synthetic >= 0]) for pooled, synthetic in pairs]
     return np.asarray(np.any(found, axis=0))
 
 
-def groups_of(attacked: Attacked, fewest: int, most_values: int = 30) -> dict[str, Bools]:
+def groups_of(attacked: AttackedRecords, fewest: int, most_values: int = 30) -> dict[str, Bools]:
     """Return the masks of the outliers and of the values of categories with enough records under attack."""
     groups = {"outliers": attacked.outliers()}
     for name, labels in attacked.tables.labels.items():

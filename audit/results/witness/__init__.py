@@ -10,4 +10,4 @@ impossible.py      The witness of outputs of one side that are impossible under 
 no_randomness.py   Outputs that never vary, replayed in fresh interpreters: no randomness, stored state, or chance
 """
 
-from .base import CERTAIN_DELTA as CERTAIN_DELTA, Kind as Kind, Witness as Witness
+from .base import CERTAIN_DELTA as CERTAIN_DELTA, Witness as Witness, WitnessKind as WitnessKind

@@ -43,7 +43,7 @@ NOT_A_PROOF = "no claim by itself: hidden randomness or noise drawn beforehand h
 """Value of `contradicts` for a finding that is not a proof."""
 
 
-class Kind(StrEnum):
+class WitnessKind(StrEnum):
     """Kind of a witness."""
 
     IMPOSSIBLE_OUTPUT = "impossible output"
@@ -53,7 +53,7 @@ class Kind(StrEnum):
     @property
     def is_proof(self) -> bool:
         """True if a witness of this kind refutes a claim by itself."""
-        return self is not Kind.NO_RANDOMNESS
+        return self is not WitnessKind.NO_RANDOMNESS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Witness:
 
     Example:
         >>> from dpassay.mechanisms.accounting import ApproximateDP, PureDP
-        >>> finding = {"kind": Kind.IMPOSSIBLE_OUTPUT, "what": "side 1 gave 7.", "outputs": ((), ("7.0",))}
+        >>> finding = {"kind": WitnessKind.IMPOSSIBLE_OUTPUT, "what": "side 1 gave 7.", "outputs": ((), ("7.0",))}
         >>> against = [Witness.against(claim, **finding) for claim in (PureDP(1.0), ApproximateDP(1.0, 1e-6))]
         >>> [witness.refutes for witness in against]
         [True, False]
@@ -88,7 +88,7 @@ class Witness:
         'no claim that leaves a delta of 1e-06 at every epsilon'
     """
 
-    kind: Kind
+    kind: WitnessKind
     what: str
     epsilon: float
     delta: Delta
@@ -108,7 +108,7 @@ class Witness:
         cls,
         claim: Guarantee,
         *,
-        kind: Kind,
+        kind: WitnessKind,
         epsilon: float = math.inf,
         delta: float = 0.0,
         **described: Any,

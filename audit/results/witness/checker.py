@@ -42,7 +42,7 @@ N_RATES = 400  # grid points for the supremum of the joint test
 FRESH_SIGNIFICANCE = 0.01  # significance of a count of fresh runs
 
 
-def say(text: object) -> None:
+def print_line(text: object) -> None:
     """Print one line."""
     sys.stdout.write(f"{text}\n")
 
@@ -123,19 +123,21 @@ def check_counts(counts: Any) -> bool:
     k0, n0 = counts["other"]
     epsilon, delta = counts["refuted"]["epsilon"], counts["refuted"]["delta"]
     significance = counts["significance"] / counts["directions"]
-    say(f"event        {counts['event']}")
-    say(f"likelier     {k1:,} of {n1:,} runs = {k1 / n1:.6g}   (side {counts['likelier_side']})")
-    say(f"other side   {k0:,} of {n0:,} runs = {k0 / n0:.6g}")
-    say(f"claimed      epsilon {epsilon:.6g} at delta {delta:g}; significance {significance:.3g}")
+    print_line(f"event        {counts['event']}")
+    print_line(f"likelier     {k1:,} of {n1:,} runs = {k1 / n1:.6g}   (side {counts['likelier_side']})")
+    print_line(f"other side   {k0:,} of {n0:,} runs = {k0 / n0:.6g}")
+    print_line(f"claimed      epsilon {epsilon:.6g} at delta {delta:g}; significance {significance:.3g}")
     separate = clopper_pearson(k1, n1, k0, n0, delta, significance)
-    say(f"separate     epsilon >= {separate:.6g} by Clopper and Pearson")
+    print_line(f"separate     epsilon >= {separate:.6g} by Clopper and Pearson")
     together = joint(k1, n1, k0, n0, epsilon, delta, significance, counts["ordering_delta"])
     allowed = (1 - RATE_LIMITS_SHARE) * significance
-    say(f"together     probability under the claim at most {together:.3g}; the claim is refuted up to {allowed:.3g}")
+    print_line(
+        f"together     probability under the claim at most {together:.3g}; the claim is refuted up to {allowed:.3g}"
+    )
     refuted = {"clopper-pearson": separate > epsilon, "joint-exact": together <= allowed}
     method = counts["method"]
     if method not in refuted:
-        say(f"             the method of the file, {method}, is not computed by the checker")
+        print_line(f"             the method of the file, {method}, is not computed by the checker")
     return bool(refuted.get(method, separate > epsilon or together <= allowed))
 
 
@@ -180,7 +182,7 @@ def outcomes(function: Any, data: Any, n: int, rng: Any) -> Iterator[Any]:
             yield f"raised {type(error).__name__}" + (f": {text}" if text else "")
 
 
-def label(result: Any) -> str:
+def outcome_label(result: Any) -> str:
     """Return the name of an exceptional outcome; empty for numbers."""
     if isinstance(result, str):
         return result if result.startswith("raised ") else f"text {result!r}"
@@ -195,7 +197,7 @@ def label(result: Any) -> str:
 
 def happened(rule: Any, result: Any) -> bool:
     """Return whether the outcome is in the event."""
-    name = label(result)
+    name = outcome_label(result)
     if name:
         return name in rule["labels"]
     values = [float(value) for value in np.asarray(result).reshape(-1)]
@@ -204,11 +206,11 @@ def happened(rule: Any, result: Any) -> bool:
     return rule["atoms"] is not None and values in rule["atoms"]
 
 
-def count_again(counts: Any, datasets: Any, function: Any, runs: int, seed: int) -> bool | None:
+def recount_event(counts: Any, datasets: Any, function: Any, runs: int, seed: int) -> bool | None:
     """Count the event in fresh runs; return whether they refute the claim, None if the event cannot be counted."""
     rule = counts["rule"]
     if rule is None or datasets is None:
-        say("fresh runs   none: the file has " + ("no rule for the event" if rule is None else "no datasets"))
+        print_line("fresh runs   none: the file has " + ("no rule for the event" if rule is None else "no datasets"))
         return None
     rule = rule | {"intervals": rule["intervals"] and [[float(a), float(b)] for a, b in rule["intervals"]]}
     side = counts["likelier_side"]
@@ -219,7 +221,7 @@ def count_again(counts: Any, datasets: Any, function: Any, runs: int, seed: int)
         hits.append(runs - n if counts["complement"] else n)
     epsilon, delta = counts["refuted"]["epsilon"], counts["refuted"]["delta"]
     bound = clopper_pearson(hits[0], runs, hits[1], runs, delta, FRESH_SIGNIFICANCE)
-    say(f"fresh runs   {hits[0]:,} and {hits[1]:,} of {runs:,} runs a side: epsilon >= {bound:.6g} at 99 %")
+    print_line(f"fresh runs   {hits[0]:,} and {hits[1]:,} of {runs:,} runs a side: epsilon >= {bound:.6g} at 99 %")
     return bool(bound > epsilon)
 
 
@@ -233,35 +235,35 @@ def replay(datasets: Any, target: str) -> bool:
             of_side.add(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
         outputs.append(of_side)
     for side in (0, 1):
-        say(f"side {side}       {' and '.join(sorted(outputs[side]))}")
+        print_line(f"side {side}       {' and '.join(sorted(outputs[side]))}")
     return all(len(of_side) == 1 for of_side in outputs) and outputs[0] != outputs[1]
 
 
-def once(target: str, text: str, seed: int) -> None:
+def print_one_run(target: str, text: str, seed: int) -> None:
     """Print the output of one run."""
     np.random.seed(seed)  # noqa: NPY002
     result = next(outcomes(load(target), dataset(text), 1, np.random.default_rng(seed)))
-    say(label(result) or [float(value) for value in np.asarray(result).reshape(-1)])
+    print_line(outcome_label(result) or [float(value) for value in np.asarray(result).reshape(-1)])
 
 
 def check(content: Any, target: str | None, runs: int, seed: int) -> bool:
     """Return whether every part of the file that can be checked agrees."""
-    say(f"mechanism    {content['mechanism']}, relation {content['relation']}, claim {content['claim']['name']}")
+    print_line(f"mechanism    {content['mechanism']}, relation {content['relation']}, claim {content['claim']['name']}")
     datasets = content["datasets"]
     verdicts: list[bool | None] = []
     for witness in content["witnesses"]:
-        say(f"witness      {witness['kind']}: {witness['what']}")
-        say(f"contradicts  {witness['contradicts']}")
+        print_line(f"witness      {witness['kind']}: {witness['what']}")
+        print_line(f"contradicts  {witness['contradicts']}")
         for text in witness["assumptions"]:
-            say(f"assumes      {text}")
+            print_line(f"assumes      {text}")
         if witness["kind"] == "no randomness" and target and datasets:
             verdicts.append(replay(datasets, target))
     if content["counts"] is not None:
         verdicts.append(check_counts(content["counts"]))
         if target:
-            verdicts.append(count_again(content["counts"], datasets, load(target), runs, seed))
+            verdicts.append(recount_event(content["counts"], datasets, load(target), runs, seed))
     known = [verdict for verdict in verdicts if verdict is not None]
-    say("result       " + ("nothing to check" if not known else "agrees" if all(known) else "DOES NOT AGREE"))
+    print_line("result       " + ("nothing to check" if not known else "agrees" if all(known) else "DOES NOT AGREE"))
     return bool(known) and all(known)
 
 
@@ -275,7 +277,7 @@ def main() -> int:
     parser.add_argument("--once", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.once is not None:
-        once(arguments.target, arguments.once, arguments.seed)
+        print_one_run(arguments.target, arguments.once, arguments.seed)
         return 0
     content = json.loads(Path(arguments.witness).read_text(encoding="utf-8"))
     if content.get("format") != "dpassay.witness":

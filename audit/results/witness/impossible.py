@@ -9,12 +9,18 @@ import numpy as np
 
 from ....mechanisms.adapters.functions.guard import cut
 from ....mechanisms.core.guarantee import Guarantee
-from ...trials.impossible_outputs import Impossible
-from .base import Kind, Witness
+from ...trials.impossible_outputs import ImpossibleOutputs
+from .base import Witness, WitnessKind
 
 
 def impossible_outputs(
-    found: Impossible, claim: Guarantee, *, mechanism: str, n_runs: int, seed: int, datasets: tuple[str, str] | None
+    found: ImpossibleOutputs,
+    claim: Guarantee,
+    *,
+    mechanism: str,
+    n_runs: int,
+    seed: int,
+    datasets: tuple[str, str] | None,
 ) -> tuple[Witness, ...]:
     """Return the witness against `claim`; empty if there is none.
 
@@ -35,7 +41,7 @@ def impossible_outputs(
     outputs: tuple[str, ...] = tuple(map(in_words, found.outputs(side)))
     witness = Witness.against(
         claim,
-        kind=Kind.IMPOSSIBLE_OUTPUT,
+        kind=WitnessKind.IMPOSSIBLE_OUTPUT,
         what=f"side {side} gave {outputs[0]}, which side {1 - side} never gives, and {found.counts[side]:,} such "
         f"outputs in {n_runs:,} runs.",
         outputs=((), outputs) if side else (outputs, ()),

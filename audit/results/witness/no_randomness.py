@@ -17,10 +17,10 @@ all j are fresh runs with probability C(m, j) / C(n + m, j). Two sides are teste
 `COPIES` for each interpreter, or less at a timeout; it does not depend on outputs.
 
 **If a bound refutes the claim.** If no trial of either side varied, the trials may be one stored run, and n is then not
-their number. `doubt` decides from the state of the function and its inputs whether this can be excluded. State that
-changed in the first runs, or that differs from a copy, is not in the copies, so the copies are independent runs: where
-they refute the claim by themselves, it is refuted. Numbers that every copy has, files, and functions that cannot run in
-a fresh interpreter leave no verdict.
+their number. `suspect_stored_run` decides from the state of the function and its inputs whether this can be excluded.
+State that changed in the first runs, or that differs from a copy, is not in the copies, so the copies are independent
+runs: where they refute the claim by themselves, it is refuted. Numbers that every copy has, files, and functions that
+cannot run in a fresh interpreter leave no verdict.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from numpy.typing import NDArray
 
 from ....attacks.distinguishing.events import mark
 from ....mechanisms.adapters.functions.first_runs import FirstRuns, state_before
-from ....mechanisms.adapters.functions.fresh_runs import Fresh, FreshRun, Runs, is_made_anew, run
+from ....mechanisms.adapters.functions.fresh_runs import FreshObservations, FreshRun, Runs, is_imported_again, run
 from ....mechanisms.adapters.functions.function import FunctionMechanism
 from ....mechanisms.core.base import Neighbours, Outputs
 from ....mechanisms.core.guarantee import Guarantee
 from ...trials.independence import Dependence
-from ...trials.repeated_outputs import Unvarying, only_output
-from .base import CERTAIN_DELTA, Kind, Witness
+from ...trials.repeated_outputs import DistinctOutputs, common_output_digest
+from .base import CERTAIN_DELTA, Witness, WitnessKind
 from .impossible import in_words
 
 SHARED_LEVEL = 1e-6
@@ -69,8 +69,8 @@ class Replayed:
         made_anew: whether the copies were created by an import, and not from a pickle.
     """
 
-    fresh: tuple[Fresh, ...]
-    unvarying: Unvarying
+    fresh: tuple[FreshObservations, ...]
+    unvarying: DistinctOutputs
     before: Mapping[str, str] | None = None
     made_anew: bool = False
 
@@ -153,7 +153,7 @@ class Replayed:
         return _outputs(self.side(0)[:n]), _outputs(self.side(1)[:n])
 
 
-def replay(mechanism: Any, neighbours: Neighbours, unvarying: Unvarying) -> Replayed:
+def replay(mechanism: Any, neighbours: Neighbours, unvarying: DistinctOutputs) -> Replayed:
     """Run copies of a function in fresh interpreters."""
     no_runs = Replayed((), unvarying)
     if not isinstance(mechanism, FunctionMechanism) or mechanism.form is None or mechanism.style is None:
@@ -170,11 +170,13 @@ def replay(mechanism: Any, neighbours: Neighbours, unvarying: Unvarying) -> Repl
         completed = [fresh for fresh in runs if fresh is not None]
     if len(completed) < len(SIDE_ORDERS):
         return no_runs
-    return Replayed(tuple(completed), unvarying, state_before(mechanism.function), is_made_anew(mechanism.function))
+    return Replayed(
+        tuple(completed), unvarying, state_before(mechanism.function), is_imported_again(mechanism.function)
+    )
 
 
 @dataclass(frozen=True)
-class Doubt:
+class Suspicion:
     """A reason why trials that never varied may be one stored run.
 
     Args:
@@ -186,23 +188,23 @@ class Doubt:
     copies_count: bool = False
 
 
-def doubt(first: FirstRuns, replayed: Replayed) -> Doubt | None:
+def suspect_stored_run(first: FirstRuns, replayed: Replayed) -> Suspicion | None:
     """Return a reason why the trials of a function may be one stored run; None if there is none."""
     if not replayed.fresh:
-        return Doubt("the function cannot run in a fresh interpreter, which would detect stored results")
+        return Suspicion("the function cannot run in a fresh interpreter, which would detect stored results")
     if replayed.outside:
-        return Doubt(f"it reads {' and '.join(replayed.outside[:3])}")
+        return Suspicion(f"it reads {' and '.join(replayed.outside[:3])}")
     options = first.written if replayed.draws else ()  # a function that draws gets its noise there
     state = replayed.unexplained(tuple(name for name in first.held if name not in options))
     if state:
-        return Doubt(f"it stores {_listed(state)} from before the audit, which may be noise that was drawn once")
+        return Suspicion(f"it stores {_listed(state)} from before the audit, which may be noise that was drawn once")
     kept = tuple(sorted({*first.changed, *replayed.differs}))
     if kept:
-        return Doubt(f"it keeps {_listed(kept)} from run to run", copies_count=True)
+        return Suspicion(f"it keeps {_listed(kept)} from run to run", copies_count=True)
     return None
 
 
-def doubt_of_a_pool(first: FirstRuns, copies: Callable[[], Replayed]) -> Doubt | None:
+def suspect_noise_pool(first: FirstRuns, copies: Callable[[], Replayed]) -> Suspicion | None:
     """Return a reason why trials with repeated outputs may use noise that was drawn once; None if there is none.
 
     State that an import creates is compared to that of fresh `copies`, which are created only if there is a possible
@@ -212,20 +214,22 @@ def doubt_of_a_pool(first: FirstRuns, copies: Callable[[], Replayed]) -> Doubt |
         return None
     replayed = copies()
     if not replayed.fresh:
-        return Doubt(
+        return Suspicion(
             f"it stores {_listed(first.pools)}, and cannot run in a fresh interpreter, which would detect a pool"
         )
     if state := replayed.unexplained(tuple(name for name in first.pools if name in first.held)):
-        return Doubt(f"it stores {_listed(state)} from before the audit, which may be noise that was drawn once")
+        return Suspicion(f"it stores {_listed(state)} from before the audit, which may be noise that was drawn once")
     differs = tuple(name for name in first.pools if name in replayed.differs)
     return (
-        Doubt(f"it stores {_listed(differs)}, which each process draws again", copies_count=True) if differs else None
+        Suspicion(f"it stores {_listed(differs)}, which each process draws again", copies_count=True)
+        if differs
+        else None
     )
 
 
-def doubt_of_shared_noise(
+def suspect_shared_noise(
     first: FirstRuns, stored: tuple[str, ...], replayed: Replayed, runs: tuple[Outputs, Outputs]
-) -> Doubt | None:
+) -> Suspicion | None:
     """Return a reason why all trials may share noise that was drawn once; None if there is none.
 
     Numbers of a module that fresh imports create anew, and state that the first runs filled and that differs between
@@ -245,19 +249,21 @@ def doubt_of_shared_noise(
     """
     if not replayed.fresh:
         why = f"it keeps {_listed(stored)} from run to run, and cannot run in a fresh interpreter"
-        return Doubt(why) if stored else None
+        return Suspicion(why) if stored else None
     if names := tuple(name for name in first.imported if name in replayed.differs):
-        return Doubt(f"it stores {_listed(names)}, which each process draws again", copies_count=True)
+        return Suspicion(f"it stores {_listed(names)}, which each process draws again", copies_count=True)
     if names := replayed.drawn_in(stored):
-        return Doubt(f"it keeps {_listed(names)} from run to run, which each process draws again", copies_count=True)
+        return Suspicion(
+            f"it keeps {_listed(names)} from run to run, which each process draws again", copies_count=True
+        )
     if first.changed and _differ(replayed.outputs(), runs):
         what = f"it keeps {_listed(first.changed)} from run to run, and runs in fresh processes have another law"
-        return Doubt(what, copies_count=True)
+        return Suspicion(what, copies_count=True)
     return None
 
 
 def _differ(copies: tuple[Outputs, Outputs], runs: tuple[Outputs, Outputs]) -> bool:
-    """Return True if the test of `doubt_of_shared_noise` rejects."""
+    """Return True if the test of `suspect_shared_noise` rejects."""
     from scipy.stats import hypergeom
 
     p_values = []
@@ -297,7 +303,7 @@ def no_randomness(
     n_fresh = min(len(replayed.side(side)) for side in (0, 1))
     witness = Witness.against(
         claim,
-        kind=Kind.NO_RANDOMNESS,
+        kind=WitnessKind.NO_RANDOMNESS,
         what=f"{mechanism} gave {out} on side 0 and {in_} on side 1 in every run, for every seed: {reason}.",
         delta=CERTAIN_DELTA,
         outputs=((out,), (in_,)),
@@ -324,7 +330,7 @@ def _outputs(runs: Runs) -> Outputs:
 
 
 def _digest(one: FreshRun) -> bytes:
-    return only_output(_outputs((one,))).tobytes()
+    return common_output_digest(_outputs((one,))).tobytes()
 
 
 def _shown(one: FreshRun) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from ....audit.metrics.gain import PERSON, RELEASE, Gain, Rate, meaning
+from ....audit.metrics.gain import PERSON, RELEASE, Gain, Rate, interpretation
 from ....audit.results.text import percent
 from .style import BLUE, GREEN, MUTED, NotebookFigure, axes_or_new, new_figure, style_axes
 
@@ -41,7 +41,9 @@ class GainOverBaselines:
         """Return the figure with all rates of a gain."""
         rates = (("attack", gain.attack), *((over.baseline, over.success) for over in gain.over))
         people = f"{gain.n:,} {gain.of}"
-        return cls(rates, gain.headline, gain.better.baseline, gain.exact, people, gain.confidence, meaning(gain))
+        return cls(
+            rates, gain.headline, gain.better.baseline, gain.exact, people, gain.confidence, interpretation(gain)
+        )
 
     @property
     def title(self) -> str:

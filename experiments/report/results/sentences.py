@@ -9,7 +9,14 @@ from collections.abc import Iterable, Sequence
 from ....audit.evidence.verdict import Verdict, mostly_unseen
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.breakdown import EpsilonBreakdown, EpsilonPart
-from ....audit.results.text import INDEPENDENCE_ADVICE, new_outputs, percent, reason, what_to_change, without_low_bits
+from ....audit.results.text import (
+    INDEPENDENCE_ADVICE,
+    new_outputs,
+    percent,
+    verdict_reason,
+    what_to_change,
+    without_low_bits,
+)
 from ...config.sweep import VERDICT
 from .formatting import (
     DAGGER,
@@ -203,14 +210,14 @@ def _consistent(sweep: SweepResult) -> str:
     if len(sweep.points) == 1:
         result = sweep.points[0].result
         if result.condition:
-            return f"{_capitalised(reason(result))}. {_power(result)}"
+            return f"{_capitalised(verdict_reason(result))}. {_power(result)}"
         return (
             f"These trials do not contradict the claim. With {percent(result.confidence)} confidence they show that "
             f"epsilon is at least {number(result.bound.epsilon)}; at most {number(result.claim)} is claimed. "
             f"{_power(result)}"
         )
     unless = [point for point in sweep.points if point.result.condition]
-    but = f" {parameters_text(unless[0].parameters)}: {reason(unless[0].result)}." if unless else ""
+    but = f" {parameters_text(unless[0].parameters)}: {verdict_reason(unless[0].result)}." if unless else ""
     none = f"These trials contradict none of the {len(sweep.points)} claims."
     return f"{none}{but}{_reach(sweep.points)}{_sweep_power(sweep)}"
 
@@ -307,7 +314,7 @@ def reading(point: SweepPoint) -> str:
     if mostly_unseen(result.unseen):
         return f"No learnable outputs: {new_outputs(result)}."
     if result.condition:
-        return f"{_capitalised(reason(result))}."
+        return f"{_capitalised(verdict_reason(result))}."
     if result.ceiling <= result.claim:
         return "Underpowered: no outcome of these trials could have contradicted the claim."
     if share is not None and share >= TIGHT:

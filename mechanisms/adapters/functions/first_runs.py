@@ -230,7 +230,7 @@ def _shared_states() -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True)
-class _Held:
+class _StoredObject:
     """One object that a function stores; `imported`: an import creates it again, so that no copy contains it.
 
     `address` is the place where an import creates it: module, file and name.
@@ -242,7 +242,7 @@ class _Held:
     address: Address | None = None
 
 
-def _held(thing: Any, seen: set[int], prefix: str = "its", *, imported: bool = False) -> Iterator[_Held]:
+def _held(thing: Any, seen: set[int], prefix: str = "its", *, imported: bool = False) -> Iterator[_StoredObject]:
     """Yield every object that a function may store from run to run, including those of the functions behind it."""
     if id(thing) in seen or len(seen) > MAX_INSPECTED_OBJECTS:
         return
@@ -257,7 +257,7 @@ def _held(thing: Any, seen: set[int], prefix: str = "its", *, imported: bool = F
             yield from _held(value, seen, prefix, imported=imported)
         elif place == "plain":
             address = _safely(partial(_address_of_global, thing, name), None) if kind == "global" else None
-            yield _Held(label, value, imported, address)
+            yield _StoredObject(label, value, imported, address)
         else:
             yield from _held(value, seen, label, imported=imported)
 

@@ -21,7 +21,7 @@ def by_name(key: Any) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class Raised:
+class RaisedException:
     """Placeholder for the result of a run that raised an exception.
 
     Args:
@@ -33,13 +33,13 @@ class Raised:
     message: str = ""
 
     @staticmethod
-    def by(error: BaseException) -> Raised:
+    def by(error: BaseException) -> RaisedException:
         """Return the placeholder for `error`."""
-        return Raised(class_name(error), message_of(error))
+        return RaisedException(class_name(error), message_of(error))
 
 
 @dataclass(frozen=True)
-class Form:
+class ResultForm:
     """Usual form of a result, and its layout.
 
     Args:
@@ -94,7 +94,7 @@ class Form:
             size = row.numbers.size
             extra.append(float(size) if row.label == shape_label((size,)) else code(row.label))
         if self.typed:
-            extra.append(code(words_of(row.kind)))
+            extra.append(code(kind_text(row.kind)))
         return np.concatenate([numbers, extra])
 
     def parts(self, placed: Floats) -> tuple[list[float | str], str]:
@@ -102,7 +102,8 @@ class Form:
 
         The first part holds the numbers, or the names of exceptional values.
 
-        >>> Form((3,), "any form", padded=True, known=(("keys a", 1),)).parts(np.array([2.5, 0.0, code("keys a")]))
+        >>> form = ResultForm((3,), "any form", padded=True, known=(("keys a", 1),))
+        >>> form.parts(np.array([2.5, 0.0, code("keys a")]))
         ([2.5], 'keys a')
         """
         end = len(placed) - self.padded - self.typed
@@ -124,13 +125,13 @@ class Form:
         A number of another type, another order of keys or a list in place of a tuple is an event; other types of
         numbers inside of an array, list, tuple or dict are not.
         """
-        if self.typed or self.padded or not self.kind or agree(self.kind, row.kind):
+        if self.typed or self.padded or not self.kind or kinds_agree(self.kind, row.kind):
             return False
-        return row.shape == () or not agree(structure(self.kind), structure(row.kind))
+        return row.shape == () or not kinds_agree(kind_structure(self.kind), kind_structure(row.kind))
 
     def label_of(self, row: OutputRow) -> str:
         """Return the label of the event `row`, which has no place in this form."""
-        return cut(f"type {words_of(row.kind)}") if self.label == row.label and self.strange(row) else row.event()
+        return cut(f"type {kind_text(row.kind)}") if self.label == row.label and self.strange(row) else row.event()
 
 
 @dataclass(frozen=True)
@@ -175,50 +176,52 @@ class OutputRow:
         return cut("; ".join(f"{name} at {', '.join(map(str, where))}" for name, where in places.items()))
 
 
-def usual_form(rows: Iterable[OutputRow]) -> Form:
+def usual_form(rows: Iterable[OutputRow]) -> ResultForm:
     """Return the form in which all of `rows`, from the first runs, are laid out; that of a number without rows.
 
     Example:
-        >>> from dpassay.mechanisms.adapters.functions.outcomes import read
-        >>> rows = [read({"status": "ok", "sum": 3.5}), read({"status": "ok", "sum": 2.5})]
+        >>> from dpassay.mechanisms.adapters.functions.outcomes import read_result
+        >>> rows = [read_result({"status": "ok", "sum": total}) for total in (3.5, 2.5)]
         >>> form = usual_form(rows)
         >>> form.label, form.shape, form.exceptional
         ('keys status, sum', (3,), (0,))
     """
     rows = list(rows)
     if not rows:
-        return Form()
+        return ResultForm()
     exceptional = tuple(sorted({i for row in rows for i in np.flatnonzero(row.marks).tolist()}))
-    typed = not all(agree(row.kind, other.kind) for row in rows for other in rows if row.label == other.label)
+    typed = not all(kinds_agree(row.kind, other.kind) for row in rows for other in rows if row.label == other.label)
     if len({row.label for row in rows}) > 1:
         width = max(row.numbers.size for row in rows)
         known = {row.label: row.numbers.size for row in rows if row.label != shape_label((row.numbers.size,))}
         shape = (width + len(exceptional) + 1 + typed,)
-        return Form(shape, "any form", exceptional, True, tuple(sorted(known.items())), typed=typed)
+        return ResultForm(shape, "any form", exceptional, True, tuple(sorted(known.items())), typed=typed)
     first, kind = rows[0], max((row.kind for row in rows), key=lambda kind: sum(map(bool, kind)))
     if not (exceptional or typed):
-        return Form(first.shape, first.label, kind=kind)
-    return Form((first.numbers.size + len(exceptional) + typed,), first.label, exceptional, kind=kind, typed=typed)
+        return ResultForm(first.shape, first.label, kind=kind)
+    return ResultForm(
+        (first.numbers.size + len(exceptional) + typed,), first.label, exceptional, kind=kind, typed=typed
+    )
 
 
 NUMBER_TYPES = frozenset({"", "bool", "int", "float", "float16", "float32", "float128", "number"})
 """Names of number types; other types have parts. Exceptional values have the empty name."""
 
 
-def agree(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def kinds_agree(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Return True if two kinds are the same, ignoring exceptional values."""
     return len(one) == len(other) and all(a == b or not a or not b for a, b in zip(one, other, strict=True))
 
 
-def structure(kind: tuple[str, ...]) -> tuple[str, ...]:
+def kind_structure(kind: tuple[str, ...]) -> tuple[str, ...]:
     """Return a kind without its types of numbers."""
     return tuple(name for name in kind if name not in NUMBER_TYPES)
 
 
-def words_of(kind: tuple[str, ...]) -> str:
+def kind_text(kind: tuple[str, ...]) -> str:
     """Return a kind as text, such as "list of float"."""
     numbers = ", ".join(name for name in kind if name and name in NUMBER_TYPES)
-    return " of ".join([*structure(kind), *([numbers] if numbers else [])])
+    return " of ".join([*kind_structure(kind), *([numbers] if numbers else [])])
 
 
 def shape_label(shape: tuple[int, ...]) -> str:

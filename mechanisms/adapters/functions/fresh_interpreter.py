@@ -45,7 +45,7 @@ N_IMPORTS = 20
 AUDITED_EVENTS = ("open", "socket.connect", "sqlite3.connect", "subprocess.Popen", "os.posix_spawn", "os.fork")
 
 
-class Watch:
+class AccessRecorder:
     """Recorder of what is read from outside while it is `on`."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ def _parts(state: Any) -> list[Any]:
     return [part.tolist() if isinstance(part, np.ndarray) else part for part in state]
 
 
-class Copies:
+class FreshCopies:
     """Copies of a function that have not run before.
 
     A function with an address is copied by a new import of its modules, any other from its pickle.
@@ -170,7 +170,7 @@ def main(request: str, answer: str) -> None:
     function, arguments, options = pickle.loads(
         Path(request).read_bytes()
     )  # written by the process that started this one
-    watch, copies, clock = Watch(), Copies(function, arguments), time.monotonic()
+    watch, copies, clock = AccessRecorder(), FreshCopies(function, arguments), time.monotonic()
     runs: list[list[dict[str, Any]]] = [[], []]
     kept: list[dict[str, str]] = []
     try:
@@ -192,7 +192,7 @@ def main(request: str, answer: str) -> None:
     Path(answer).write_text(json.dumps(observations), encoding="utf-8")
 
 
-def _run(mechanism: FunctionMechanism, side: int, seed: tuple[int, int], watch: Watch) -> dict[str, Any]:
+def _run(mechanism: FunctionMechanism, side: int, seed: tuple[int, int], watch: AccessRecorder) -> dict[str, Any]:
     """Return one run as JSON data; the first run on each side with its sources of randomness."""
     number = seed[1]
     seeds = np.random.SeedSequence([FRESH_RUNS_KEY, *seed, side])

@@ -1,8 +1,8 @@
 """Runs in fresh interpreters: repetitions that recur there are due to a fixed seed or no randomness, others to memory.
 
-A function is stored before it runs for the first time (`keep`), so that no memory of earlier runs is copied with it: by
-its address if it is a name in a module that can be imported or run again, and as a pickle otherwise. In a new
-interpreter (`run`) each run uses a new copy: the module is imported again, or the pickle is read again.
+A function is stored before it runs for the first time (`store_function`), so that no memory of earlier runs is copied
+with it: by its address if it is a name in a module that can be imported or run again, and as a pickle otherwise. In a
+new interpreter (`run`) each run uses a new copy: the module is imported again, or the pickle is read again.
 The seeds are new as well: of the rng, of the random states that all code shares, of the generators that the function
 holds, of the hashes of texts. The interpreter reports the sources of randomness and the data read: see
 `fresh_interpreter.py`.
@@ -28,7 +28,7 @@ from typing import Any
 
 from ...core.base import Neighbours
 from .first_runs import Address, address_of, globals_of
-from .forms import Form
+from .forms import ResultForm
 
 N_COPIES = 100
 """Number of runs on each side in one interpreter, each with a new copy."""
@@ -78,7 +78,7 @@ Runs = tuple[FreshRun, ...]
 
 
 @dataclass(frozen=True)
-class Fresh:
+class FreshObservations:
     """Observations of one fresh interpreter.
 
     Args:
@@ -113,7 +113,7 @@ def cloudpickle() -> Any:
         return import_module("cloudpickle")
 
 
-def keep(function: Callable[..., Any]) -> None:
+def store_function(function: Callable[..., Any]) -> None:
     """Store the address of `function`, or a pickle of its present state, unless it was stored before.
 
     A function that has no address and cannot be pickled is not stored.
@@ -139,7 +139,7 @@ def can_run(function: Callable[..., Any]) -> bool:
         return False
 
 
-def is_made_anew(function: Callable[..., Any]) -> bool:
+def is_imported_again(function: Callable[..., Any]) -> bool:
     """Return True if a fresh interpreter imports `function` again, so that nothing that it holds is copied."""
     return can_run(function) and isinstance(_STORED_FUNCTIONS[function], tuple)
 
@@ -153,9 +153,9 @@ def run(
     copies: int = N_COPIES,
     watched: tuple[str, ...] = (),
     style: str,
-    form: Form,
+    form: ResultForm,
     records: bool,
-) -> Fresh | None:
+) -> FreshObservations | None:
     """Return runs on each side of a stored function, made in a fresh interpreter.
 
     Returns None if this is impossible, or if the first of these runs fails.
@@ -191,7 +191,7 @@ def run(
         except Exception:  # the interpreter failed, hung, or the request could not be pickled
             return None
     out, in_ = (tuple(map(_read, observations["runs"][sides.index(side)])) for side in (0, 1))
-    return Fresh(out, in_, observations["kept"], tuple(observations["varying"]), observations["constants"])
+    return FreshObservations(out, in_, observations["kept"], tuple(observations["varying"]), observations["constants"])
 
 
 def _read(record: Mapping[str, Any]) -> FreshRun:

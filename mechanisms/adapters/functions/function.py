@@ -23,11 +23,11 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_different, check_records
 from ...core.validation import one_of
 from .first_runs import FirstRuns, Snapshot
-from .forms import Form, OutputRow, Raised, by_name, usual_form
-from .fresh_runs import keep
-from .guard import Guard, class_name, current, cut, in_words, shown
-from .outcomes import collect, collect_array, read, taken, unmasked
-from .same_seed import MIN_SURPRISE, SameSeed, compare, same, seeded, surprise
+from .forms import OutputRow, RaisedException, ResultForm, by_name, usual_form
+from .fresh_runs import store_function
+from .guard import Guard, class_name, current_guard, cut, in_words, short_repr
+from .outcomes import collect, collect_array, copied_result, read_result, unmasked
+from .same_seed import MIN_SURPRISE, SameSeed, compare, same_outputs, seeded, surprise
 from .state import content_digest, is_small
 from .target import STYLES, name_of, style_of
 
@@ -91,7 +91,7 @@ class FunctionMechanism(Mechanism):
     claim: Guarantee
     neighbours: Neighbours = field(repr=False)
     style: str | None = field(default=None, repr=False)
-    form: Form | None = field(default=None, repr=False)
+    form: ResultForm | None = field(default=None, repr=False)
     first_runs: FirstRuns | None = field(default=None, repr=False)
     seconds_per_run = 0.0  # in the last calls at construction, 0 if unknown; no field, because it determines no output
     records: bool = field(default=True, repr=False)
@@ -100,7 +100,7 @@ class FunctionMechanism(Mechanism):
         super().__post_init__()
         if not callable(self.function):
             raise ParameterError(
-                f"function must be callable, such as release(dataset, rng), but is {shown(self.function)}.",
+                f"function must be callable, such as release(dataset, rng), but is {short_repr(self.function)}.",
                 argument="function",
             )
         object.__setattr__(self, "relation", self.neighbours.relation)
@@ -152,7 +152,7 @@ class FunctionMechanism(Mechanism):
             results = self._many(dataset, size, rng)
             return collect_array(results, self.form) if isinstance(results, np.ndarray) else collect(results, self.form)
         results = [self._one(dataset, rng) for _ in range(size)]
-        current().put_back()
+        current_guard().put_back()
         return collect(results, self.form)
 
     def guarantee(self) -> Guarantee:
@@ -192,29 +192,30 @@ class FunctionMechanism(Mechanism):
         return replace(self, style="one-at-a-time", form=None, first_runs=None)
 
     def _one(self, dataset: Dataset, rng: np.random.Generator) -> Any:
-        """Return the result of one run, or `Raised` in its place."""
+        """Return the result of one run, or `RaisedException` in its place."""
         if self.style == "one-at-a-time":
             try:
-                return taken(self._many(dataset, 1, rng)[0])
+                return copied_result(self._many(dataset, 1, rng)[0])
             except ManyRunsError as error:
-                return Raised.by(error.__cause__ or error)
-        guard = current()
+                return RaisedException.by(error.__cause__ or error)
+        guard = current_guard()
         guard.begin()
         try:
-            return taken(self.function(dataset) if self.style == "own-randomness" else self.function(dataset, rng))
+            result = self.function(dataset) if self.style == "own-randomness" else self.function(dataset, rng)
+            return copied_result(result)
         except MemoryError as error:
             raise ReleaseError(
                 f"{self.name} ran out of memory ({in_words(error)}), which depends on this machine more than on the "
                 "dataset, and is not an outcome. Reduce its work, or catch MemoryError in it."
             ) from error
         except BaseException as error:
-            return Raised.by(error)
+            return RaisedException.by(error)
         finally:
             guard.end()
 
     def _many(self, dataset: Dataset, size: int, rng: np.random.Generator) -> np.ndarray[Any, Any] | list[Any]:
         """Return `size` results: a numeric array with one row per run, or a list with one entry per run."""
-        guard = current()
+        guard = current_guard()
         guard.begin()
         try:
             results = self.function(dataset, size, rng)
@@ -279,7 +280,7 @@ class FunctionMechanism(Mechanism):
         A function of many runs whose calls raise, or repeat each other, is called one run at a time from then on,
         unless its style was given; then `vectorised` is False.
         """
-        keep(self.function)
+        store_function(self.function)
         before = Snapshot.of(self.function)
         compared = None
         if vectorised:
@@ -298,7 +299,7 @@ class FunctionMechanism(Mechanism):
             compared = self._compared()
         return replace(findings, ignores_rng=not drew, compared=compared or SameSeed())
 
-    def _at_once(self, form: Form) -> SameSeed | None:
+    def _at_once(self, form: ResultForm) -> SameSeed | None:
         """Return the findings of calls of many runs with the same seeds on both sides.
 
         Returns None if calls with different seeds repeat each other on some side, although their runs differ.
@@ -314,10 +315,10 @@ class FunctionMechanism(Mechanism):
                         self.neighbours.side(side), N_BATCH_RUNS, np.random.default_rng([N_BATCH_RUNS, seed])
                     )
                     object.__setattr__(self, "seconds_per_run", (time.monotonic() - before) / N_BATCH_RUNS)
-                results[side].append([taken(row) for row in rows])
+                results[side].append([copied_result(row) for row in rows])
         for first, second in results:
             outputs1, outputs2 = collect(first, form), collect(second, form)
-            if same(outputs1, outputs2) and surprise(outputs1) > MIN_SURPRISE:
+            if same_outputs(outputs1, outputs2) and surprise(outputs1) > MIN_SURPRISE:
                 return None
         return compare(results[0][0], results[1][0], self.function)
 
@@ -333,7 +334,7 @@ class FunctionMechanism(Mechanism):
         object.__setattr__(self, "seconds_per_run", (time.monotonic() - before) / (2 * N_SEEDS))
         return compare(results[0], results[1], self.function)
 
-    def _usual_form(self) -> tuple[Form, bool, bool]:
+    def _usual_form(self) -> tuple[ResultForm, bool, bool]:
         """Return the form of the first results, and two flags: the same rng repeats them; some run drew from it.
 
         If no result is ordinary, the form is that of a number.
@@ -353,9 +354,9 @@ class FunctionMechanism(Mechanism):
                 first = results
             if [content_digest(self.neighbours.side(side)) for side in (0, 1)] != before:
                 self._refuse_change()
-            new_rows = [outcome for outcome in map(read, results) if isinstance(outcome, OutputRow)]
+            new_rows = [outcome for outcome in map(read_result, results) if isinstance(outcome, OutputRow)]
             rows += new_rows
-            n_raised += sum(isinstance(result, Raised) for result in results)
+            n_raised += sum(isinstance(result, RaisedException) for result in results)
             n_results += len(results)
             regular = len(new_rows) == len(results) and usual_form(new_rows).plain
             if regular and (self.style == "many-runs" or usual_form(new_rows).shape == ()):
@@ -366,14 +367,14 @@ class FunctionMechanism(Mechanism):
             self._explain_failure(results)
         form = usual_form(rows)
         again, _ = self._probe(0, 0)
-        return form, same(collect(again, form), collect(first[: len(again)], form)), drew
+        return form, same_outputs(collect(again, form), collect(first[: len(again)], form)), drew
 
     def _probe(self, side: int, attempt: int) -> tuple[list[Any], bool]:
         """Return one result (some for many runs) on one side, with a fixed rng, and whether the rng was used."""
         dataset, rng = self.neighbours.side(side), np.random.default_rng([attempt, side])
         before = rng.bit_generator.state
         if self.style == "many-runs":
-            results = [taken(result) for result in self._many(dataset, (2, 2 * MAX_PROBE_RUNS)[attempt], rng)]
+            results = [copied_result(result) for result in self._many(dataset, (2, 2 * MAX_PROBE_RUNS)[attempt], rng)]
         else:
             results = [self._one(dataset, rng)]
         return results, rng.bit_generator.state != before
@@ -390,7 +391,7 @@ class FunctionMechanism(Mechanism):
         For a function of many runs, `results` has its results instead.
         """
         if self.style == "many-runs":
-            failed = [read(result).label for result in (results[0], results[-1])]
+            failed = [read_result(result).label for result in (results[0], results[-1])]
             raise AlwaysRaisesError(
                 f"{self.name}: each of the first runs failed on both sides: {failed[0]}. Fix it, or the way it is "
                 "called: a failure counts as an outcome only if some run succeeds.",
@@ -408,7 +409,7 @@ class FunctionMechanism(Mechanism):
             f"{self.name}({call}) raised {raised} in each of {2 * MAX_PROBE_RUNS} first runs, on both sides: "
             f"{message}. Fix the function or its call (style=...); an exception counts as an outcome only if some run "
             "succeeds. On the command line, wrap the call in a function of (dataset, rng). To audit it all the same, "
-            "give form=dpassay.mechanisms.adapters.functions.outcomes.Form().",
+            "give form=dpassay.mechanisms.adapters.functions.outcomes.ResultForm().",
             same_on_both=words[0] == words[1],
         ) from errors[0]
 

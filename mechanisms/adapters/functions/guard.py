@@ -21,8 +21,8 @@ does nothing. The exception is a worker of a cluster, which runs its tasks in th
 take turns and keep the state of the process, but they leave signals, and do not limit the time. A guard inside another
 one does nothing.
 
-Objects and errors of audited code are converted to short texts (`cut`, `shown`, `in_words`, `class_name`), whatever
-their methods return or raise.
+Objects and errors of audited code are converted to short texts (`cut`, `short_repr`, `in_words`, `class_name`),
+whatever their methods return or raise.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Guard:
 
     Args:
         name: name of the called object, for messages.
-        timeout: time limit of one call in seconds, > 0; None takes the limit of `calls_take_at_most`.
+        timeout: time limit of one call in seconds, > 0; None takes the limit of `limit_calls`.
         seed: seed of the global random states; None does not change them.
 
     On exit, `changed` names everything that the audited code has changed in the process.
@@ -191,14 +191,14 @@ class Guard:
 _IDLE = Guard()
 
 
-def current() -> Guard:
+def current_guard() -> Guard:
     """Return the guard that is open around the caller, or one that does nothing."""
     guard: Guard | None = _state["open"]
     return guard if guard is not None and threading.current_thread() is guard._thread else _IDLE
 
 
 @contextmanager
-def calls_take_at_most(timeout: float | None) -> Iterator[None]:
+def limit_calls(timeout: float | None) -> Iterator[None]:
     """Limit calls in guards without a separate timeout to this many seconds; None changes nothing.
 
     Raises:
@@ -219,7 +219,7 @@ def calls_take_at_most(timeout: float | None) -> Iterator[None]:
         _state["timeout"] = before
 
 
-def expendable() -> None:
+def mark_expendable() -> None:
     """Declare that this process may be ended if nothing else stops a call: a worker, not the user's process."""
     _state["expendable"] = True
 
@@ -253,7 +253,7 @@ def printable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def shown(thing: Any) -> str:
+def short_repr(thing: Any) -> str:
     """Return the `repr` of any object, cut to a label; its class if `repr` raises."""
     try:
         return cut(repr(thing))

@@ -9,13 +9,14 @@
     a row with a rare exceptional value          event "nan at 0, 3", "text 'abc' at 1"
     a number of a rare type                      event "type int", "type list of float"
 
-The usual `Form` is fixed in advance from the first runs, so that the definition of an event never depends on the
+The usual `ResultForm` is fixed in advance from the first runs, so that the definition of an event never depends on the
 other runs of a chunk. If the first runs show exceptional values (NaN, an infinity, None, a string, a whole number
 that no float holds), the rest of the row is kept: such a value counts as 0, and its place gets a second
 number, its mark, that identifies the value. If they show several forms, results are padded with zeros to the
-longest, and one more number identifies the form: the length of a vector. See `Form.place`. The sign of a zero is kept:
--0.0 is read as the number `BELOW_ZERO`. Types, which the numbers do not show, are kept as well (1, 1.0 or True, float32
-or float64, the order of keys, a list or a tuple): if those of the first runs differ, one more number identifies them.
+longest, and one more number identifies the form: the length of a vector. See `ResultForm.place`. The sign of a zero is
+kept: -0.0 is read as the number `BELOW_ZERO`. Types, which the numbers do not show, are kept as well (1, 1.0 or True,
+float32 or float64, the order of keys, a list or a tuple): if those of the first runs differ, one more number identifies
+them.
 
 Long labels are cut and end in a digest, so that different labels stay different. Any other result, such as an object of
 a user class, is refused: reading it as one more event would hide its contents.
@@ -36,9 +37,19 @@ from numpy.typing import NDArray
 from ...core.arrays import Floats
 from ...core.base import Outputs
 from ...core.errors import ReleaseError
-from ...core.tensors import on_host
-from .forms import EXCEPTIONAL_NAMES, Form, OutputRow, Raised, UnusualForm, by_name, code, shape_label, words_of
-from .guard import class_name, cut, in_words, shown
+from ...core.tensors import tensor_to_array
+from .forms import (
+    EXCEPTIONAL_NAMES,
+    OutputRow,
+    RaisedException,
+    ResultForm,
+    UnusualForm,
+    by_name,
+    code,
+    kind_text,
+    shape_label,
+)
+from .guard import class_name, cut, in_words, short_repr
 
 MAX_EXACT_INTEGER = 2**53
 """Largest n such that all whole numbers up to n are floats."""
@@ -48,7 +59,7 @@ PLAIN_TYPES = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.
 """Types of results that are read together as one array."""
 
 
-def read(result: Any) -> OutputRow | UnusualForm:
+def read_result(result: Any) -> OutputRow | UnusualForm:
     """Return one result as a row of numbers or an event; raise `ReleaseError` if it cannot be read as either."""
     try:
         return _read(result)
@@ -67,7 +78,7 @@ def read(result: Any) -> OutputRow | UnusualForm:
 
 
 def _read(result: Any) -> OutputRow | UnusualForm:
-    if isinstance(result, Raised):
+    if isinstance(result, RaisedException):
         return UnusualForm(cut(f"raised {result.error}" + (f": {result.message}" if result.message else "")))
     if result is None:
         return UnusualForm("None", 4.0)
@@ -78,19 +89,19 @@ def _read(result: Any) -> OutputRow | UnusualForm:
         names = sorted(result, key=by_name)
         outside = "keys " + ", ".join(map(str, result))
         return _read_parts([result[name] for name in names], "keys " + ", ".join(map(str, names)), outside)
-    array = _as_array(unmasked(on_host(result)))
+    array = _as_array(unmasked(tensor_to_array(result)))
     if array is not None:
         row = _read_array(array)
         return replace(row, kind=_kind(result, array)) if isinstance(row, OutputRow) else row
     if isinstance(result, (Sequence, np.ndarray)):
         return _read_parts(list(result), f"{type(result).__name__} of", class_name(result))
     raise ReleaseError(
-        f"a run returned {shown(result)}, of type {class_name(result)}, which cannot be read as an outcome. "
+        f"a run returned {short_repr(result)}, of type {class_name(result)}, which cannot be read as an outcome. "
         "Return a number, an array, a tuple, a dict of numbers, a string or None; or turn it into one of these."
     )
 
 
-def taken(result: Any) -> Any:
+def copied_result(result: Any) -> Any:
     """Return a copy of a result: a function may modify the same array, list or dict and return it from every run."""
     if result is None or type(result) in PLAIN_TYPES or isinstance(result, (str, bytes)):
         return result
@@ -100,7 +111,7 @@ def taken(result: Any) -> Any:
         return result
 
 
-def collect(results: Sequence[Any], form: Form) -> Outputs:
+def collect(results: Sequence[Any], form: ResultForm) -> Outputs:
     """Return the results of some runs as `Outputs`; those that do not have the usual form are events."""
     plain = _as_plain_array(results, form)
     if plain is not None and form.typed:
@@ -110,7 +121,7 @@ def collect(results: Sequence[Any], form: Form) -> Outputs:
     values = np.zeros((len(results), *form.shape))
     labels = [""] * len(results)
     for i, result in enumerate(results):
-        outcome = read(result)
+        outcome = read_result(result)
         placed = form.place(outcome) if isinstance(outcome, OutputRow) else None
         if placed is not None:
             values[i] = placed
@@ -119,7 +130,7 @@ def collect(results: Sequence[Any], form: Form) -> Outputs:
     return Outputs(_signed(values), np.array(labels, dtype=np.str_) if any(labels) else None)
 
 
-def collect_array(array: NDArray[Any], form: Form) -> Outputs:
+def collect_array(array: NDArray[Any], form: ResultForm) -> Outputs:
     """Return a numeric array with one row per run as `Outputs`; ordinary rows are read without a loop.
 
     The result is the same as that of `collect`.
@@ -128,7 +139,7 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
         array = array.view(np.int8)
     if form.typed:
         name = _named(array.dtype)
-        return _typed(array, form, code(words_of((name,) if array.ndim == 1 else ("ndarray", name))))
+        return _typed(array, form, code(kind_text((name,) if array.ndim == 1 else ("ndarray", name))))
     usual = array.shape[1:] == form.shape and form.plain
     if usual and array.dtype.kind in "iu":
         return Outputs(array)
@@ -165,17 +176,17 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
         return Outputs(values)
     labels = ["" if ok else cut(label) for ok in fits]
     for i in np.flatnonzero(~fits & ~finite.all(axis=1)):
-        outcome = read(rows[i])
+        outcome = read_result(rows[i])
         labels[i] = outcome.label if isinstance(outcome, UnusualForm) else outcome.event()
     return Outputs(values, np.array(labels, dtype=np.str_))
 
 
-def _typed(array: NDArray[Any], form: Form, codes: float | Floats) -> Outputs:
+def _typed(array: NDArray[Any], form: ResultForm, codes: float | Floats) -> Outputs:
     """Return the same as `collect_array`, with a number for the types of each row at the end."""
     if form.exceptional or form.padded:
         rest = replace(form, shape=(form.shape[0] - 1,), typed=False)
     elif shape_label(array.shape[1:]) == form.label:
-        rest = Form(array.shape[1:], form.label)
+        rest = ResultForm(array.shape[1:], form.label)
     else:
         return collect(list(array), form)
     outputs = collect_array(array, rest)
@@ -199,7 +210,7 @@ def _signed(values: Floats) -> Floats:
     return np.where(negative, BELOW_ZERO, values) if negative.any() else values
 
 
-def _as_plain_array(results: Sequence[Any], form: Form) -> NDArray[np.float64] | None:
+def _as_plain_array(results: Sequence[Any], form: ResultForm) -> NDArray[np.float64] | None:
     """Return all results as one array if they are plain numbers, or numeric arrays of one shape: the common case.
 
     Returns None if their types must be checked one by one.
@@ -243,7 +254,7 @@ def _named(dtype: np.dtype[Any]) -> str:
 _CODES = {kind: code(_named(np.dtype(kind))) for kind in PLAIN_TYPES}
 
 
-def _unusual(kinds: set[type], form: Form) -> bool:
+def _unusual(kinds: set[type], form: ResultForm) -> bool:
     """Return True if one of these types of plain numbers is not the usual one."""
     return kinds <= PLAIN_TYPES and any((_named(np.dtype(kind)),) != form.kind for kind in kinds)
 

@@ -31,7 +31,7 @@ from ...core.base import Outputs
 from ...core.errors import plural
 from ...core.tensors import own_random_states
 from .forms import OutputRow, UnusualForm
-from .outcomes import read
+from .outcomes import read_result
 
 SENSITIVITY_NAMES = ("sensitivity", "l1_sensitivity", "l2_sensitivity")
 """Possible names of an argument that declares a sensitivity."""
@@ -72,7 +72,7 @@ def compare(results0: Sequence[Any], results1: Sequence[Any], function: Callable
         >>> compare([1.5, 2.25, 0.5], [4.5, 5.25, 3.5], print).notes[0][:68]
         'with the same seed, the outputs of the two sides differ by 3 in ever'
     """
-    outcomes = [(read(row0), read(row1)) for row0, row1 in zip(results0, results1, strict=True)]
+    outcomes = [(read_result(row0), read_result(row1)) for row0, row1 in zip(results0, results1, strict=True)]
     pairs = [(row0, row1) for row0, row1 in outcomes if isinstance(row0, OutputRow) and isinstance(row1, OutputRow)]
     if len(pairs) < len(outcomes) or any(row0.label != row1.label or _marked(row0, row1) for row0, row1 in pairs):
         return SameSeed(_forms(outcomes))
@@ -168,8 +168,9 @@ def surprise(rows: Outputs) -> float:
 
     Example:
         >>> rng = np.random.default_rng(0)
-        >>> surprise(Outputs(rng.normal(size=100))) > MIN_SURPRISE, surprise(Outputs(rng.integers(2, size=30))) >
-        MIN_SURPRISE (True, False)
+        >>> outputs = Outputs(rng.normal(size=100)), Outputs(rng.integers(2, size=30))
+        >>> [surprise(rows) > MIN_SURPRISE for rows in outputs]
+        [True, False]
     """
     values = np.ascontiguousarray(rows.values)
     n, whole = len(values), values.tobytes()
@@ -180,7 +181,7 @@ def surprise(rows: Outputs) -> float:
     return sum(count * math.log(n / count) for count in counts.values())
 
 
-def same(one: Outputs, other: Outputs) -> bool:
+def same_outputs(one: Outputs, other: Outputs) -> bool:
     """Return True if two releases have the same outputs."""
     labels = [["" for _ in range(len(part))] if part.events is None else part.events.tolist() for part in (one, other)]
     return bool(np.array_equal(one.values, other.values)) and labels[0] == labels[1]

@@ -66,7 +66,7 @@ def _same(now: dict[str, Any], before: dict[str, Any]) -> bool:
         return False
 
 
-class Names:
+class ModuleNames:
     """Objects behind the names of the watched modules at one moment, and the imported modules."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Names:
         self._saved = [(name, vars(module), dict(vars(module))) for name, module in watched]
 
     @classmethod
-    def now(cls) -> Names:
+    def now(cls) -> ModuleNames:
         """Return the present state; the last object if nothing has changed since."""
         if not _last or not _last[0]._hold():
             _last[:] = [cls()]
@@ -117,13 +117,13 @@ class Names:
         return key in _DATA_NAMES or _callable(value) or _isinstance(value, (ModuleType, _float))
 
 
-_last: list[Names] = []
+_last: list[ModuleNames] = []
 PYTHON_RANDOM_STATE = "global random state of Python (random)"
 """Display name of a state from which Dask also draws, in other threads of its workers."""
 
 
 @dataclass(frozen=True)
-class Aspect:
+class StateAspect:
     """One property of the whole process.
 
     Args:
@@ -197,18 +197,22 @@ def _locale() -> str:
 
 
 STATE_NAMES = (
-    Aspect("working directory", _directory, _to_directory),
-    Aspect("environment variables", os.environ.copy, _set_environment),
-    Aspect("error state of numpy (np.seterr)", np.geterr, lambda saved: np.seterr(**saved)),
-    Aspect("print options of numpy", np.get_printoptions, lambda saved: np.set_printoptions(**saved)),
-    Aspect("warnings filters", _filters, _set_filters),
-    Aspect("standard streams (sys.stdout)", _streams, _set_streams, lambda a, b: all(map(lambda x, y: x is y, a, b))),
-    Aspect("recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
-    Aspect("locale", _locale, lambda saved: locale.setlocale(locale.LC_ALL, saved)),
-    Aspect("alarm timer", _timer, _stop_timer, lambda ran, runs: ran or not runs),
-    Aspect("global random state of numpy (np.random)", np.random.get_state, np.random.set_state, _same_array_state),
-    Aspect(PYTHON_RANDOM_STATE, random.getstate, random.setstate),
-    Aspect("global random state of torch", random_states, set_random_states, _same_torch),
+    StateAspect("working directory", _directory, _to_directory),
+    StateAspect("environment variables", os.environ.copy, _set_environment),
+    StateAspect("error state of numpy (np.seterr)", np.geterr, lambda saved: np.seterr(**saved)),
+    StateAspect("print options of numpy", np.get_printoptions, lambda saved: np.set_printoptions(**saved)),
+    StateAspect("warnings filters", _filters, _set_filters),
+    StateAspect(
+        "standard streams (sys.stdout)", _streams, _set_streams, lambda a, b: all(map(lambda x, y: x is y, a, b))
+    ),
+    StateAspect("recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
+    StateAspect("locale", _locale, lambda saved: locale.setlocale(locale.LC_ALL, saved)),
+    StateAspect("alarm timer", _timer, _stop_timer, lambda ran, runs: ran or not runs),
+    StateAspect(
+        "global random state of numpy (np.random)", np.random.get_state, np.random.set_state, _same_array_state
+    ),
+    StateAspect(PYTHON_RANDOM_STATE, random.getstate, random.setstate),
+    StateAspect("global random state of torch", random_states, set_random_states, _same_torch),
 )
 """Properties of the process, in the order in which they are named."""
 
@@ -218,7 +222,7 @@ class ProcessState:
 
     def __init__(self, seed: int | None = None) -> None:
         self._modules = len(sys.modules)
-        self.names = Names.now()
+        self.names = ModuleNames.now()
         self._renamed: list[str] = []
         self._saved = [aspect.read() for aspect in STATE_NAMES]
         self._started = self._saved

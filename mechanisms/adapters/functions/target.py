@@ -14,7 +14,7 @@ from typing import Any
 
 from ...core.errors import ParameterError, UnknownNameError
 from .fresh_runs import cloudpickle
-from .guard import Guard, in_words, printable, shown
+from .guard import Guard, in_words, printable, short_repr
 
 TARGET_FORMS = "'package.module:object' or 'path/to/file.py:object'"
 
@@ -140,7 +140,7 @@ def style_of(function: Callable[..., Any]) -> str:
 def _signature(function: Callable[..., Any], parameters: list[inspect.Parameter]) -> str:
     """Return a function with its parameters, such as "release(a, b, c, d)"; another object by its `repr`."""
     if not inspect.isfunction(function):
-        return shown(function)
+        return short_repr(function)
     return f"{function.__name__}({', '.join(p.name for p in parameters)})"
 
 
@@ -178,8 +178,8 @@ def name_of(function: Callable[..., Any]) -> str:
         'partial(style_of, scale=0.1)'
     """
     if isinstance(function, partial):
-        arguments = [shown(value) for value in function.args]
-        arguments += [f"{name}={shown(value)}" for name, value in function.keywords.items()]
+        arguments = [short_repr(value) for value in function.args]
+        arguments += [f"{name}={short_repr(value)}" for name, value in function.keywords.items()]
         return f"partial({', '.join([name_of(function.func), *arguments])})"
     try:
         name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)

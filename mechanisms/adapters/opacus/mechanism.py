@@ -18,7 +18,7 @@ from ...core.validation import one_of, whole
 from ...learning.base import MAX_ROUNDING, TrainingData
 from ...learning.dp_sgd.observation_law import Observations, log_density
 from ...learning.dp_sgd.sampling import ShuffledEpochs
-from ..functions.forms import Form, Raised
+from ..functions.forms import RaisedException, ResultForm
 from ..functions.outcomes import collect
 from .options import OPACUS_ACCOUNTANTS
 from .runs import OpacusRuns, seeds
@@ -80,7 +80,7 @@ class OpacusTraining(OpacusRuns, Mechanism):
         whole(0, size=size)
         data = TrainingData.of(dataset)
         shape = (self.n_parameters,) if self.view == "final" else (self.steps, len(self.seen_directions))
-        form = Form(shape, f"shape {shape}")
+        form = ResultForm(shape, f"shape {shape}")
         if not size:
             return Outputs(np.empty((0, *shape)))
         return collect([self._run(data, seed) for seed in seeds(size, rng)], form)
@@ -154,7 +154,7 @@ class OpacusTraining(OpacusRuns, Mechanism):
         if self.view == "noisy_gradients":
             self._check_seen(neighbours)
         first_runs = [self._run(data, seed=0) for data in sides]
-        if all(isinstance(outcome, Raised) for outcome in first_runs):
+        if all(isinstance(outcome, RaisedException) for outcome in first_runs):
             raise ReleaseError(
                 f"a first training raised {first_runs[1].error} on both sides: {first_runs[1].message}. An exception "
                 "counts as an outcome only if some run succeeds; fix the module or its data."

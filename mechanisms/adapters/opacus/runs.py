@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.errors import DpassayError, ParameterError
 from ...learning.base import MAX_ROUNDING, AnyFloats, TrainingData, differing
-from ..functions.forms import Raised
+from ..functions.forms import RaisedException
 from .options import OpacusOptions
 
 if TYPE_CHECKING:
@@ -134,13 +134,13 @@ class OpacusRuns(OpacusOptions):
         return [self._train(_subset(data, rows), seed, view) for rows, seed in zip(inclusion, drawn, strict=True)]
 
     def _run(self, data: TrainingData, seed: int) -> Any:
-        """Return the released output of one training, or `Raised` in its place."""
+        """Return the released output of one training, or `RaisedException` in its place."""
         try:
             return self._train(data, seed, self.view)
         except (DpassayError, MemoryError):
             raise
         except Exception as error:
-            return Raised.by(error)
+            return RaisedException.by(error)
 
     def _train(self, data: TrainingData, seed: int, view: str) -> AnyFloats:
         """Return the result of one training: flat parameters, or observations."""

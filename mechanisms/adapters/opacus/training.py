@@ -18,7 +18,7 @@ from opacus.data_loader import DPDataLoader
 from torch.utils.data import DataLoader, TensorDataset
 
 from ...core.errors import ParameterError
-from ...core.tensors import on_host, own_random_states
+from ...core.tensors import own_random_states, tensor_to_array
 from ...learning.base import AnyFloats, TrainingData
 from .options import OpacusOptions
 
@@ -208,7 +208,7 @@ def _trainable(module: Any) -> list[Any]:
 
 
 def _flat(tensors: Iterable[torch.Tensor]) -> NDArray[np.float64]:
-    flat: NDArray[np.float64] = on_host(torch.cat([tensor.flatten() for tensor in tensors]).double())
+    flat: NDArray[np.float64] = tensor_to_array(torch.cat([tensor.flatten() for tensor in tensors]).double())
     return flat
 
 

@@ -12,4 +12,4 @@ tape.py        Tape of the random primitives that a program calls: recorded on o
 
 from .session import running as running
 from .standard import RecordingGenerator as RecordingGenerator
-from .tape import Call as Call, Tape as Tape
+from .tape import PrimitiveCall as PrimitiveCall, Tape as Tape

@@ -43,12 +43,12 @@ def of_vector(covariance: Any) -> Charge:
     return partial(_vector, covariance)
 
 
-def declared(epsilon: float, delta: float) -> Charge:
+def declared_cost(epsilon: float, delta: float) -> Charge:
     """Return the cost that the primitive declares, whatever its input; none for equal inputs."""
     return partial(_declared, epsilon, delta)
 
 
-def moved(fed0: Any, fed1: Any) -> np.ndarray[Any, Any]:
+def input_change(fed0: Any, fed1: Any) -> np.ndarray[Any, Any]:
     """Return the absolute change of the input in each coordinate; infinite if one of the two is not a number."""
     first, second = (np.asarray(fed, dtype=np.float64).ravel() for fed in (fed0, fed1))
     if first.shape != second.shape and 1 not in (first.size, second.size):
@@ -61,14 +61,14 @@ def moved(fed0: Any, fed1: Any) -> np.ndarray[Any, Any]:
 
 def _laplace(scale: Any, fed0: Any, fed1: Any) -> Guarantee:
     with np.errstate(all="ignore"):
-        parts = moved(fed0, fed1) / np.ravel(scale)
+        parts = input_change(fed0, fed1) / np.ravel(scale)
     epsilon = float(np.where(np.isnan(parts), 0.0, parts).sum())  # 0 / 0: nothing moves, so nothing leaks
     return PureDP(epsilon) if math.isfinite(epsilon) else UNPROTECTED
 
 
 def _normal(scale: Any, fed0: Any, fed1: Any) -> Guarantee:
     with np.errstate(all="ignore"):
-        parts = moved(fed0, fed1) / np.ravel(scale)
+        parts = input_change(fed0, fed1) / np.ravel(scale)
     mu = float(np.sqrt((np.where(np.isnan(parts), 0.0, parts) ** 2).sum()))
     return PureDP(0.0) if mu == 0.0 else GaussianDP(mu) if math.isfinite(mu) else UNPROTECTED
 

@@ -17,20 +17,20 @@ import numpy as np
 from ...accounting import ApproximateDP, ConcentratedDP, PureDP
 from ...core.errors import AccountingError
 from ...core.guarantee import Guarantee
-from .charges import UNPROTECTED, declared, moved
-from .standard import recorded_as
-from .tape import Call, replaced
+from .charges import UNPROTECTED, declared_cost, input_change
+from .standard import recorded_primitive
+from .tape import PrimitiveCall, replaced
 
 
-def places() -> Iterator[AbstractContextManager[None]]:
+def substitutions() -> Iterator[AbstractContextManager[None]]:
     """Yield the substitutions that are active while a tape runs."""
     if "opendp.mod" in sys.modules:
         measurement = sys.modules["opendp.mod"].Measurement
-        yield replaced(measurement, "__call__", recorded_as(measurement.__call__, _measured))
-        yield replaced(measurement, "invoke", recorded_as(measurement.invoke, _measured))
+        yield replaced(measurement, "__call__", recorded_primitive(measurement.__call__, _measured))
+        yield replaced(measurement, "invoke", recorded_primitive(measurement.invoke, _measured))
     if "diffprivlib.mechanisms" in sys.modules:
         for kind in _mechanisms():
-            yield replaced(kind, "randomise", recorded_as(kind.randomise, _randomised))
+            yield replaced(kind, "randomise", recorded_primitive(kind.randomise, _randomised))
 
 
 def _mechanisms() -> list[type[Any]]:
@@ -44,7 +44,7 @@ def _mechanisms() -> list[type[Any]]:
     return kinds
 
 
-def _randomised(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Call:
+def _randomised(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> PrimitiveCall:
     """Return the call `mechanism.randomise(value)` of diffprivlib; the input of a selection is its utilities."""
     mechanism = args[0]
     fed = args[1] if len(args) > 1 else named.get("value", getattr(mechanism, "utility", None))
@@ -52,12 +52,18 @@ def _randomised(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) ->
     sensitivity = getattr(mechanism, "sensitivity", None)
     parameters = {"epsilon": epsilon, "delta": delta, "sensitivity": sensitivity, "shape": np.shape(result)}
     declared_sensitivity = None if sensitivity is None else float(sensitivity)
-    return Call(
-        "diffprivlib", type(mechanism).__name__, parameters, fed, result, declared_sensitivity, declared(epsilon, delta)
+    return PrimitiveCall(
+        "diffprivlib",
+        type(mechanism).__name__,
+        parameters,
+        fed,
+        result,
+        declared_sensitivity,
+        declared_cost(epsilon, delta),
     )
 
 
-def _measured(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Call:
+def _measured(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> PrimitiveCall:
     """Return the call `measurement(arg)` of OpenDP."""
     measurement = args[0]
     fed = args[1] if len(args) > 1 else named.get("arg")
@@ -68,7 +74,7 @@ def _measured(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> C
         "shape": np.shape(result),
         "privacy": _probe(measurement),
     }
-    return Call("opendp", "measurement", parameters, fed, result, None, partial(_mapped, measurement))
+    return PrimitiveCall("opendp", "measurement", parameters, fed, result, None, partial(_mapped, measurement))
 
 
 def _probe(measurement: Any) -> Any:
@@ -168,7 +174,7 @@ def _record(record: Any) -> Any:
 
 
 def _norm(order: float, fed0: Any, fed1: Any) -> float:
-    return float(np.linalg.norm(moved(fed0, fed1), order))
+    return float(np.linalg.norm(input_change(fed0, fed1), order))
 
 
 MAX_EDITS = 2_000

@@ -122,7 +122,7 @@ class View:
         return np.where(np.isclose(shift, self.then, rtol=RELATIVE_TOLERANCE, atol=0.0, equal_nan=True), value, placed)
 
 
-def noisy(result: Any, script: RecordedDraw | None) -> tuple[Any, RecordedDraw | None]:
+def as_noisy(result: Any, script: RecordedDraw | None) -> tuple[Any, RecordedDraw | None]:
     """Return a result as a number or array whose use is followed, with its draw; or the result itself and None."""
     array = np.asarray(result)
     if array.dtype.kind not in "fi" or array.size > MAX_FOLLOWED_ENTRIES:
@@ -136,7 +136,7 @@ def noisy(result: Any, script: RecordedDraw | None) -> tuple[Any, RecordedDraw |
     return _with_view(result, view), draw
 
 
-def plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
     """Return the value without its view."""
     if isinstance(value, _Scalar):
         return value.plain()
@@ -145,7 +145,7 @@ def plain(value: Any) -> Any:
 
 def at_last(value: Any) -> Any:
     """Return the plain value at the end of a run, at the final position of its draw."""
-    view, plain_value = _view(value), plain(value)
+    view, plain_value = _view(value), as_plain(value)
     return plain_value if view is None else view.now(plain_value)[()]
 
 
@@ -239,9 +239,9 @@ def _ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[
     if any(not isinstance(value, (_Scalar, NoisyArray)) and _foreign(value) for value in inputs):
         return NotImplemented
     out = options.pop("out", ())
-    bare = [plain(value) for value in inputs]
+    bare = [as_plain(value) for value in inputs]
     if out:
-        options["out"] = tuple(plain(value) for value in out)
+        options["out"] = tuple(as_plain(value) for value in out)
     name = ufunc.__name__
     if method == "__call__" and name in COMPARISONS and not options and _numbers(bare):
         difference = np.asarray(_difference(np.subtract, *inputs))
@@ -262,7 +262,7 @@ def _ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[
     else:
         return result
     if out:
-        np.copyto(options["out"][0], plain(followed), casting="unsafe")
+        np.copyto(options["out"][0], as_plain(followed), casting="unsafe")
         if isinstance(out[0], NoisyArray):
             out[0]._view = _view(followed)
         return out[0]
@@ -272,7 +272,7 @@ def _ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[
 def _difference(subtract: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     """Return the difference that decides a comparison: it is followed, but does not count as a use as noise."""
     draws = [(view.draw, view.draw.added) for view in (_view(one), _view(other)) if view is not None]
-    difference = plain(subtract(one, other))
+    difference = as_plain(subtract(one, other))
     for draw, before in draws:
         draw.added = before
     return difference
@@ -311,11 +311,11 @@ class NoisyArray(np.ndarray[Any, Any]):
         return _ufunc(ufunc, method, inputs, options)
 
     def __getitem__(self, key: Any) -> Any:
-        result, view = self.view(np.ndarray)[plain(key)], self._view
-        return result if view is None else _with_view(result, view.picked(lambda part: part[plain(key)]))
+        result, view = self.view(np.ndarray)[as_plain(key)], self._view
+        return result if view is None else _with_view(result, view.picked(lambda part: part[as_plain(key)]))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.view(np.ndarray)[plain(key)] = plain(value)
+        self.view(np.ndarray)[as_plain(key)] = as_plain(value)
         self._view = None
 
     def reshape(self, *shape: Any, **options: Any) -> Any:
@@ -362,7 +362,7 @@ class NoisyArray(np.ndarray[Any, Any]):
 
 def _python(number: Any) -> Any:
     """Return a number of numpy as one of Python, with its view."""
-    return _with_view(plain(number).item(), _view(number)) if isinstance(plain(number), np.generic) else number
+    return _with_view(as_plain(number).item(), _view(number)) if isinstance(as_plain(number), np.generic) else number
 
 
 class _Scalar:
@@ -391,7 +391,7 @@ def _arithmetic(name: str, *, swapped: bool) -> Callable[[Any, Any], Any]:
         if not isinstance(other, (int, float, np.integer, np.floating)):
             return NotImplemented
         left, right = (other, self) if swapped else (self, other)
-        result = OPERATIONS[name](plain(left), plain(right))
+        result = OPERATIONS[name](as_plain(left), as_plain(right))
         return _combined(name, left, right, result) if isinstance(result, (int, float, np.number)) else result
 
     return method
@@ -403,7 +403,7 @@ def _comparison(name: str) -> Callable[[Any, Any], Any]:
             return NotImplemented
         difference = _difference(operator.sub, self, other)
         if not np.isfinite(difference):
-            return COMPARISONS[name](self.plain(), plain(other))
+            return COMPARISONS[name](self.plain(), as_plain(other))
         return COMPARISONS[name](difference, 0)
 
     return method

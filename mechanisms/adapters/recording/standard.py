@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from .charges import Charge, of_choice, of_coin, of_laplace, of_normal, of_vector
-from .noisy import plain
-from .tape import Call, current, replaced
+from .noisy import as_plain
+from .tape import PrimitiveCall, active_tape, replaced
 
 __tracebackhide__ = True  # pytest shows the lines of the program, not those of this module
 
@@ -76,11 +76,11 @@ RANDOM_FUNCTIONS = (
 SECRETS_FUNCTIONS = ("randbelow", "randbits", "token_bytes", "token_hex")
 
 
-def called(name: str, given: tuple[Any, ...], named: Mapping[str, Any], source: str, result: Any) -> Call:
+def called(name: str, given: tuple[Any, ...], named: Mapping[str, Any], source: str, result: Any) -> PrimitiveCall:
     """Return the call of a primitive of numpy, from its arguments and its result."""
-    given = tuple(plain(argument) for argument in given)
+    given = tuple(as_plain(argument) for argument in given)
     words = [*SIGNATURES.get(name, ()), *(f"argument {i + 1}" for i in range(len(given)))]
-    arguments: dict[str, Any] = dict(zip(words, given, strict=False)) | {key: plain(named[key]) for key in named}
+    arguments: dict[str, Any] = dict(zip(words, given, strict=False)) | {key: as_plain(named[key]) for key in named}
     fed, charge = None, None
     standard, name = name.startswith("standard_"), name.removeprefix("standard_")
     if name in ("laplace", "normal", "gumbel", "logistic", "cauchy", "randn"):
@@ -95,7 +95,7 @@ def called(name: str, given: tuple[Any, ...], named: Mapping[str, Any], source: 
     elif name in ("integers", "randint"):
         result = _within(arguments.pop("low", 0), arguments.pop("high", None), result)
     size = arguments.pop("size", None)
-    return Call(source, name, {**arguments, "shape": _shape(size, fed, arguments)}, fed, result, None, charge)
+    return PrimitiveCall(source, name, {**arguments, "shape": _shape(size, fed, arguments)}, fed, result, None, charge)
 
 
 def _within(low: Any, high: Any, result: Any) -> Any:
@@ -109,7 +109,7 @@ def _within(low: Any, high: Any, result: Any) -> Any:
 def _shape(size: Any, fed: Any, arguments: Mapping[str, Any]) -> tuple[int, ...]:
     """Return the shape of the requested result."""
     if size is not None:
-        return tuple(int(n) for n in np.atleast_1d(plain(size)))
+        return tuple(int(n) for n in np.atleast_1d(as_plain(size)))
     return np.broadcast_shapes(*(np.shape(part) for part in (fed, arguments["scale"]))) if "scale" in arguments else ()
 
 
@@ -117,30 +117,32 @@ def _additive(name: str, scale: Any) -> Charge | None:
     return of_laplace(scale) if name == "laplace" else of_normal(scale) if name == "normal" else None
 
 
-def played(make: Callable[[Any], Call], draw: Callable[[], Any]) -> Any:
+def primitive_result(make: Callable[[Any], PrimitiveCall], draw: Callable[[], Any]) -> Any:
     """Return the result of a primitive according to the active tape; a new one if no tape is active."""
-    tape = current()
+    tape = active_tape()
     return draw() if tape is None else tape.played(make, draw)
 
 
 def _order(source: str, n: int, draw: Callable[[], Any]) -> Any:
     """Return an order of n objects; on a replay that of the recorded ones, followed by the new ones."""
 
-    def make(result: Any) -> Call:
+    def make(result: Any) -> PrimitiveCall:
         known = [int(i) for i in result if i < n]
-        return Call(source, "permutation", {}, None, np.array([*known, *range(len(known), n)], dtype=np.intp))
+        return PrimitiveCall(source, "permutation", {}, None, np.array([*known, *range(len(known), n)], dtype=np.intp))
 
-    return played(make, draw)
+    return primitive_result(make, draw)
 
 
 def _places(source: str, n: int, weights: Any, shape: tuple[int, ...], draw: Callable[[], Any]) -> Any:
     """Return indices of chosen objects among n; on a replay the recorded ones."""
 
-    def make(result: Any) -> Call:
+    def make(result: Any) -> PrimitiveCall:
         charge = None if weights is None else of_choice(math.prod(shape))
-        return Call(source, "choice", {"shape": shape}, weights, np.asarray(result)[()] % max(n, 1), None, charge)
+        return PrimitiveCall(
+            source, "choice", {"shape": shape}, weights, np.asarray(result)[()] % max(n, 1), None, charge
+        )
 
-    return played(make, draw)
+    return primitive_result(make, draw)
 
 
 class RecordingGenerator(np.random.Generator):
@@ -157,7 +159,7 @@ def _method(name: str) -> Callable[..., Any]:
 
     @wraps(original)
     def recorded(self: RecordingGenerator, *args: Any, **named: Any) -> Any:
-        return played(partial(called, name, args, named, "numpy"), partial(original, self, *args, **named))
+        return primitive_result(partial(called, name, args, named, "numpy"), partial(original, self, *args, **named))
 
     return recorded
 
@@ -174,7 +176,7 @@ def _choice(
     """Return a choice, recorded by index: on a replay the same index is chosen from the other collection."""
     n = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
     draw = partial(self._bare.choice, n, size, replace, p, shuffle=shuffle)
-    places = _places("numpy", n, plain(p), _shape(size, None, {}), draw)
+    places = _places("numpy", n, as_plain(p), _shape(size, None, {}), draw)
     return places if np.ndim(a) == 0 else np.take(a, places, axis=axis)
 
 
@@ -217,29 +219,29 @@ for _name in dir(np.random.Generator):
         setattr(RecordingGenerator, _name, _method(_name))
 
 
-def places() -> Iterator[AbstractContextManager[None]]:
+def substitutions() -> Iterator[AbstractContextManager[None]]:
     """Yield the substitutions that are active while a tape runs."""
     yield replaced(np.random, "default_rng", _default_rng)
     for name in SIGNATURES:
         if name not in ("choice", "permutation") and callable(original := getattr(np.random, name, None)):
-            yield replaced(np.random, name, recorded_as(original, partial(_numpy, name)))
+            yield replaced(np.random, name, recorded_primitive(original, partial(_numpy, name)))
     yield from _legacy_picks()
     if "scipy.stats" in sys.modules:
         from scipy import stats
 
         for kind in (stats.rv_continuous, stats.rv_discrete):
-            yield replaced(kind, "rvs", recorded_as(kind.rvs, _scipy))
+            yield replaced(kind, "rvs", recorded_primitive(kind.rvs, _scipy))
     for name in RANDOM_FUNCTIONS:
         yield replaced(
-            random.Random, name, recorded_as(getattr(random.Random, name), partial(_plain, "random", name, 1))
+            random.Random, name, recorded_primitive(getattr(random.Random, name), partial(_plain, "random", name, 1))
         )
-        yield replaced(random, name, recorded_as(getattr(random, name), partial(_plain, "random", name, 0)))
+        yield replaced(random, name, recorded_primitive(getattr(random, name), partial(_plain, "random", name, 0)))
     yield from _plain_picks()
     for name in ("random", "getrandbits", "randbytes"):
         original = getattr(random.SystemRandom, name)
-        yield replaced(random.SystemRandom, name, recorded_as(original, partial(_plain, "random", name, 1)))
+        yield replaced(random.SystemRandom, name, recorded_primitive(original, partial(_plain, "random", name, 1)))
     for name in SECRETS_FUNCTIONS:
-        yield replaced(secrets, name, recorded_as(getattr(secrets, name), partial(_plain, "secrets", name, 0)))
+        yield replaced(secrets, name, recorded_primitive(getattr(secrets, name), partial(_plain, "secrets", name, 0)))
 
 
 def _legacy_picks() -> Iterator[AbstractContextManager[None]]:
@@ -254,7 +256,7 @@ def _legacy_picks() -> Iterator[AbstractContextManager[None]]:
 
     def chosen(a: Any, size: Any = None, replace: Any = True, p: Any = None) -> Any:
         n = int(a) if np.ndim(a) == 0 else len(a)
-        places = _places("numpy", n, plain(p), _shape(size, None, {}), partial(choose, n, size, replace, p))
+        places = _places("numpy", n, as_plain(p), _shape(size, None, {}), partial(choose, n, size, replace, p))
         return places if np.ndim(a) == 0 else np.take(a, places, axis=0)
 
     yield replaced(np.random, "permutation", permuted)
@@ -295,38 +297,40 @@ def _default_rng(seed: Any = None) -> np.random.Generator:
     return generator if isinstance(generator, RecordingGenerator) else RecordingGenerator(generator.bit_generator)
 
 
-def recorded_as(original: Callable[..., Any], make: Callable[..., Call]) -> Callable[..., Any]:
+def recorded_primitive(original: Callable[..., Any], make: Callable[..., PrimitiveCall]) -> Callable[..., Any]:
     """Return `original`, recorded on the active tape of this thread; `make(given, named, result)` returns the call."""
 
     @wraps(original)
     def recorded(*args: Any, **named: Any) -> Any:
-        return played(partial(make, args, named), partial(original, *args, **named))
+        return primitive_result(partial(make, args, named), partial(original, *args, **named))
 
     return recorded
 
 
-def _numpy(name: str, args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Call:
+def _numpy(name: str, args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> PrimitiveCall:
     return called(name, args, named, "numpy", result)
 
 
-def _scipy(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Call:
+def _scipy(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> PrimitiveCall:
     """Return the call `distribution.rvs(*shapes, loc, scale, size, random_state)`."""
     distribution, *rest = args
     options = {key: value for key, value in named.items() if key != "random_state"}
     shapes, loc, scale, size = distribution._parse_args_rvs(*rest, **options)
     name = SCIPY_NAMES.get(distribution.name, distribution.name)
-    loc, scale, shapes = plain(loc), plain(scale), tuple(plain(shape_parameter) for shape_parameter in shapes)
+    loc, scale, shapes = as_plain(loc), as_plain(scale), tuple(as_plain(shape_parameter) for shape_parameter in shapes)
     parameters = {"shapes": shapes, "scale": scale, "shape": _shape(size, loc, {"scale": scale})}
-    return Call("scipy.stats", name, parameters, loc, result, None, _additive(name, scale))
+    return PrimitiveCall("scipy.stats", name, parameters, loc, result, None, _additive(name, scale))
 
 
-def _plain(source: str, name: str, skipped: int, args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Call:
+def _plain(
+    source: str, name: str, skipped: int, args: tuple[Any, ...], named: Mapping[str, Any], result: Any
+) -> PrimitiveCall:
     """Return the call of a function of `random` or `secrets`; the input of a normal value is its location."""
     arguments = args[skipped:]
     if name in ("gauss", "normalvariate"):
         bound = inspect.signature(random.Random.gauss).bind(None, *arguments, **named)
         bound.apply_defaults()
-        fed, scale = plain(bound.arguments["mu"]), plain(bound.arguments["sigma"])
-        return Call(source, "normal", {"scale": scale, "shape": ()}, fed, result, None, of_normal(scale))
-    parameters = {f"argument {i + 1}": plain(value) for i, value in enumerate(arguments)}
-    return Call(source, name, {**parameters, **named, "shape": ()}, None, result)
+        fed, scale = as_plain(bound.arguments["mu"]), as_plain(bound.arguments["sigma"])
+        return PrimitiveCall(source, "normal", {"scale": scale, "shape": ()}, fed, result, None, of_normal(scale))
+    parameters = {f"argument {i + 1}": as_plain(value) for i, value in enumerate(arguments)}
+    return PrimitiveCall(source, name, {**parameters, **named, "shape": ()}, None, result)

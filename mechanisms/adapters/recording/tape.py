@@ -1,7 +1,7 @@
 """Tape of the random primitives that a program calls: recorded on one dataset, replayed on a neighbouring one.
 
 On the replay every noisy value is the recorded one: a primitive with data as input returns its recorded result, and
-noise that is added to data is moved by as much as the data move (`noisy.py`). So everything that a program computes
+noise that is added to data is moved by as much as the data move (`as_noisy.py`). So everything that a program computes
 from noisy values, including branches, is the same in both runs. Remaining differences depend on the data in another
 way: the number of calls, the scale of the noise, the output. (The method of Cebere et al. 2026, which replays the
 noise, with the alignment of Zhang and Kifer 2017, which replays the noisy values.)
@@ -19,8 +19,8 @@ import numpy as np
 
 from ...core.arrays import Floats
 from ...core.guarantee import Guarantee
-from .charges import moved
-from .noisy import RecordedDraw, noisy
+from .charges import input_change
+from .noisy import RecordedDraw, as_noisy
 
 __tracebackhide__ = True  # pytest shows the lines of the program, not those of this module
 
@@ -35,7 +35,7 @@ MAX_CALLS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class PrimitiveCall:
     """One call of a primitive.
 
     Args:
@@ -64,9 +64,9 @@ class Call:
         """True for noise that is added to a location, which may be 0."""
         return self.name in LOCATION_SCALE
 
-    def distance(self, other: Call) -> Floats:
+    def distance(self, other: PrimitiveCall) -> Floats:
         """Return the move of the centre of the noise from the other call to this one, for each number of the result."""
-        steps = moved(other.fed, self.fed)
+        steps = input_change(other.fed, self.fed)
         with suppress(ValueError), np.errstate(all="ignore"):
             steps = np.where(np.ravel(np.less(self.fed, other.fed)), -steps, steps)
         shape = np.shape(self.fed) if np.shape(self.fed) == np.shape(other.fed) else (steps.size,)
@@ -98,12 +98,12 @@ class Tape:
     script: Tape | None = None
     follow: bool = True
     nudge: Mapping[int, Any] = field(default_factory=dict)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[PrimitiveCall] = field(default_factory=list)
     draws: dict[int, RecordedDraw] = field(default_factory=dict)
     parted: int | None = None
     _inside: bool = False
 
-    def played(self, make: Callable[[Any], Call], draw: Callable[[], Any]) -> Any:
+    def played(self, make: Callable[[Any], PrimitiveCall], draw: Callable[[], Any]) -> Any:
         """Return the result of a primitive: that of the script while the program follows it, otherwise a new one.
 
         Args:
@@ -125,20 +125,20 @@ class Tape:
             return np.add(call.result, np.reshape(self.nudge[index], np.shape(call.result)))[()]
         return self._followed(index, call)
 
-    def _followed(self, index: int, call: Call) -> Any:
+    def _followed(self, index: int, call: PrimitiveCall) -> Any:
         """Return the result, with its use followed if it is noise."""
         result = call.result.copy() if isinstance(call.result, (np.ndarray, list)) else call.result
         if call.source not in SOURCES or call.name in CHOICE_PRIMITIVES or not self.follow:
             return result
         recorded_tape = self.script if self.script is not None and self.parted is None else None
-        followed, draw = noisy(result, None if recorded_tape is None else recorded_tape.draws.get(index))
+        followed, draw = as_noisy(result, None if recorded_tape is None else recorded_tape.draws.get(index))
         if draw is not None:
             self.draws[index] = draw
             if recorded_tape is not None and call.additive:
                 draw.settled |= call.distance(recorded_tape.calls[index]) != 0.0
         return followed
 
-    def _replayed(self, make: Callable[[Any], Call], draw: Callable[[], Any]) -> Call | None:
+    def _replayed(self, make: Callable[[Any], PrimitiveCall], draw: Callable[[], Any]) -> PrimitiveCall | None:
         index = len(self.calls)
         if self.parted is not None or self.script is None:
             return None
@@ -167,7 +167,7 @@ def _lengthened(recorded: Any, fresh: Any) -> Any:
 _local = threading.local()
 
 
-def current() -> Tape | None:
+def active_tape() -> Tape | None:
     """Return the active tape of this thread, or None."""
     return getattr(_local, "tape", None)
 
@@ -175,7 +175,7 @@ def current() -> Tape | None:
 @contextmanager
 def on(tape: Tape) -> Iterator[Tape]:
     """Activate `tape` in this thread until the end."""
-    before = current()
+    before = active_tape()
     _local.tape = tape
     try:
         yield tape

@@ -9,7 +9,7 @@ from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours
 from ...core.guarantee import Guarantee
 from ...core.validation import whole
-from .ngram_counts import NGramCounts, moved_counts
+from .ngram_counts import NGramCounts, curve_of_moved_counts
 
 
 @dataclass(frozen=True)
@@ -56,4 +56,4 @@ class ContributionNotBounded(Broken, NGramCounts):
 
         Its epsilon at delta 0 is epsilon text_length / contribution.
         """
-        return moved_counts(self.noise.rate, self.text_length, self.relation)
+        return curve_of_moved_counts(self.noise.rate, self.text_length, self.relation)

@@ -32,7 +32,7 @@ class NGramTable(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Sparse:
+class SparseCounts:
     """Counts of the n-grams that occur, in increasing order of their indices."""
 
     keys: Tokens
@@ -50,19 +50,19 @@ class Sparse:
         table[row, self.keys[indices] % n_symbols] = self.counts[indices]
         return table
 
-    def drop_first(self, n_after: int) -> Sparse:
+    def drop_first(self, n_after: int) -> SparseCounts:
         return self._summed(self.keys % n_after)
 
-    def drop_last(self, n_symbols: int) -> Sparse:
+    def drop_last(self, n_symbols: int) -> SparseCounts:
         return self._summed(self.keys // n_symbols)
 
-    def _summed(self, keys: Tokens) -> Sparse:
+    def _summed(self, keys: Tokens) -> SparseCounts:
         distinct, inverse = np.unique(keys, return_inverse=True)
-        return Sparse(distinct, np.bincount(inverse, weights=self.counts).astype(np.float64))
+        return SparseCounts(distinct, np.bincount(inverse, weights=self.counts).astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
-class Dense:
+class DenseCounts:
     """Counts of all n-grams in many runs, shape `(n_runs, n_cells)`."""
 
     counts: Floats
@@ -73,11 +73,11 @@ class Dense:
     def after(self, contexts: Tokens, n_symbols: int) -> Floats:
         return np.asarray(self.counts[0].reshape(-1, n_symbols)[contexts])
 
-    def drop_first(self, n_after: int) -> Dense:
-        return Dense(self.counts.reshape(len(self.counts), -1, n_after).sum(axis=1))
+    def drop_first(self, n_after: int) -> DenseCounts:
+        return DenseCounts(self.counts.reshape(len(self.counts), -1, n_after).sum(axis=1))
 
-    def drop_last(self, n_symbols: int) -> Dense:
-        return Dense(self.counts.reshape(len(self.counts), -1, n_symbols).sum(axis=2))
+    def drop_last(self, n_symbols: int) -> DenseCounts:
+        return DenseCounts(self.counts.reshape(len(self.counts), -1, n_symbols).sum(axis=2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ class NGramModel:
                 f"n must be small enough for {len(alphabet)}^n to stay below 2^63, but is {n}.", argument="n"
             )
         keys, counts = np.unique(encoded.ngrams(n, len(alphabet)), return_counts=True)
-        return cls._of(alphabet, n, Sparse(keys, counts.astype(np.float64)), smoothing)
+        return cls._of(alphabet, n, SparseCounts(keys, counts.astype(np.float64)), smoothing)
 
     @classmethod
     def from_counts(
@@ -170,7 +170,7 @@ class NGramModel:
                 f"counts must have shape (n_runs, {len(alphabet)}^{n}), but have shape {table.shape}.",
                 argument="counts",
             )
-        return cls._of(alphabet, n, Dense(np.where(table > least, table, 0.0)), smoothing)
+        return cls._of(alphabet, n, DenseCounts(np.where(table > least, table, 0.0)), smoothing)
 
     @classmethod
     def _of(cls, alphabet: Alphabet, n: int, table: NGramTable, smoothing: float) -> NGramModel:

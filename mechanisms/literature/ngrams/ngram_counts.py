@@ -129,10 +129,10 @@ class NGramCounts(NoisyQuery, PureMechanism, RecordsMechanism):
 
     def exact_guarantee(self) -> Guarantee:
         """Return the exact curve of `worst_case()`: one count that changes by c, or two counts for replace_one."""
-        return moved_counts(self.noise.rate, self.contribution, self.relation)
+        return curve_of_moved_counts(self.noise.rate, self.contribution, self.relation)
 
 
-def moved_counts(rate: float, step: int, relation: Relation) -> ExactDP:
+def curve_of_moved_counts(rate: float, step: int, relation: Relation) -> ExactDP:
     """Return the exact curve of one count with geometric noise that changes by `step`; of two for replace_one.
 
     Args:

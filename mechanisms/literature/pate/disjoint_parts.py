@@ -25,7 +25,7 @@ from ...core.relation import Relation
 from ...core.validation import one_of
 from .aggregator import Aggregator
 from .noisy_max import ONE_DRAW, LNMax
-from .vote_counts import Counts, count_votes, short
+from .vote_counts import Counts, count_votes, short_text
 
 
 class VotesOfParts(Mechanism):
@@ -245,7 +245,7 @@ class TeacherVotes(VotesOfParts):
         labels = np.asarray(dataset)
         if labels.ndim != 1 or labels.dtype.kind not in "biuf" or not np.isin(labels, (0, 1)).all():
             raise ParameterError(
-                f"a dataset must be a vector of labels 0 and 1, nearest record first, but is {short(dataset)}.",
+                f"a dataset must be a vector of labels 0 and 1, nearest record first, but is {short_text(dataset)}.",
                 argument="dataset",
             )
         if not labels.size or labels.size % self.n_teachers:

@@ -37,7 +37,7 @@ def count_votes(labels: ArrayLike, n_classes: int) -> Counts:
     ):
         raise ParameterError(
             f"labels must be whole numbers from 0 to {n_classes - 1}, one row for each teacher and one column for each "
-            f"query, but are {short(labels)}.",
+            f"query, but are {short_text(labels)}.",
             argument="labels",
         )
     n_queries = values.shape[1]
@@ -60,7 +60,7 @@ def check_votes(dataset: Dataset, n_queries: int, n_classes: int, n_teachers: in
             argument="dataset",
         )
     if counts.dtype.kind not in "biuf" or not np.all((counts >= 0) & (counts == np.floor(counts))):
-        raise ParameterError(f"votes must be whole numbers >= 0, but are {short(dataset)}.", argument="dataset")
+        raise ParameterError(f"votes must be whole numbers >= 0, but are {short_text(dataset)}.", argument="dataset")
     with np.errstate(over="ignore"):
         totals = counts.sum(axis=1)
     if not np.all(totals == n_teachers):
@@ -101,6 +101,6 @@ def as_neighbours(pair: tuple[Counts, Counts], relation: Any) -> Neighbours:
     return Neighbours(*pair, relation)
 
 
-def short(values: Any) -> str:
+def short_text(values: Any) -> str:
     """Return the first six values as text, for messages."""
     return np.array2string(np.asarray(values).ravel()[:6], threshold=6)

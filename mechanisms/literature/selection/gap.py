@@ -15,7 +15,7 @@ from ...core.base import Dataset, Neighbours, Outputs
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...selection.base import Selection
-from ...selection.laws import log_all_below, log_hazards_below, nodes_between, pieces
+from ...selection.laws import log_all_below, log_hazards_below, nodes_between, piece_ends
 from ...selection.noisy_max import NOISES
 
 _DEGREE = 15
@@ -100,7 +100,7 @@ class NoisyMaxWithGap(Selection):
         half = 0.5 * self.epsilon
         if self.epsilon > _MAX_CURVE_EPSILON:
             return None
-        ends = pieces(np.array([-half, 0.0, half]), 0.25)
+        ends = piece_ends(np.array([-half, 0.0, half]), 0.25)
         gap, weights = nodes_between(np.concatenate([[0.0], ends[ends > 0.0]]))
         laws: list[Floats] = []
         for lead in (-half, half):
@@ -134,7 +134,7 @@ class _LeadLaw:
     @classmethod
     def of(cls, scores: Floats) -> _LeadLaw:
         knots, which, counts = np.unique(scores, return_inverse=True, return_counts=True)
-        ends = pieces(scores, _MAX_PIECE)
+        ends = piece_ends(scores, _MAX_PIECE)
         if len(ends) * len(knots) > _MAX_POLYNOMIALS:
             raise ParameterError(
                 f"the utilities have {len(knots)} different values, for which the density of the gap needs "

@@ -147,11 +147,11 @@ class SparseVector(PureMechanism):
         for number in range(self.stops_after if self.redraws else 1):
             inside = (stretch == number) & (patterns != STOPPED) if self.redraws else patterns != STOPPED
             below, above = inside & (patterns != ABOVE), inside & (patterns == ABOVE)
-            log_p += self._log_stretch(below, above, self.answers(dataset))
+            log_p += self._log_comparisons(below, above, self.answers(dataset))
         log_p[~possible(patterns, self.stops_after)] = -np.inf
         return log_p
 
-    def _log_stretch(self, below: Bools, above: Bools, queries: Floats) -> Floats:
+    def _log_comparisons(self, below: Bools, above: Bools, queries: Floats) -> Floats:
         """Return the log probability that the `below` queries are below and the `above` queries above one threshold."""
         values, group = np.unique(queries, return_inverse=True)
         member = (group.reshape(-1, 1) == np.arange(len(values))).astype(np.int64)

@@ -113,7 +113,7 @@ class NoQueryNoise(NeverStops):
     def query_scale(self) -> float:
         return 0.0
 
-    def _log_stretch(self, below: NDArray[np.bool_], above: NDArray[np.bool_], queries: Floats) -> Floats:
+    def _log_comparisons(self, below: NDArray[np.bool_], above: NDArray[np.bool_], queries: Floats) -> Floats:
         """Return the log probability that the noisy threshold lies between the queries below and those above."""
         low = np.where(below, queries, -np.inf).max(axis=1, initial=-np.inf)
         high = np.where(above, queries, np.inf).min(axis=1, initial=np.inf)

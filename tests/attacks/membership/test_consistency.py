@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 from dpassay.attacks.membership import shadows_of
-from dpassay.attacks.membership.consistency import TEST_LEVEL, WARNING_LEVEL, doubts_about
+from dpassay.attacks.membership.consistency import TEST_LEVEL, WARNING_LEVEL, consistency_warnings
 from dpassay.attacks.membership.designs import Design
 from dpassay.audit.metrics.membership import evaluate
 
@@ -27,7 +27,7 @@ def logits(rng, inclusion, leak, difficulty=1.5, run=0.0):
 
 
 def doubts(inclusion, phi):
-    return doubts_about(shadows_of(inclusion, rescaled_logits=phi))
+    return consistency_warnings(shadows_of(inclusion, rescaled_logits=phi))
 
 
 MISTAKES = {
@@ -120,7 +120,7 @@ def labelled(rng, inclusion, leak, labels="random", n_classes=5):
 @pytest.mark.parametrize("n_rounds", [12, pytest.param(250, marks=pytest.mark.slow)])
 def test_right_designs_are_warned_of_at_most_at_the_level(n_rounds):
     rng = np.random.default_rng(3)
-    warned = [bool(doubts_about(s) or s.warnings) for _ in range(n_rounds) for s in right_designs(rng)]
+    warned = [bool(consistency_warnings(s) or s.warnings) for _ in range(n_rounds) for s in right_designs(rng)]
     assert sum(warned) <= stats.binom.isf(1e-6, len(warned), WARNING_LEVEL)
 
 
@@ -148,7 +148,7 @@ def test_a_thousand_runs_take_seconds():
     inclusion = rng.random((1000, 16)) < 0.5
     shadows = shadows_of(inclusion, rescaled_logits=logits(rng, inclusion, 1.0))
     start = time.process_time()
-    doubts_about(shadows)
+    consistency_warnings(shadows)
     Design.of(shadows, np.arange(1000))
     assert time.process_time() - start < 5.0
 

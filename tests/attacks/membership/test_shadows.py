@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from dpassay.attacks.membership import Shadows, draw_inclusion
 from dpassay.attacks.membership.gradients import GradientInnerProduct, GradientNorm
 from dpassay.attacks.membership.likelihood_ratios import RMIA, LiRA
-from dpassay.attacks.membership.shadows import Others
+from dpassay.attacks.membership.shadows import OtherModels
 from dpassay.attacks.membership.thresholds import LossThreshold
 from dpassay.audit.games import membership_game, train_shadows
 from dpassay.audit.trials.seeds import Stage, stream
@@ -240,7 +240,7 @@ def test_statistics_equal_the_naive_twin(design, which, offset):
     mask |= which == "all"
     values = rng.normal(size=(8, 40)) + offset
     values[:, :5] = np.round(values[:, :5])  # ties
-    others = Others(values, mask, partner)
+    others = OtherModels(values, mask, partner)
     count, mean, variance, median = naive(values, mask, partner)
     np.testing.assert_array_equal(others.count, count)
     np.testing.assert_allclose(others.mean, mean, rtol=1e-12)
@@ -256,7 +256,7 @@ def test_pooled_variance_is_the_mean_over_records_weighted_by_freedom():
     count, _, variance, _ = naive(values, mask, partner)
     weight = np.maximum(count - 1, 0)
     expected = np.nansum(weight * np.nan_to_num(variance), axis=1) / weight.sum(axis=1)
-    assert Others(values, mask, partner).pooled_variance[:, 0] == pytest.approx(expected)
+    assert OtherModels(values, mask, partner).pooled_variance[:, 0] == pytest.approx(expected)
 
 
 def test_statistics_of_references_do_not_depend_on_the_target():
@@ -265,7 +265,7 @@ def test_statistics_of_references_do_not_depend_on_the_target():
     values = rng.normal(size=(6, 20))
     changed = values.copy()
     changed[2] += 100.0
-    before, after = (Others(v, mask, np.arange(6)) for v in (values, changed))
+    before, after = (OtherModels(v, mask, np.arange(6)) for v in (values, changed))
     for name in ("mean", "median", "variance", "pooled_variance"):
         np.testing.assert_allclose(getattr(before, name)[2], getattr(after, name)[2], rtol=1e-9, err_msg=name)
 
@@ -275,6 +275,6 @@ def test_reference_counts_of_pairs_do_not_leak_the_bit():
     half = rng.random((4, 50)) < 0.5
     mask = np.stack([half, ~half], axis=1).reshape(8, 50)
     values = rng.normal(size=(8, 50))
-    assert (Others(values, mask, np.arange(8) ^ 1).count == 3).all()
-    from_loss = Others(values, mask, np.arange(8)).count  # the complement kept: the count leaks the bit
+    assert (OtherModels(values, mask, np.arange(8) ^ 1).count == 3).all()
+    from_loss = OtherModels(values, mask, np.arange(8)).count  # the complement kept: the count leaks the bit
     np.testing.assert_array_equal(from_loss == 3, mask)

@@ -38,8 +38,8 @@ from dpassay.audit.calibration.methods import (
     LargestKatz,
     Number,
     Sample,
+    catalogue_methods,
     in_order,
-    our_methods,
     uncorrected,
 )
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
@@ -97,7 +97,7 @@ def sample(law, n_pilot=20, n=40, seed=0):
 
 @pytest.fixture(scope="module")
 def tiny():
-    return certify(TINY, [*our_methods(), *uncorrected()], seed=0)
+    return certify(TINY, [*catalogue_methods(), *uncorrected()], seed=0)
 
 
 def test_every_bound_of_the_catalogue_keeps_its_level(tiny):
@@ -113,7 +113,7 @@ def test_uncorrected_maximum_misses_and_does_not_fail_the_certificate(tiny):
 
 def test_bound_on_independent_canaries_has_a_row_where_its_assumption_holds():
     plan = CertificatePlan("bits", (CertificateSetting(gaussian(1.0), (1e-5,), ((60, 60),), 250),), numbers=250)
-    certificate = certify(plan, our_methods(("one-run-independent", "clopper-pearson")), seed=1)
+    certificate = certify(plan, catalogue_methods(("one-run-independent", "clopper-pearson")), seed=1)
     cells = certificate.of("one-run-independent")
     assert certificate.holds, certificate.failures
     assert [(cell.confidence, cell.repeats) for cell in cells] == [(0.8, 250), (0.95, 250)]
@@ -156,7 +156,7 @@ def test_every_bound_keeps_its_level_in_two_thousand_audits(law, deltas):
         (CertificateSetting(law, deltas, ((20, 20), (300, 300), (20, 1_000), (1_000, 20)), 2_000, few=few),),
         numbers=5,
     )
-    certificate = certify(plan, our_methods(), seed=2)
+    certificate = certify(plan, catalogue_methods(), seed=2)
     assert certificate.holds, certificate.failures
 
 
@@ -341,12 +341,12 @@ def test_largest_clopper_pearson_is_the_largest_over_all_thresholds(delta):
 
 
 def test_methods_are_those_of_the_catalogue_that_read_pairs_of_scores():
-    names = {method.name.removesuffix(", known event") for method in our_methods()}
+    names = {method.name.removesuffix(", known event") for method in catalogue_methods()}
     assert names <= set(catalogue)
     assert {"clopper-pearson", "simultaneous-band"} <= names
     assert len({BOUND, UNCORRECTED, PEER}) == 3
     with pytest.raises(UnknownNameError, match="simultaneous-band"):
-        our_methods(("simultaneous-bond",))
+        catalogue_methods(("simultaneous-bond",))
 
 
 def test_impossible_plans_are_refused():

@@ -8,7 +8,7 @@ from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.bounds.numerics.binomial import lower, upper
 from dpassay.audit.calibration.certificate import CertificatePlan, CertificateSetting, certify
 from dpassay.audit.calibration.laws import no_leak
-from dpassay.audit.calibration.methods import BOUND, PUBLISHED, CoverageSetup, Sample, our_methods, uncorrected
+from dpassay.audit.calibration.methods import BOUND, PUBLISHED, CoverageSetup, Sample, catalogue_methods, uncorrected
 from dpassay.audit.calibration.published import (
     SETTINGS,
     GridOfGuesses,
@@ -76,7 +76,7 @@ def measured():
     setting = CertificateSetting(no_leak(), (0.0, 1e-5), ((300, 300),), 200, few=24)
     plan = CertificatePlan("no leak", (setting,), confidences=(0.95,), numbers=5)
     names = ("clopper-pearson", "joint-exact", "simultaneous-band", "one-run-fdp")
-    return certify(plan, [*our_methods(names), *uncorrected(), *published_rules()], seed=3)
+    return certify(plan, [*catalogue_methods(names), *uncorrected(), *published_rules()], seed=3)
 
 
 def test_bounds_keep_their_level_where_nothing_leaks(measured):

@@ -12,7 +12,7 @@ import pytest
 
 from dpassay.audit import record
 from dpassay.mechanisms import Neighbours, PureDP
-from dpassay.mechanisms.adapters.recording.noisy import SCALARS, at_last, noisy, plain
+from dpassay.mechanisms.adapters.recording.noisy import SCALARS, as_noisy, as_plain, at_last
 
 ONE_MORE = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 
@@ -63,9 +63,9 @@ def test_noise_is_a_number_like_any_other(use):
 
 @pytest.mark.parametrize("kind", SCALARS)
 def test_a_noisy_number_is_one_of_its_kind_and_plain_again(kind):
-    made, draw = noisy(kind(3), None)
+    made, draw = as_noisy(kind(3), None)
     assert isinstance(made, kind)
-    assert type(plain(made)) is kind
+    assert type(as_plain(made)) is kind
     assert draw.result.tolist() == [3.0]
     assert made == 3
     assert hash(made) == hash(kind(3))
@@ -75,9 +75,9 @@ def test_a_replay_keeps_the_noisy_value_and_moves_the_noise_once():
     def program(value, noise):
         return value + noise, 2.0 * (value - noise)
 
-    recorded, script = noisy(0.25, None)
+    recorded, script = as_noisy(0.25, None)
     first = program(3.0, recorded)
-    replayed, draw = noisy(0.25, script)
+    replayed, draw = as_noisy(0.25, script)
     second = program(5.0, replayed)
     assert at_last(second[0]) == first[0] == 3.25
     assert draw.shift.tolist() == [2.0]

@@ -17,7 +17,7 @@ from dpassay.attacks.membership.shadows import Shadows, draw_inclusion
 from dpassay.audit import AuditResult, SearchResult, audit, search
 from dpassay.audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify
 from dpassay.audit.calibration.laws import randomized_response
-from dpassay.audit.calibration.methods import our_methods, uncorrected
+from dpassay.audit.calibration.methods import catalogue_methods, uncorrected
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.metrics.membership import evaluate
 from dpassay.audit.metrics.membership.result import MembershipResult
@@ -58,7 +58,9 @@ def one_membership():
 
 def one_certificate():
     setting = CertificateSetting(randomized_response(1.0), (0.0,), ((20, 20),), repeats=20)
-    return certify(CertificatePlan("tiny", (setting,)), [*our_methods(("clopper-pearson",)), *uncorrected()], seed=1)
+    return certify(
+        CertificatePlan("tiny", (setting,)), [*catalogue_methods(("clopper-pearson",)), *uncorrected()], seed=1
+    )
 
 
 TYPES = {

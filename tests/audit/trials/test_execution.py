@@ -10,7 +10,7 @@ from dpassay.attacks.distinguishing import Classifier
 from dpassay.audit import audit
 from dpassay.audit.trials.execution import execute
 from dpassay.audit.trials.plan import Chunk
-from dpassay.audit.trials.progress import Silent
+from dpassay.audit.trials.progress import SilentReporter
 from dpassay.audit.trials.repeated_outputs import ReplayGuard
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Laplace
@@ -93,7 +93,13 @@ def test_every_chunk_has_one_blas_thread(work, workers, n_jobs):
     recorded = ThreadsSeen()
     chunks = HandedOut(Chunk(Stage.EVALUATION, 0, index, 10 * index, 10) for index in range(12))
     with threadpool_limits(limits=2):
-        options = {"store": None, "n_jobs": n_jobs, "repeats": ReplayGuard("test"), "reporter": Silent(), "total": 120}
+        options = {
+            "store": None,
+            "n_jobs": n_jobs,
+            "repeats": ReplayGuard("test"),
+            "reporter": SilentReporter(),
+            "total": 120,
+        }
         execute(chunks, work, recorded, workers=workers, **options)
         assert set(blas_threads()) == {2}
     looked_at = len(chunks.threads) // (len(chunks) + 1)  # the first chunk is looked at before

@@ -10,7 +10,7 @@ from dpassay.attacks.reconstruction import OneOf
 from dpassay.audit import audit
 from dpassay.audit.games.reconstruction import reconstruction_game
 from dpassay.audit.trials.execution import announce
-from dpassay.audit.trials.progress import Bar, Silent
+from dpassay.audit.trials.progress import ProgressBar, SilentReporter
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace, Neighbours, PureDP
 from dpassay.mechanisms.core.base import Workers
 
@@ -23,7 +23,7 @@ def shown(monkeypatch, width):
         return terminal(file=io.StringIO(), width=width, force_terminal=True, color_system=None, _environ={})
 
     monkeypatch.setattr(rich.console, "Console", narrow)
-    bar = Bar("[3/6] monotone = true, epsilon = 0.5")
+    bar = ProgressBar("[3/6] monotone = true, epsilon = 0.5")
     bar.start("evaluation", 4_000_000)
     bar.advance(1_234_567, "epsilon >= 0.4321")
     bar._progress.update(bar._task, rate="1,234,567/s")
@@ -50,7 +50,7 @@ class EnoughError(Exception):
     """Ends an audit that has announced its time."""
 
 
-class Ends(Silent):
+class Ends(SilentReporter):
     def message(self, text):
         raise EnoughError(text)
 
@@ -92,9 +92,9 @@ def test_short_audits_announce_nothing(audited):
 @pytest.mark.parametrize(("seconds", "n_lines"), [(200.0, 0), (400.0, 1)])
 def test_without_progress_only_work_of_minutes_is_announced(seconds, n_lines, capsys):
     options = {"store": None, "n_jobs": 1, "workers": Workers.PROCESSES}
-    announce(seconds, 1_000, 10, reporter=Silent(), **options)
+    announce(seconds, 1_000, 10, reporter=SilentReporter(), **options)
     assert capsys.readouterr().err.count("\n") == n_lines
-    announce(4 * seconds, 1_000, 10, reporter=Silent(), **{**options, "n_jobs": 4})
+    announce(4 * seconds, 1_000, 10, reporter=SilentReporter(), **{**options, "n_jobs": 4})
     assert capsys.readouterr().err.count("\n") == n_lines
 
 

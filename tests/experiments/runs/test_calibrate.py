@@ -127,7 +127,7 @@ def test_published_rules_stand_beside_the_bounds_and_fail_nothing(call, tmp_path
 
 
 def test_bound_that_misses_too_often_ends_with_1(call, monkeypatch):
-    monkeypatch.setattr(calibration, "our_methods", lambda names: [BoundMethod(Overshoots())])
+    monkeypatch.setattr(calibration, "catalogue_methods", lambda names: [BoundMethod(Overshoots())])
     results = call("--out", "here")
     assert results.exit_code == 1
     assert "FAILS: a bound misses too often" in results.stdout
@@ -170,7 +170,7 @@ def test_bound_named_twice_is_measured_once(call, tmp_path):
 def test_too_few_audits_decide_nothing(call, monkeypatch):
     setting = CertificateSetting(all_equal(), (0.0,), ((20, 20),), 2)
     monkeypatch.setattr(calibration, "quick_plan", lambda repeats: CertificatePlan("few", (setting,)))
-    monkeypatch.setattr(calibration, "our_methods", lambda names: [BoundMethod(Overshoots())])
+    monkeypatch.setattr(calibration, "catalogue_methods", lambda names: [BoundMethod(Overshoots())])
     results = call("--repeats", "2", "--out", "here")
     assert results.exit_code == 0
     assert "HOLDS" not in results.stdout

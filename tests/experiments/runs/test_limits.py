@@ -7,7 +7,7 @@ import pytest
 
 from dpassay.audit.games.rounds import plan_rounds
 from dpassay.audit.trials.plan import Chunk
-from dpassay.audit.trials.progress import Silent, TimeLeft
+from dpassay.audit.trials.progress import SilentReporter, TimeLeft
 from dpassay.audit.trials.seeds import Stage
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.runs import limits, runner
@@ -83,7 +83,7 @@ def test_a_step_without_progress_is_announced_with_the_extreme_numbers(config, m
     assert len(said) == 1
 
 
-class Kept(Silent):
+class Kept(SilentReporter):
     def __init__(self):
         self.said = []
 

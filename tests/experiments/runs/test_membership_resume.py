@@ -193,7 +193,7 @@ def test_progress_is_shown_of_every_model(tmp_path, numbers_only, monkeypatch, p
         def close(self):
             received.append("closed")
 
-    monkeypatch.setattr(runs, "Bar", Bar)
+    monkeypatch.setattr(runs, "ProgressBar", Bar)
     numbers(config, tmp_path / "out", progress=True)
     name, start, *steps, last = received
     assert name.strip()

@@ -11,10 +11,10 @@ import pytest
 
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.adapters.command import Command
-from dpassay.mechanisms.adapters.functions.forms import Form, Raised, by_name, usual_form
+from dpassay.mechanisms.adapters.functions.forms import RaisedException, ResultForm, by_name, usual_form
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.adapters.functions.guard import cut
-from dpassay.mechanisms.adapters.functions.outcomes import collect, collect_array, read
+from dpassay.mechanisms.adapters.functions.outcomes import collect, collect_array, read_result
 from dpassay.mechanisms.adapters.functions.state import content_digest
 from dpassay.mechanisms.adapters.functions.target import load_target, name_of, style_of
 from dpassay.mechanisms.core.base import Neighbours, Workers
@@ -180,7 +180,7 @@ def every_second(exceptional):
     ],
 )
 def test_exceptional_outputs_are_events_and_no_run_is_dropped(exceptional, label):
-    outputs = outcomes(every_second(exceptional), form=Form())
+    outputs = outcomes(every_second(exceptional), form=ResultForm())
     assert outputs.values.shape == (8,)
     assert sorted(set(outputs.events)) == sorted({"", label})
     assert np.count_nonzero(outputs.events == label) == 4
@@ -255,14 +255,14 @@ def test_a_result_that_cannot_be_read_is_refused():
 def test_arrays_are_read_as_lists_of_results_are():
     """The fast path for arrays against the slow one, run by run."""
     array = np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, -np.inf], [3.0, 4.0]])
-    for form in (Form((2,), "shape (2,)"), Form()):
+    for form in (ResultForm((2,), "shape (2,)"), ResultForm()):
         fast, slow = collect_array(array, form), collect([*array, None], form)
         np.testing.assert_array_equal(fast.values, slow.values[:-1])
         np.testing.assert_array_equal(fast.events, slow.events[:-1])
 
 
 def test_raised_stands_for_an_exception():
-    assert collect([Raised("ValueError"), 1.0], Form()).events.tolist() == ["raised ValueError", ""]
+    assert collect([RaisedException("ValueError"), 1.0], ResultForm()).events.tolist() == ["raised ValueError", ""]
 
 
 # --- outputs with one exceptional value ---
@@ -308,11 +308,11 @@ def test_one_exceptional_column_does_not_hide_the_others(release):
 
 def test_whole_numbers_that_no_float_holds_stay_apart():
     numbers = [2**53 + k for k in range(6)]
-    form = usual_form([read(n) for n in numbers])
+    form = usual_form([read_result(n) for n in numbers])
     assert len(np.unique(collect(numbers, form).values, axis=0)) == 6
 
 
-@pytest.mark.parametrize("form", [Form(), Form((2,), "shape (2,)"), Form((3,), "shape (2,)", (1,))])
+@pytest.mark.parametrize("form", [ResultForm(), ResultForm((2,), "shape (2,)"), ResultForm((3,), "shape (2,)", (1,))])
 def test_the_sign_of_a_zero_is_kept_however_it_is_returned(form):
     rows = np.array([0.0, -0.0, 1.0]) if form.shape == () else np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, -0.0]])
     for outputs in (collect(rows.tolist(), form), collect(list(rows), form), collect_array(rows, form)):
@@ -327,7 +327,7 @@ def test_long_texts_that_differ_at_the_end_stay_apart(result):
     labels = set()
     for k in range(5):
         exceptional = result.format(k) if isinstance(result, str) else ValueError(str(result).format(k))
-        labels |= set(outcomes(every_second(exceptional), form=Form()).events)
+        labels |= set(outcomes(every_second(exceptional), form=ResultForm()).events)
     assert len(labels) == 6
     assert max(map(len, labels)) <= 60
 
@@ -335,7 +335,7 @@ def test_long_texts_that_differ_at_the_end_stay_apart(result):
 def test_marked_and_padded_arrays_are_read_as_lists_of_results_are():
     array = np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, -np.inf], [3.0, 4.0]])
     for rows in (array[:2], [*array[:2], [1.0]], [[1.0, 2.0, 3.0], [1.0]], [[1.0], array[0, 0]]):
-        form = usual_form([read(row) for row in rows])
+        form = usual_form([read_result(row) for row in rows])
         fast, slow = collect_array(array, form), collect([*array, None], form)
         np.testing.assert_array_equal(fast.values, slow.values[:-1])
         np.testing.assert_array_equal([""] * 4 if fast.events is None else fast.events, slow.events[:-1])
@@ -357,7 +357,9 @@ def test_a_function_that_changes_its_dataset_is_refused(release):
     with pytest.raises(ReleaseError, match=r"changes its dataset.*work on a copy"):
         FunctionMechanism(release, claim=CLAIM, neighbours=pair)
     with pytest.raises(ReleaseError, match="changes its dataset"):
-        FunctionMechanism(release, claim=CLAIM, neighbours=PAIR, form=Form()).release([1], 2, np.random.default_rng(0))
+        FunctionMechanism(release, claim=CLAIM, neighbours=PAIR, form=ResultForm()).release(
+            [1], 2, np.random.default_rng(0)
+        )
 
 
 @pytest.mark.parametrize("data", [np.arange(3.0), pd.DataFrame({"a": [1, 2]}), {"a": [1]}, (np.zeros(2), np.zeros(2))])
@@ -401,7 +403,7 @@ def test_exceptional_outputs_among_many_runs_are_events():
     outputs = outcomes(lambda data, size, rng: np.where(np.arange(size) % 2, np.nan, 1.0), size=4, style="many-runs")
     assert outputs.events.tolist() == ["", "nan", "", "nan"]
     assert outputs.values.tolist() == [1.0, 0.0, 1.0, 0.0]
-    outputs = outcomes(lambda data, size, rng: [None, "x", *[1.0] * (size - 2)], size=4, form=Form())
+    outputs = outcomes(lambda data, size, rng: [None, "x", *[1.0] * (size - 2)], size=4, form=ResultForm())
     assert outputs.events.tolist() == ["None", "text 'x'", "", ""]
 
 
@@ -481,7 +483,7 @@ def test_a_call_that_always_raises_is_a_mistake_and_shown():
     with pytest.raises(ReleaseError, match=r"raised AttributeError in each of 10 first runs.*no_such_noise") as caught:
         wrap(release)
     assert isinstance(caught.value.__cause__, AttributeError)
-    outputs = outcomes(release, form=Form())
+    outputs = outcomes(release, form=ResultForm())
     assert all(event.startswith("raised AttributeError: ") for event in outputs.events)
 
 

@@ -10,7 +10,7 @@ from dpassay.audit import Verdict, audit
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.adapters.functions.forms import usual_form
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.adapters.functions.outcomes import collect, collect_array, read
+from dpassay.mechanisms.adapters.functions.outcomes import collect, collect_array, read_result
 from dpassay.mechanisms.core.base import Neighbours
 
 PAIR = Neighbours([0], [0, 1], "add_remove")
@@ -44,7 +44,7 @@ def test_results_that_differ_in_their_types_alone_are_told_apart(name):
 @pytest.mark.parametrize("name", SAME)
 def test_one_type_alone_adds_nothing(name):
     for result in SAME[name]:
-        rows = [read(result)] * 4
+        rows = [read_result(result)] * 4
         assert usual_form(rows).plain
         assert collect([result] * 4, usual_form(rows)).values.size == 4 * rows[0].numbers.size
 
@@ -52,30 +52,32 @@ def test_one_type_alone_adds_nothing(name):
 @pytest.mark.parametrize("name", ["1 and 1.0", "1 and True", "float32", "order of keys", "list and tuple"])
 def test_a_type_that_the_first_runs_did_not_show_is_an_event(name):
     usual, strange = SAME[name]
-    events = collect([usual, strange, usual], usual_form([read(usual)])).events.tolist()
+    events = collect([usual, strange, usual], usual_form([read_result(usual)])).events.tolist()
     assert [bool(label) for label in events] == [False, True, False]
     assert events[1].startswith("type ")
 
 
 def test_a_number_of_another_type_inside_of_a_list_is_no_event():
-    usual = usual_form([read([1.5, 2.5]), read([0.5, 0.25])])
+    usual = usual_form([read_result([1.5, 2.5]), read_result([0.5, 0.25])])
     assert collect([[1.5, 2.5], [0, 0], [0, 1.5]], usual).events is None
 
 
 def test_python_and_numpy_have_one_name_for_a_number():
     for alike in ((1.0, np.float64(1.0)), (1, np.int64(1)), (True, np.True_)):
-        assert usual_form(map(read, alike)).plain
-        assert collect(alike, usual_form([read(alike[0])])).events is None
+        assert usual_form(map(read_result, alike)).plain
+        assert collect(alike, usual_form([read_result(alike[0])])).events is None
 
 
 def test_exceptional_values_have_no_type():
-    form = usual_form([read({"a": 1.0, "b": "x"}), read({"a": None, "b": 2.0}), read({"a": 1.0, "b": 2.0})])
+    form = usual_form(
+        [read_result({"a": 1.0, "b": "x"}), read_result({"a": None, "b": 2.0}), read_result({"a": 1.0, "b": 2.0})]
+    )
     assert not form.typed
     assert form.exceptional == (0, 1)
 
 
 def test_many_runs_at_once_are_read_like_single_ones():
-    form = usual_form([read(np.float64(1.0)), read(np.int64(2))])
+    form = usual_form([read_result(np.float64(1.0)), read_result(np.int64(2))])
     for array in (np.arange(4), np.arange(4.0), np.array([0.0, np.nan, 1.0])):
         fast, slow = collect_array(array, form), collect([*array, None], form)
         np.testing.assert_array_equal(fast.values, slow.values[:-1])
@@ -101,7 +103,7 @@ def test_a_type_that_varies_alike_on_both_sides_is_no_leak(without_power):
 
 def test_reading_many_numbers_of_two_types_takes_little_time():
     numbers = list(itertools.islice(itertools.cycle([0, 1.5]), 200_000))
-    form = usual_form([read(0), read(1.5)])
+    form = usual_form([read_result(0), read_result(1.5)])
     start = time.process_time()
     collect(numbers, form)
     assert time.process_time() - start < 1.0

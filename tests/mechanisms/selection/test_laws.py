@@ -14,7 +14,7 @@ from dpassay.mechanisms.selection.laws import (
     log_largest_laplace,
     log_top_set_laplace,
     nodes_between,
-    pieces,
+    piece_ends,
 )
 
 SCORES = {
@@ -29,7 +29,7 @@ SCORES = {
 
 def dense(scores, sets):
     """The quadrature with a row for each node and a column for each candidate."""
-    z, weights = nodes_between(pieces(scores))
+    z, weights = nodes_between(piece_ends(scores))
     away = z[:, np.newaxis] - scores
     log_below, log_above = laplace_log_cdf(away), laplace_log_cdf(-away)
     hazard = -np.abs(away) - np.log(2.0) - log_above

@@ -198,7 +198,7 @@ def where_zero(differences: AnyFloats, log_density: AnyFloats) -> NDArray[np.flo
 
 
 @dataclass(frozen=True, eq=False)
-class Miscounted(BrokenDPSGD):
+class MiscountedTrainer(BrokenDPSGD):
     """Base class of trainers with the law of the correct trainer and another claim."""
 
     def output_law(self) -> LogDensity | None:
@@ -207,7 +207,7 @@ class Miscounted(BrokenDPSGD):
 
 
 @dataclass(frozen=True, eq=False)
-class ReplacedCountedAsAdded(Miscounted):
+class ReplacedCountedAsAdded(MiscountedTrainer):
     """Broken: DP-SGD on neighbours with one record replaced, with the claim for one record added.
 
     A replaced record moves the sum by 2 clip_norm, from one clipped gradient to its opposite. The claim is that of
@@ -245,7 +245,7 @@ class ReplacedCountedAsAdded(Miscounted):
 
 
 @dataclass(frozen=True, eq=False)
-class MicroStepsCounted(Miscounted):
+class MicroStepsCounted(MiscountedTrainer):
     """Broken: DP-SGD with gradient accumulation in which every micro-step is counted as a step.
 
     A batch is processed in G parts that fit the memory. The claim holds, and is that of G times the steps: noise

@@ -20,7 +20,7 @@ from ..noise import BandedNoise, BufferedToeplitzNoise, CorrelatedNoise, StepNoi
 from ..optimizers import Adam
 from ..sampling import CyclicBatches, Sampling
 from ..training import Trainer
-from .base import PERCEPTRON, BrokenDPSGD, Miscounted, standard_log_density, where_zero
+from .base import PERCEPTRON, BrokenDPSGD, MiscountedTrainer, standard_log_density, where_zero
 
 ONE_EPOCH_OF_32 = CyclicBatches(batch_size=1, n_records=32)
 """Batches of `TreeDepthIgnored`; as for the next three, a default of a broken trainer."""
@@ -330,7 +330,7 @@ class NoiseOfFixedSeed(BrokenDPSGD):
 # --- quantities without noise -----------------------------------------------------------------------------------------
 
 
-def biases(model: Model) -> NDArray[np.intp]:
+def bias_positions(model: Model) -> NDArray[np.intp]:
     """Return the positions of the biases in the flat parameters."""
     ends = [np.arange(layer.start, layer.span.stop, layer.n_inputs) + layer.n_inputs - 1 for layer in model.layers]
     return np.concatenate([end for end, layer in zip(ends, model.layers, strict=True) if layer.bias])
@@ -339,9 +339,9 @@ def biases(model: Model) -> NDArray[np.intp]:
 class _WeightsOnly(Trainer):
     def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add noise to the weights, none to the biases."""
-        clean = total[:, biases(self.model)]
+        clean = total[:, bias_positions(self.model)]
         super().add_noise(total, rng)
-        total[:, biases(self.model)] = clean
+        total[:, bias_positions(self.model)] = clean
 
 
 @dataclass(frozen=True, eq=False)
@@ -383,7 +383,7 @@ class BiasWithoutNoise(PartWithoutNoise):
     @cached_property
     def canary(self) -> NDArray[np.float64]:
         """Unit vector at the bias of the first unit."""
-        return np.asarray(np.eye(self.network.n_parameters)[biases(self.network)[0]])
+        return np.asarray(np.eye(self.network.n_parameters)[bias_positions(self.network)[0]])
 
 
 class _NoiseAfterMomentum(Trainer):
@@ -492,7 +492,7 @@ class NoiseAfterAdam(BrokenDPSGD):
 
 
 @dataclass(frozen=True, eq=False)
-class _ParticipationMiscounted(Miscounted):
+class _ParticipationMiscounted(MiscountedTrainer):
     """Base class of trainers with correlated noise, accounted for as if participations did not overlap."""
 
     @cached_property

@@ -21,7 +21,7 @@ from ...base import AnyFloats
 from ..mechanism import DPSGD
 from ..sampling import CyclicPoisson, RandomAllocation, Sampling, ShuffledEpochs, TruncatedPoisson
 from ..sampling.base import BatchDraw, Mask
-from .base import Miscounted
+from .base import MiscountedTrainer
 
 HUNDRED_BATCHES = ShuffledEpochs(batch_size=1, n_records=100)
 CUT_AT_45 = TruncatedPoisson(sampling_probability=0.8, largest_batch=45, expected_batch_size=48, n_records=60)
@@ -29,7 +29,7 @@ TWENTY_BLOCKS = CyclicPoisson(sampling_probability=0.5, batches_per_epoch=20, ex
 
 
 @dataclass(frozen=True, eq=False)
-class CountedAsPoisson(Miscounted):
+class CountedAsPoisson(MiscountedTrainer):
     """Base class of trainers whose claim would be correct if the batches were Poisson samples."""
 
     scheme_class: ClassVar[type[Sampling]]
@@ -208,7 +208,7 @@ TEN_BATCHES = OneAllocation(batches_per_epoch=10, expected_batch_size=1)
 
 
 @dataclass(frozen=True, eq=False)
-class AllocationReused(Miscounted):
+class AllocationReused(MiscountedTrainer):
     """Broken: DP-SGD with one random allocation for all epochs, with the claim of a new one in each epoch.
 
     The steps of a record have the same places in every epoch, so that E epochs are one epoch with the noise divided by

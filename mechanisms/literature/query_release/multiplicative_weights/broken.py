@@ -77,7 +77,7 @@ class ExactErrors(Broken, PrivateMultiplicativeWeights):
     def query_scale(self) -> float:
         return 0.0
 
-    def _log_stretch(self, errors: Floats, below: NDArray[np.bool_], above: NDArray[np.bool_]) -> Floats:
+    def _log_comparisons(self, errors: Floats, below: NDArray[np.bool_], above: NDArray[np.bool_]) -> Floats:
         """Return 0 where exactly the errors above the threshold are answered as above, else -inf."""
         consistent = (errors >= self.threshold) == above
         return np.where((consistent | ~(below | above)).all(axis=1), 0.0, -np.inf)

@@ -179,10 +179,10 @@ class PrivateMultiplicativeWeights(WorkloadRelease):
         log_density = np.where(above, laplace_log_density(values - exact, self.value_scale), 0.0).sum(axis=1)
         for stretch in range(self.n_updates if self.redraws else 1):
             active = before == stretch if self.redraws else before < self.n_updates
-            log_density += self._log_stretch(errors, active & ~above, active & above)
+            log_density += self._log_comparisons(errors, active & ~above, active & above)
         return np.where(above.sum(axis=1) <= self.n_updates, log_density, -np.inf)
 
-    def _log_stretch(self, errors: Floats, below: Bools, above: Bools) -> Floats:
+    def _log_comparisons(self, errors: Floats, below: Bools, above: Bools) -> Floats:
         """Return the log probability that the errors are `below` and `above` one noisy threshold."""
         return log_comparison_probability(
             errors, below, above, threshold=self.threshold, scales=(self.threshold_scale, self.query_scale)
@@ -225,7 +225,7 @@ class PrivateMultiplicativeWeights(WorkloadRelease):
         above = np.eye(n_queries + 1, n_queries, dtype=np.bool_)
         below = ~np.logical_or.accumulate(above, axis=1)
         predicted = self.updates.answers(self.updates.uniform(1))
-        laws = [self._log_stretch(np.broadcast_to(np.abs(e - predicted), above.shape), below, above) for e in exact]
+        laws = [self._log_comparisons(np.broadcast_to(np.abs(e - predicted), above.shape), below, above) for e in exact]
         distances = np.append(np.abs(exact[1] - exact[0]) / self.value_scale, 0.0)
         return LaplaceChoiceDP.of_logs(laws[0], laws[1], distances, self.relation)
 

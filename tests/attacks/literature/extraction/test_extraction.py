@@ -17,7 +17,7 @@ from dpassay.attacks.literature.extraction import (
     extrapolated_exposure,
 )
 from dpassay.attacks.literature.extraction.extract import EXTRACTION_SIGNALS, scores
-from dpassay.attacks.literature.extraction.secret_sharer import most_often_first, ranks
+from dpassay.attacks.literature.extraction.secret_sharer import max_first_rank_probability, ranks
 from dpassay.attacks.membership.memorization import exposure_of_rank, mean_exposure_without
 from dpassay.attacks.reconstruction.base import FairBits, OneOf, SecretTarget
 from dpassay.audit.bounds.reconstruction import Reconstruction
@@ -185,9 +185,9 @@ class TestExposure:
     def test_the_ceiling_of_pure_guarantees_is_the_known_formula(self):
         for epsilon, size in product((0.1, 1.0, 4.0), (2, 10, 1024)):
             known = math.exp(epsilon) / (math.exp(epsilon) + size - 1)
-            assert most_often_first(PureDP(epsilon), size) == pytest.approx(known, rel=1e-9)
-        assert 0.1 < most_often_first(GaussianDP(1.0), 10) < 0.5
-        assert most_often_first(PureDP(0.0), 10) == pytest.approx(0.1)
+            assert max_first_rank_probability(PureDP(epsilon), size) == pytest.approx(known, rel=1e-9)
+        assert 0.1 < max_first_rank_probability(GaussianDP(1.0), 10) < 0.5
+        assert max_first_rank_probability(PureDP(0.0), 10) == pytest.approx(0.1)
 
     @pytest.mark.parametrize(
         ("make", "argument"),
@@ -221,7 +221,7 @@ class TestSecretSharer:
         for epsilon in (2.0, 400.0):
             result = canary_ranks(target(epsilon), n_rounds, np.random.default_rng(1))
             firsts[epsilon] = int((result == 1).sum())
-        ceiling = most_often_first(PureDP(2.0), size)
+        ceiling = max_first_rank_probability(PureDP(2.0), size)
         assert stats.binomtest(firsts[2.0], n_rounds, ceiling, alternative="greater").pvalue > FALSE_ALARM
         assert firsts[2.0] > n_rounds / size * 1.3  # and it is an attack
         assert stats.binomtest(firsts[400.0], n_rounds, ceiling, alternative="greater").pvalue < FALSE_ALARM
@@ -258,7 +258,7 @@ class TestSecretSharer:
             for name in ("secret-sharer", "maximum-likelihood")
         }
         rates = {name: successes.n_success / 2_000 for name, successes in result.items()}
-        limit = most_often_first(one.mechanism.guarantee(), len(COLOURS))
+        limit = max_first_rank_probability(one.mechanism.guarantee(), len(COLOURS))
         spread = math.sqrt(2 * 0.1 * 0.9 / 2_000)
         assert 2 / len(COLOURS) < rates["secret-sharer"] < rates["maximum-likelihood"] + 5 * spread
         assert rates["maximum-likelihood"] < limit

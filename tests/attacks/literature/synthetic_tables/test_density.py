@@ -5,7 +5,7 @@ import pytest
 from scipy import special, stats
 from tests.attacks.attack_laws import auc
 
-from dpassay.attacks.literature.synthetic_tables import DensityRatio, Known
+from dpassay.attacks.literature.synthetic_tables import DensityRatio, KnownRecords
 from dpassay.attacks.literature.synthetic_tables.density import (
     DISTANCE_FLOOR,
     ESTIMATORS,
@@ -28,7 +28,7 @@ def test_two_normal_densities_one_apart_have_auc_0_7602(estimator):
     # Quantiles instead of draws: no noise from the records.
     quantiles = stats.norm.ppf((np.arange(400) + 0.5) / 400)[:, None]
     records = np.concatenate([quantiles + 1.0, quantiles])
-    observed = DensityRatio(estimator=estimator).signals(table, records, Known.of(public, records))[0]
+    observed = DensityRatio(estimator=estimator).signals(table, records, KnownRecords.of(public, records))[0]
     # The log of the distance to the third nearest row is that of a gamma variable, of variance trigamma(3).
     noise = 2 * special.polygamma(1, NEIGHBOUR_RANK) if estimator == "nearest" else 0.0
     best = stats.norm.cdf(1 / np.sqrt(2 * (1 + noise)))
@@ -41,7 +41,7 @@ def test_the_density_alone_is_confounded_by_ordinary_records():
     rng = np.random.default_rng(1)
     table, public = drawn(2_000, 0.0, rng)[None], drawn(2_000, 0.0, rng)
     records = np.linspace(-2.5, 2.5, 101)[:, None]
-    known = Known.of(public, records)
+    known = KnownRecords.of(public, records)
     alone = DensityRatio(estimator="gaussian", calibrated=False).signals(table, records, known)[0]
     ratio = DensityRatio(estimator="gaussian").signals(table, records, known)[0]
     assert np.ptp(alone) > 2.5
@@ -52,7 +52,7 @@ def test_estimates_are_those_of_loops():
     rng = np.random.default_rng(2)
     public, tables = rng.integers(0, 3, (40, 3)), rng.integers(0, 3, (4, 30, 3))
     records = np.concatenate([rng.integers(0, 3, (5, 3)), [[7, 7, 7]]])
-    known = Known.of(public, records)
+    known = KnownRecords.of(public, records)
     shares = [
         [sum(np.log(((t[:, j] == x[j]).sum() + 0.5) / (30 + 0.5 * 4)) for j in range(3)) for x in records]
         for t in tables
@@ -84,7 +84,9 @@ def test_the_gaussian_estimate_is_a_normal_log_density():
         stats.multivariate_normal(t.mean(axis=0) / scale, one.cov).logpdf(records / scale) + np.log(2 * np.pi)
         for t, one in zip(tables, law, strict=True)
     ]
-    np.testing.assert_allclose(ESTIMATORS["gaussian"](tables, records, Known.of(public, records)), exact, rtol=1e-9)
+    np.testing.assert_allclose(
+        ESTIMATORS["gaussian"](tables, records, KnownRecords.of(public, records)), exact, rtol=1e-9
+    )
 
 
 def test_cells_of_many_columns_are_distinguished():
@@ -92,7 +94,7 @@ def test_cells_of_many_columns_are_distinguished():
     rng = np.random.default_rng(4)
     table = rng.integers(0, 2, (1, 5_000, 100))
     records = np.concatenate([table[0, :20], 1 - table[0, :20]])
-    observed = ESTIMATORS["histogram"](table, records, Known.of(records, records))
+    observed = ESTIMATORS["histogram"](table, records, KnownRecords.of(records, records))
     np.testing.assert_allclose(observed[0], np.log(np.repeat([1.5, 0.5], 20) / 5_000))
 
 
@@ -105,7 +107,7 @@ def test_the_classifier_is_a_ridge_logistic_regression(kind):
     if kind == "real":
         public, table = public + rng.random((60, 2)), table + rng.random((30, 2))
     records = public[:8]
-    known = Known.of(public, records)
+    known = KnownRecords.of(public, records)
 
     def terms(rows):
         if kind == "codes":
@@ -125,7 +127,7 @@ def test_a_threshold_at_the_median_assumes_half_members():
     rng = np.random.default_rng(6)
     table, public = drawn(2_000, -4.0, rng)[None], drawn(2_000, 4.0, rng)
     records = np.concatenate([drawn(900, 4.0, rng), drawn(100, -4.0, rng)])
-    observed = DensityRatio(estimator="gaussian").signals(table, records, Known.of(public, records))[0]
+    observed = DensityRatio(estimator="gaussian").signals(table, records, KnownRecords.of(public, records))[0]
     assert auc(observed[:900], observed[900:]) > 0.999
     called = observed >= np.median(observed)
     assert called[900:].mean() == 1.0

@@ -5,7 +5,7 @@ import pytest
 from tests.attacks.attack_laws import auc
 from tests.attacks.table_laws import PAIR, REPLACED, OneCopy, Synthesiser, sides, target
 
-from dpassay.attacks.literature.synthetic_tables import ClosestRecord, Known, Neighbourhood
+from dpassay.attacks.literature.synthetic_tables import ClosestRecord, KnownRecords, Neighbourhood
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import AttackError
 
@@ -56,7 +56,7 @@ def naive_distances(table, record, nominal, scale):
 def test_distances_are_those_of_a_loop(nominal, neighbour):
     rng = np.random.default_rng(0)
     tables, records, public = (rng.normal(size=shape).round(1) for shape in ((3, 10, 4), (6, 4), (20, 4)))
-    known = Known.of(public, records, nominal)
+    known = KnownRecords.of(public, records, nominal)
     observed = ClosestRecord(neighbour=neighbour, nominal=nominal).signals(tables, records, known)
     codes = [nominal is not None and j in nominal for j in range(4)]
     naive = [
@@ -75,7 +75,7 @@ def test_distances_are_those_of_a_loop(nominal, neighbour):
 def test_scores_of_many_records_are_made_in_pieces(monkeypatch):
     rng = np.random.default_rng(1)
     tables, records = rng.integers(0, 4, (7, 9, 3)), rng.integers(0, 4, (11, 3))
-    known, attack = Known.of(records, records), ClosestRecord()
+    known, attack = KnownRecords.of(records, records), ClosestRecord()
     whole = attack.signals(tables, records, known)
     monkeypatch.setattr("dpassay.attacks.literature.synthetic_tables.records.MAX_BATCH_ENTRIES", 40)
     assert np.array_equal(attack.in_pieces(tables, records, known), whole)
@@ -84,7 +84,7 @@ def test_scores_of_many_records_are_made_in_pieces(monkeypatch):
 def test_scores_rank_tables_alike_and_calibration_adjusts_for_outliers():
     rng = np.random.default_rng(2)
     public, records = rng.normal(size=(200, 3)), np.array([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]])
-    known = Known.of(public, records)
+    known = KnownRecords.of(public, records)
     tables = rng.normal(size=(50, 30, 3))
     plain, exponential, calibrated = (
         ClosestRecord(score=score).signals(tables, records, known)
@@ -99,7 +99,7 @@ def test_scores_rank_tables_alike_and_calibration_adjusts_for_outliers():
 def test_the_radius_is_the_median_of_the_smallest_distances():
     rng = np.random.default_rng(3)
     public, tables = rng.normal(size=(60, 2)), rng.normal(size=(4, 25, 2))
-    known = Known.of(public, public)
+    known = KnownRecords.of(public, public)
     closest = -ClosestRecord().signals(tables, public, known)
     for table, radius in zip(tables, np.median(closest, axis=1), strict=True):
         observed = Neighbourhood().signals(table[None], public, known)

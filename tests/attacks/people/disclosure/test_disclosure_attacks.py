@@ -8,8 +8,8 @@ from dpassay.attacks.people import Majority
 from dpassay.attacks.people.disclosure import (
     AttributeDisclosure,
     Linkability,
+    PeopleGroups,
     Predicates,
-    Scene,
     SinglingOut,
     nearest_rows,
 )
@@ -24,8 +24,8 @@ def records(n, seed):
     return np.random.default_rng(seed).integers(DOMAIN.shape, size=(n, 4))
 
 
-def scene(n=40, m=60):
-    return Scene(records(n, 1), records(m, 2), records(50, 3))
+def groups(n=40, m=60):
+    return PeopleGroups(records(n, 1), records(m, 2), records(50, 3))
 
 
 def slow_distance(a, b, names):
@@ -52,7 +52,7 @@ def test_neighbours_are_those_of_loops_in_any_blocks(k, monkeypatch):
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_people_are_linked_as_loops_link_them(k):
-    table, where = records(50, 0), scene()
+    table, where = records(50, 0), groups()
     attack = Linkability(DOMAIN, ORDERED, first=["age", "place"], second=["job", "sex"], n_neighbours=k)
     first, second = attack.first, attack.second
     expected = []
@@ -60,14 +60,14 @@ def test_people_are_linked_as_loops_link_them(k):
         near = slow_neighbours(person, table, first, k)
         others = [near & slow_neighbours(other, table, second, k) for other in where.bystanders[:3]]
         expected.append(bool(near & slow_neighbours(person, table, second, k)) and not any(others))
-    few = Scene(where.people, where.bystanders[:3], where.known)
+    few = PeopleGroups(where.people, where.bystanders[:3], where.known)
     assert attack.correct(table, few, np.random.default_rng(0)).tolist() == expected
     assert 0 < sum(expected) < len(expected)
 
 
 @pytest.mark.parametrize("kind", ["univariate", "multivariate"])
 def test_descriptions_match_one_row_and_the_people_of_a_loop(kind):
-    table, where, rng = records(12, 0), scene(), np.random.default_rng(0)
+    table, where, rng = records(12, 0), groups(), np.random.default_rng(0)
     table[3, 0] = 6
     attack = SinglingOut(DOMAIN, ORDERED, kind=kind, n_predicates=40, n_columns=2)
     made = attack.predicates(table, rng)
@@ -112,8 +112,8 @@ def test_random_descriptions_know_the_domain_only():
 def test_a_person_is_singled_out_only_if_no_bystander_matches():
     people = records(40, 1)
     attack = SinglingOut(DOMAIN, ORDERED, n_columns=4)
-    alone = attack.correct(people, Scene(people, people[:0], people[:0]), np.random.default_rng(0))
-    beside_twins = attack.correct(people, Scene(people, people, people[:0]), np.random.default_rng(0))
+    alone = attack.correct(people, PeopleGroups(people, people[:0], people[:0]), np.random.default_rng(0))
+    beside_twins = attack.correct(people, PeopleGroups(people, people, people[:0]), np.random.default_rng(0))
     assert alone.mean() > 0.5
     assert not beside_twins.any()
 
@@ -121,33 +121,33 @@ def test_a_person_is_singled_out_only_if_no_bystander_matches():
 def test_published_counts_are_of_descriptions_of_one_record():
     people = records(40, 1)
     attack = SinglingOut(DOMAIN, n_columns=4, n_predicates=30)
-    where = Scene(people, people[:0], people[:0])
+    where = PeopleGroups(people, people[:0], people[:0])
     assert attack.published_correct(people, where, np.random.default_rng(0)).all()
-    twins = Scene(np.vstack([people, people]), people[:0], people[:0])
+    twins = PeopleGroups(np.vstack([people, people]), people[:0], people[:0])
     assert not attack.published_correct(people, twins, np.random.default_rng(0)).any()
 
 
 def test_linking_all_records_links_none():
-    where = scene()
+    where = groups()
     attack = Linkability(DOMAIN, first=["age"], second=["place"])
     one_row, rng = records(1, 0), np.random.default_rng(0)
     assert attack.published_correct(one_row, where, rng).all()
     assert not attack.correct(one_row, where, rng).any()
-    assert abs(np.mean([attack.baseline_correct(scene(40, 3), rng).mean() for _ in range(100)]) - 0.25) < 0.05
+    assert abs(np.mean([attack.baseline_correct(groups(40, 3), rng).mean() for _ in range(100)]) - 0.25) < 0.05
 
 
 def test_the_guess_is_the_most_frequent_value_of_the_nearest_rows():
     table = np.array([[0, 0, 0, 1], [0, 0, 0, 2], [0, 0, 0, 2], [6, 1, 1, 3]])
     attack = AttributeDisclosure(DOMAIN, ORDERED, secret="job")
     people = np.array([[0, 0, 0, 2], [1, 0, 0, 2], [6, 1, 1, 0], [0, 0, 0, 1]])
-    where = Scene(people, people[:0], people[:0])
+    where = PeopleGroups(people, people[:0], people[:0])
     assert attack.correct(table, where, np.random.default_rng(0)).tolist() == [True, True, False, False]
     near = AttributeDisclosure(DOMAIN, ORDERED, secret="job", within=1)
     assert near.correct(table, where, np.random.default_rng(0)).tolist() == [True, True, False, True]
 
 
 def test_other_attacks_and_baselines_can_be_used():
-    where = scene()
+    where = groups()
     table = np.vstack([where.people, where.known])
     attack = AttributeDisclosure(DOMAIN, secret="job", attack=CorrectAttribution(), baseline=Majority())
     rng = np.random.default_rng(0)
@@ -156,7 +156,7 @@ def test_other_attacks_and_baselines_can_be_used():
     nearest = AttributeDisclosure(DOMAIN, secret="job").correct(table, where, rng)
     assert (attack.correct(table, where, rng) == nearest).mean() > 0.9
     with pytest.raises(AttackError, match="Give known="):
-        attack.baseline_correct(Scene(where.people, where.bystanders, where.known[:0]), rng)
+        attack.baseline_correct(PeopleGroups(where.people, where.bystanders, where.known[:0]), rng)
 
 
 @pytest.mark.parametrize(

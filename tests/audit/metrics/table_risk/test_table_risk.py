@@ -13,7 +13,7 @@ from dpassay.audit.metrics.table_risk.descriptions import EXPECTED_MATCHES, PER_
 from dpassay.audit.metrics.table_risk.holdout import check_holdout
 from dpassay.audit.metrics.table_risk.risk import _memorised
 from dpassay.audit.metrics.table_risk.splits import due_to_use, fewest_hits, p_value
-from dpassay.audit.metrics.table_risk.successes import Attacked
+from dpassay.audit.metrics.table_risk.successes import AttackedRecords
 from dpassay.audit.metrics.table_risk.tables import read_tables
 from dpassay.mechanisms.core.errors import ParameterError
 
@@ -80,7 +80,7 @@ def test_links_are_those_of_each_row(make):
     if make is made.clean:
         real.loc[::7, "bmi"] = np.nan
     tables = read_tables(real, synthetic, holdout, ())
-    linked, _ = Attacked(tables, np.arange(240)).linked()
+    linked, _ = AttackedRecords(tables, np.arange(240)).linked()
     assert np.flatnonzero(linked).tolist() == linked_one_by_one(tables)
 
 
@@ -103,7 +103,8 @@ def test_a_value_that_many_records_have_singles_out_none_of_them():
 def test_labels_do_not_change_who_is_singled_out_or_linked():
     real, synthetic, holdout = made.copies(rng_of(0), 150, 0.3)
     one, other = (
-        Attacked(read_tables(*t, ()), np.arange(300)) for t in ((real, synthetic, holdout), (holdout, synthetic, real))
+        AttackedRecords(read_tables(*t, ()), np.arange(300))
+        for t in ((real, synthetic, holdout), (holdout, synthetic, real))
     )
     swapped = np.concatenate([np.arange(150, 300), np.arange(150)])
     assert np.array_equal(one.singled_out(0)[0], other.singled_out(0)[0][swapped])
@@ -461,7 +462,7 @@ def test_the_largest_numbers_have_distances():
     real, synthetic, holdout = (
         t.assign(bmi=np.where(t["sex"] == "f", 1.0, -1.0) * 1.7e308) for t in made.copies(rng_of(3), 200, 0.5)
     )
-    attacked = Attacked(read_tables(real, synthetic, holdout, ()), np.arange(400))
+    attacked = AttackedRecords(read_tables(real, synthetic, holdout, ()), np.arange(400))
     assert np.isfinite(attacked.ratio).all()
 
 

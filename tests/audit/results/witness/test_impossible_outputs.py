@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpassay.audit import audit
-from dpassay.audit.results.witness.base import Kind
+from dpassay.audit.results.witness.base import WitnessKind
 from dpassay.mechanisms import Laplace, Mechanism, Neighbours, Outputs, PureDP
 from dpassay.mechanisms.accounting import ApproximateDP
 from dpassay.mechanisms.core.relation import Relation
@@ -55,7 +55,7 @@ def test_one_impossible_output_refutes_a_pure_claim_of_any_epsilon(attack, optio
     assert result.bound.epsilon < result.ceiling < result.claim == 40.0
     assert (result.verdict.value, result.refuted_by) == ("violation", "witness")
     (witness,) = result.witnesses
-    assert witness.kind is Kind.IMPOSSIBLE_OUTPUT
+    assert witness.kind is WitnessKind.IMPOSSIBLE_OUTPUT
     assert (witness.datasets, witness.seeds) == (("0.0", "1.0"), (0,))
     for side, texts in enumerate(witness.outputs):
         values = [float(text) for text in texts]

@@ -10,17 +10,22 @@ from scipy import stats
 from tests.audit import replayed_functions as replayed
 
 from dpassay.audit import assert_private, audit
-from dpassay.audit.results.witness.base import CERTAIN_DELTA, Kind
-from dpassay.audit.results.witness.no_randomness import Replayed, doubt, doubt_of_shared_noise, no_randomness
+from dpassay.audit.results.witness.base import CERTAIN_DELTA, WitnessKind
+from dpassay.audit.results.witness.no_randomness import (
+    Replayed,
+    no_randomness,
+    suspect_shared_noise,
+    suspect_stored_run,
+)
 from dpassay.audit.trials.plan import Chunk
-from dpassay.audit.trials.repeated_outputs import Unvarying, only_output
+from dpassay.audit.trials.repeated_outputs import DistinctOutputs, common_output_digest
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Neighbours, Outputs, PureDP
 from dpassay.mechanisms.accounting import ApproximateDP
 from dpassay.mechanisms.adapters.functions import fresh_runs as fresh
 from dpassay.mechanisms.adapters.functions.first_runs import FirstRuns
-from dpassay.mechanisms.adapters.functions.forms import Form
-from dpassay.mechanisms.adapters.functions.fresh_runs import Fresh, FreshRun
+from dpassay.mechanisms.adapters.functions.forms import ResultForm
+from dpassay.mechanisms.adapters.functions.fresh_runs import FreshObservations, FreshRun
 from dpassay.mechanisms.core.errors import PrivacyViolation
 
 pytestmark = pytest.mark.usefixtures("without_power")
@@ -33,8 +38,8 @@ CLAIM = ApproximateDP(60.0, 0.1)
 
 def by_hand(function):
     """The first run of each side in a fresh interpreter."""
-    fresh.keep(function)
-    results = fresh.run(function, PAIR, 1, copies=3, style="one-run", form=Form(), records=True)
+    fresh.store_function(function)
+    results = fresh.run(function, PAIR, 1, copies=3, style="one-run", form=ResultForm(), records=True)
     assert len(results.out) == len(results.in_) == 3
     return results.out[0], results.in_[0]
 
@@ -54,7 +59,7 @@ def test_a_seed_from_the_data_is_a_finding_and_the_bound_decides(function, claim
     assert (result.refuted_by, result.dependence) == (refuted_by, None)
     assert result.verdict.value == ("violation" if refuted_by else "underpowered")
     (witness,) = result.witnesses
-    assert (witness.kind, witness.delta, witness.refutes) == (Kind.NO_RANDOMNESS, CERTAIN_DELTA, False)
+    assert (witness.kind, witness.delta, witness.refutes) == (WitnessKind.NO_RANDOMNESS, CERTAIN_DELTA, False)
     assert witness.outputs == tuple((repr(function(PAIR.side(side), None)),) for side in (0, 1))
     assert witness.datasets == ("[1.0, 0.0]", "[1.0, 0.0, 1.0]")
 
@@ -94,19 +99,19 @@ def test_what_a_function_keeps_is_not_carried_along():
     def memoised(dataset, rng):
         return kept.setdefault(len(dataset), rng.laplace())
 
-    fresh.keep(memoised)
+    fresh.store_function(memoised)
     memoised(PAIR.d1, np.random.default_rng(5))
-    result = fresh.run(memoised, PAIR, 1, copies=20, style="one-run", form=Form(), records=True)
+    result = fresh.run(memoised, PAIR, 1, copies=20, style="one-run", form=ResultForm(), records=True)
     assert len({one.output for one in (*result.out, *result.in_)}) == 40
-    assert not fresh.is_made_anew(memoised)
+    assert not fresh.is_imported_again(memoised)
 
 
 def test_an_import_makes_the_function_of_a_module_anew_for_each_run():
     function = replayed.logging
-    fresh.keep(function)
+    fresh.store_function(function)
     function(PAIR.d1, np.random.default_rng(5))
-    result = fresh.run(function, PAIR, 1, copies=5, style="one-run", form=Form(), records=True)
-    assert fresh.is_made_anew(function)
+    result = fresh.run(function, PAIR, 1, copies=5, style="one-run", form=ResultForm(), records=True)
+    assert fresh.is_imported_again(function)
     assert [one.values for one in (*result.out, *result.in_)] == [(1.0,)] * 10  # a log of one entry
 
 
@@ -117,8 +122,8 @@ def test_generators_of_the_function_go_on_from_another_state_in_each_copy():
 
 
 def fresh_runs(function, copies):
-    fresh.keep(function)
-    return fresh.run(function, PAIR, 1, copies=copies, style="one-run", form=Form(), records=True)
+    fresh.store_function(function)
+    return fresh.run(function, PAIR, 1, copies=copies, style="one-run", form=ResultForm(), records=True)
 
 
 def test_what_cannot_be_pickled_is_not_replayed():
@@ -132,10 +137,10 @@ def test_what_cannot_be_pickled_is_not_replayed():
 
 
 def seen(*values):
-    unvarying = Unvarying()
+    unvarying = DistinctOutputs()
     for side, value in enumerate(values):
         outputs = Outputs(np.full(3, value))
-        unvarying.add(Chunk(Stage.EVALUATION, side, 0, 0, 3), {"only_output": only_output(outputs)})
+        unvarying.add(Chunk(Stage.EVALUATION, side, 0, 0, 3), {"only_output": common_output_digest(outputs)})
     return unvarying
 
 
@@ -152,7 +157,7 @@ def undrawn(value):
 
 
 def both(out, in_, kept=({}, {}), **options):
-    fresh_ones = tuple(Fresh(*sides, held) for *sides, held in zip(out, in_, kept, strict=True))
+    fresh_ones = tuple(FreshObservations(*sides, held) for *sides, held in zip(out, in_, kept, strict=True))
     return Replayed(fresh_ones, seen(1.0, 2.0), **options)
 
 
@@ -194,7 +199,7 @@ def test_rare_outputs_are_called_dependent_at_most_at_the_level(rate):
             (FreshRun((9.0,), ""),) * k + (FreshRun((value,), ""),) * (m - k)
             for k, value in zip(n_others, (1.0, 2.0), strict=True)
         )
-        if Replayed((Fresh(out, in_, {}),), seen(1.0, 2.0)).dependence(n, level) is None:
+        if Replayed((FreshObservations(out, in_, {}),), seen(1.0, 2.0)).dependence(n, level) is None:
             no_alarm += np.prod(probabilities[list(n_others)])
     trials_never_vary = (1.0 - rate) ** (2 * n)
     assert trials_never_vary * (1.0 - no_alarm) <= level
@@ -220,7 +225,7 @@ def test_rare_outputs_are_called_dependent_at_most_at_the_level(rate):
     ],
 )
 def test_what_may_be_a_memory_is_doubted(first, replayed, what, copies_count):
-    results = doubt(first, replayed)
+    results = suspect_stored_run(first, replayed)
     assert (results is None) is (what is None)
     if results is not None:
         assert what in results.what
@@ -234,13 +239,13 @@ def test_equal_outputs_on_both_sides_are_not_worth_a_replay():
 def copies_of(out, in_):
     """Fresh runs with these outputs of one number."""
     sides = (tuple(FreshRun((float(value),), "", (1,)) for value in values) for values in (out, in_))
-    return Replayed((Fresh(*sides, kept={}),), Unvarying())
+    return Replayed((FreshObservations(*sides, kept={}),), DistinctOutputs())
 
 
 def both_imported(*kept, varying=()):
     """One run a side of two imported copies with this state."""
     fresh_ones = tuple(
-        Fresh((FreshRun((1.0,), "", (1,)),), (FreshRun((2.0,), "", (1,)),), held, varying) for held in kept
+        FreshObservations((FreshRun((1.0,), "", (1,)),), (FreshRun((2.0,), "", (1,)),), held, varying) for held in kept
     )
     return Replayed(fresh_ones, seen(1.0, 2.0), before=kept[0], made_anew=True)
 
@@ -248,7 +253,7 @@ def both_imported(*kept, varying=()):
 def leaving(*digests):
     """Copies whose runs leave this state."""
     runs = [tuple(FreshRun((value,), "", (1,), left={"its x": d}) for d in digests) for value in (1.0, 2.0)]
-    return Replayed((Fresh(*runs, {}),), seen(1.0, 2.0))
+    return Replayed((FreshObservations(*runs, {}),), seen(1.0, 2.0))
 
 
 @pytest.mark.parametrize("digits", [15, 0], ids=["continuous", "tied"])
@@ -259,7 +264,7 @@ def test_independent_runs_with_a_state_are_doubted_at_most_at_the_level(digits, 
     for _ in range(n):
         runs = tuple(Outputs(rng.normal(size=(150, 1)).round(digits)) for _ in (0, 1))
         copies = copies_of(*rng.normal(size=(2, 100)).round(digits))
-        doubted += doubt_of_shared_noise(first, (), copies, runs) is not None
+        doubted += suspect_shared_noise(first, (), copies, runs) is not None
     assert doubted <= stats.binom.isf(1e-6, n, 0.2)
 
 
@@ -267,7 +272,7 @@ def test_noise_that_all_runs_of_a_process_share_is_doubted():
     rng, first = np.random.default_rng(6), FirstRuns(changed=("its global 'noise'",))
     runs = tuple(Outputs(side + rng.laplace() + rng.laplace(scale=0.05, size=(150, 1))) for side in (0, 1))
     copies = copies_of(rng.laplace(size=100), 1 + rng.laplace(size=100))
-    assert doubt_of_shared_noise(first, (), copies, runs).copies_count
+    assert suspect_shared_noise(first, (), copies, runs).copies_count
 
 
 @pytest.mark.parametrize(
@@ -285,7 +290,7 @@ def test_noise_that_all_runs_of_a_process_share_is_doubted():
 )
 def test_state_that_each_process_draws_again_is_doubted_whatever_the_outputs_are(first, stored, replayed, what):
     runs = tuple(Outputs(np.full((4, 1), value)) for value in (1.0, 2.0))
-    found = doubt_of_shared_noise(first, stored, replayed, runs)
+    found = suspect_shared_noise(first, stored, replayed, runs)
     assert (found is None) is (what is None)
     assert found is None or what in found.what
 
@@ -294,4 +299,4 @@ def test_empty_and_exceptional_outputs_are_not_compared():
     first, copies = FirstRuns(changed=("its global 'noise'",)), copies_of([0.0] * 100, [1.0] * 100)
     empty = Outputs(np.empty((150, 0)))
     raised = Outputs(np.zeros((150, 1)), np.array(["raised ValueError"] * 150))
-    assert doubt_of_shared_noise(first, (), copies, (empty, raised)) is None
+    assert suspect_shared_noise(first, (), copies, (empty, raised)) is None

@@ -6,7 +6,7 @@ import pytest
 
 from dpassay.audit import AuditResult, audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.audit.results.witness.base import CERTAIN_DELTA, Kind, Witness
+from dpassay.audit.results.witness.base import CERTAIN_DELTA, Witness, WitnessKind
 from dpassay.experiments.report.results.sentences import answer, reading
 from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace
@@ -19,7 +19,7 @@ PURE, APPROXIMATE, GAUSSIAN = PureDP(50.0), ApproximateDP(50.0, 1e-6), GaussianD
 
 
 def against(claim, **shown):
-    given = {"kind": Kind.IMPOSSIBLE_OUTPUT, "what": "side 1 gave 7.", "outputs": ((), ("7.0",))} | shown
+    given = {"kind": WitnessKind.IMPOSSIBLE_OUTPUT, "what": "side 1 gave 7.", "outputs": ((), ("7.0",))} | shown
     return Witness.against(claim, **given)
 
 
@@ -32,10 +32,10 @@ def test_an_impossible_output_refutes_claims_whose_delta_falls_to_zero(claim, re
 
 @pytest.mark.parametrize("claim", [PURE, GAUSSIAN, APPROXIMATE, ApproximateDP(50.0, 0.999)])
 def test_outputs_that_never_vary_refute_nothing_by_themselves(claim):
-    witness = against(claim, kind=Kind.NO_RANDOMNESS, delta=CERTAIN_DELTA)
+    witness = against(claim, kind=WitnessKind.NO_RANDOMNESS, delta=CERTAIN_DELTA)
     assert not witness.refutes
     assert witness.contradicts.startswith("no claim by itself")
-    assert [kind for kind in Kind if not kind.is_proof] == [Kind.NO_RANDOMNESS]
+    assert [kind for kind in WitnessKind if not kind.is_proof] == [WitnessKind.NO_RANDOMNESS]
 
 
 @pytest.mark.parametrize(("probability", "refuted"), [(1e-7, False), (1e-6, True), (0.5, True)])
@@ -45,7 +45,7 @@ def test_an_event_refutes_a_delta_that_its_probability_exceeds(probability, refu
 
 @pytest.mark.parametrize(("epsilon", "refuted"), [(0.9, False), (1.0, False), (1.1, True)])
 def test_recorded_noise_refutes_a_claim_below_its_epsilon(epsilon, refuted):
-    witness = against(PureDP(1.0), kind=Kind.RECORDED, epsilon=epsilon)
+    witness = against(PureDP(1.0), kind=WitnessKind.RECORDED, epsilon=epsilon)
     assert witness.refutes is refuted
     assert ("below" in witness.contradicts) is refuted
 

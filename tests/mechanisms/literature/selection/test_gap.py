@@ -12,7 +12,7 @@ from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.literature.selection import NoisyMaxWithGap
 from dpassay.mechanisms.selection import ReportNoisyMax
-from dpassay.mechanisms.selection.laws import nodes_between, pieces
+from dpassay.mechanisms.selection.laws import nodes_between, piece_ends
 
 FALSE_ALARM = 1e-6
 UTILITIES = np.array([1.0, 0.0, -4.0, 2.5])
@@ -90,7 +90,7 @@ def test_density_between_many_candidates_is_that_of_a_table_of_all_of_them():
     mechanism = NoisyMaxWithGap(1.0, len(scores), monotone=True)
     top = int(scores.argmax())
     for i, gap in ((0, 0.1), (top, 2.0), (top, 60.0), (45, 0.7), (int(scores.argmin()), 3.0)):
-        y, weights = nodes_between(pieces(np.append(scores, scores[i] - gap), 0.5))
+        y, weights = nodes_between(piece_ends(np.append(scores, scores[i] - gap), 0.5))
         away = y[:, np.newaxis] - np.delete(scores, i)
         log_below = laplace_log_cdf(away)
         log_next = log_below.sum(axis=1) + logsumexp(-np.abs(away) - np.log(2.0) - log_below, axis=1)

@@ -59,7 +59,7 @@ from dpassay.mechanisms.learning.dp_sgd.broken.noise import (
     NoiseReusedInSteps,
     ToeplitzUsedOnce,
     TreeDepthIgnored,
-    biases,
+    bias_positions,
 )
 from dpassay.mechanisms.learning.dp_sgd.broken.sampling import (
     AllocationReused,
@@ -566,13 +566,13 @@ def test_noise_is_reused_within_a_run_and_fresh_between_runs(sampling):
 
 
 def test_biases_are_the_last_parameters_of_each_unit_and_get_no_noise():
-    assert biases(LogisticRegression(4)).tolist() == [4]
-    assert biases(PERCEPTRON).tolist() == [3, 7, 11, 15, *np.arange(16, PERCEPTRON.n_parameters)[4::5]]
+    assert bias_positions(LogisticRegression(4)).tolist() == [4]
+    assert bias_positions(PERCEPTRON).tolist() == [3, 7, 11, 15, *np.arange(16, PERCEPTRON.n_parameters)[4::5]]
     empty = TrainingData(np.empty((0, 3)), np.empty(0))
     broken = BiasWithoutNoise(PERCEPTRON, view="final", initial="zeros")
     values = broken.release(empty, 20, np.random.default_rng(0)).values
-    assert not values[:, biases(PERCEPTRON)].any()
-    assert np.delete(values, biases(PERCEPTRON), axis=1).all()
+    assert not values[:, bias_positions(PERCEPTRON)].any()
+    assert np.delete(values, bias_positions(PERCEPTRON), axis=1).all()
 
 
 @pytest.mark.parametrize(
