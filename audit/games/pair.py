@@ -301,6 +301,7 @@ class PairRun:
         context = AuditContext(
             game=Game.DISTINGUISHING,
             mechanism=display_name(question.mechanism),
+            tier=question.tier,
             attack=question.attack_name,
             relation=question.neighbours.relation.value,
             trials=Trials(self.plan.pilot + n, self.plan.pilot, n),
