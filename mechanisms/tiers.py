@@ -19,6 +19,7 @@ from typing import Any
 from .accounting.broken import Broken
 from .catalogue import catalogue
 from .core.base import Mechanism
+from .core.guarantee import Guarantee
 from .core.registry import Tier
 
 ORDER = tuple(Tier)
@@ -34,18 +35,19 @@ def tier_of_class(kind: type[Mechanism | Broken]) -> Tier:
     return Tier.PROVISIONAL if declared is Tier.PROVED and "_tier" not in vars(kind) else declared
 
 
-def tier_of(mechanism: Mechanism) -> Tier:
+def tier_of(mechanism: Mechanism, claim: Guarantee | None = None) -> Tier:
     """Return the least tier of the class of a mechanism and of its options.
 
     An option that is a mechanism has its own tier; functions and objects of other packages, such as queries, on whose
-    sensitivity a claim relies, are provisional.
+    sensitivity a claim relies, are provisional. So is a claim of the caller, in place of that of the mechanism.
 
     Example:
         >>> from dpassay.mechanisms import Laplace
         >>> print(tier_of(Laplace(epsilon=1.0)), tier_of(Laplace(epsilon=1.0, query=max)))
         proved provisional
     """
-    return min(_tiers(mechanism), key=ORDER.index)
+    tiers = [*_tiers(mechanism), *([] if claim is None else [Tier.PROVISIONAL])]
+    return min(tiers, key=ORDER.index)
 
 
 def _tiers(value: Any) -> Iterator[Tier]:

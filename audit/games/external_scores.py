@@ -28,6 +28,7 @@ from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import called_as, whole
+from ...mechanisms.tiers import tier_of
 from ..bounds.base import Evidence, LedgerEntry
 from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..bounds.pair.orientation import Exchanged
@@ -151,6 +152,7 @@ def audit_scores(
     context = AuditContext(
         game=game,
         mechanism=UNKNOWN_MECHANISM if mechanism is None else display_name(mechanism),
+        tier=None if mechanism is None else tier_of(mechanism, claim),
         attack=attack,
         relation=str(evidence_relation or statement.claim.relation or UNKNOWN_RELATION),
         trials=_trials(counted, pilot),

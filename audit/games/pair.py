@@ -309,6 +309,7 @@ class PairRun:
         context = AuditContext(
             game=Game.DISTINGUISHING,
             mechanism=display_name(setup.mechanism),
+            tier=setup.tier,
             attack=setup.attack_name,
             relation=setup.neighbours.relation.value,
             trials=Trials(self.plan.pilot + n, self.plan.pilot, n),

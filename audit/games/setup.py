@@ -19,6 +19,8 @@ from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.printable import display_name
+from ...mechanisms.core.registry import Tier
+from ...mechanisms.tiers import tier_of
 from ..bounds.base import LedgerEntry, PairBound, PilotMissingError
 from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..evidence.statement import Statement, check_claim
@@ -42,6 +44,7 @@ class AuditSetup:
     attack: Attack
     bounds: tuple[PairBound, ...]
     statement: Statement
+    tier: Tier
     stop: str | None = None
     is_second_audit: bool = False
 
@@ -75,7 +78,9 @@ class AuditSetup:
         )
         name, chosen = choose(attack, Target(mechanism, pair))
         bounds: tuple[Any, ...] = choose_bounds(bound, stop=stop)
-        setup = cls(mechanism, pair, neighbours is None, name, chosen, bounds, statement, stop)
+        setup = cls(
+            mechanism, pair, neighbours is None, name, chosen, bounds, statement, tier_of(mechanism, claim), stop
+        )
         for each in bounds:
             with suppress(PilotMissingError):  # options that do not fit the claim are refused before any run
                 each.fix(setup.shared, None, (1, 1))

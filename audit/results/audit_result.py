@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from ...mechanisms.core.registry import Tier
 from ..bounds.base import LedgerEntry, LowerBound
 from ..bounds.curve import CurveViolation
 from ..evidence.game import Game, Trials
@@ -68,6 +69,7 @@ class Provenance:
     Args:
         game: the game that made the evidence: runs on a pair, canaries in one run, or reconstruction.
         mechanism: configuration of the mechanism, such as "Laplace(epsilon=1.0, sensitivity=1.0)".
+        tier: trust tier of the mechanism; None where only scores are known.
         relation: the neighbouring relation of the pair and of the claim.
         attack: name of the attack.
         trials: numbers of pilot and evaluation runs; `game.describe_trials(trials)` describes them.
@@ -86,6 +88,7 @@ class Provenance:
 
     game: Game
     mechanism: str
+    tier: Tier | None = None
     relation: str
     attack: str
     trials: Trials

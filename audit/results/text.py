@@ -35,6 +35,11 @@ MAX_KINDS_SHOWN = 10
 """Largest number of kinds of exceptional outputs in a table."""
 
 
+def mechanism(result: AuditResult) -> str:
+    """Return the mechanism with its trust tier."""
+    return result.mechanism if result.tier is None else f"{result.mechanism}   [{result.tier}]"
+
+
 def verdict_meaning(verdict: Verdict) -> str:
     """Return the meaning of a verdict, as one clause."""
     return _MEANING[verdict]
@@ -143,7 +148,7 @@ def summary(result: AuditResult) -> str:
     rows = [
         *_condition(result),
         ("verdict", f"{result.verdict.value.upper()}: {verdict_reason(result)}"),
-        ("mechanism", result.mechanism),
+        ("mechanism", mechanism(result)),
         (result.game.words.setting.lower(), result.game.relation(result.relation)),
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
         ("bound", f"{_bound(result)}   [{bound.method}]"),
@@ -231,7 +236,7 @@ def evidence(result: AuditResult) -> str:
     rows = [
         *_condition(result),
         _headline(result),
-        ("mechanism", result.mechanism),
+        ("mechanism", mechanism(result)),
         ("claim", f"{result.claim_name} at delta = {result.delta:g}, relation {result.relation}"),
         *((f"d{side}", truncated_text(dataset)) for side, dataset in enumerate(result.datasets or ())),
         *explained.step("the witness", lambda: witnessed(result), []),

@@ -155,6 +155,7 @@ def _facts(result: AuditResult) -> dict[str, str]:
     """Return name -> text of the settings of an audit, for the list of settings that all audits share."""
     return {
         "Mechanism": result.mechanism,
+        **({} if result.tier is None else {"Trust tier": result.tier}),
         "Claim": result.claim_name,
         **_neighbours(result),
         "Attack": result.attack,
@@ -287,6 +288,7 @@ def _audit(place: int, point: SweepPoint) -> Audit:
     result, bound = point.result, point.result.bound
     facts = [
         ("Mechanism", result.mechanism),
+        *([] if result.tier is None else [("Trust tier", result.tier)]),
         ("Claim", f"epsilon ≤ {number(result.claim, 6)} at delta = {number(result.delta)}, from {result.claim_name}"),
         ("Lower bound", f"epsilon ≥ {number(bound.epsilon, 6)}, by {bound.method}"),
     ]

@@ -17,7 +17,7 @@ from tests.audit import calls
 from dpassay.attacks.distinguishing import Classifier
 from dpassay.audit import audit
 from dpassay.audit.bounds.base import LowerBound, PairBound
-from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, FixedClopperPearson
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, FixedLimitsBound
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.mechanisms import Geometric, Laplace, Neighbours, PureDP, RandomizedResponse
 
@@ -127,7 +127,7 @@ def test_a_p_value_is_uniform_or_larger_under_the_null(repeats):
 # --- the pilot and the evaluation ------------------------------------------------------------------------------------
 
 
-class FixedWitness(FixedClopperPearson):
+class FixedWitness(FixedLimitsBound):
     def lower_bound(self, evidence):
         Witness.counted.extend([evidence] if isinstance(evidence, PairScores) else [])  # progress is shown from counts
         return super().lower_bound(evidence)
@@ -142,7 +142,7 @@ class Witness(ClopperPearson):
     def fix(self, statement, pilot, sizes):
         self.chose_on.extend([pilot] if isinstance(pilot, PairScores) else [])  # plans are made from counts
         fixed = super().fix(statement, pilot, sizes)
-        return FixedWitness(statement, getattr(fixed, "first", fixed).event)
+        return FixedWitness(statement, getattr(fixed, "first", fixed).event, self)
 
 
 def test_the_pilot_chooses_and_only_the_evaluation_is_counted(monkeypatch):

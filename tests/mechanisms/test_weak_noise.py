@@ -60,9 +60,7 @@ FIRST = dict.fromkeys(("stability-histogram", "propose-test-release", "deniable-
 @cache
 def weak(name, epsilon):
     """The mechanism of this name with noise for about this epsilon; None without such an option, or where refused."""
-    return unless_refused(
-        name, lambda: rescaled(sample(name), lambda option, _, power: of_about(epsilon, option, power))
-    )
+    return unless_refused(name, lambda: rescaled(sample(name), partial(of_about, epsilon)))
 
 
 def three_views(guarantee, *, hull=True):

@@ -12,7 +12,7 @@ from dpassay.attacks.canaries import Mislabelled
 from dpassay.attacks.distinguishing import Threshold
 from dpassay.audit.bounds.base import LedgerEntry, LowerBound, PairBound
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
-from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, FixedClopperPearson
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, FixedLimitsBound
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.testing import ConformanceError, check_attack, check_bound, check_canary
 
@@ -98,7 +98,7 @@ class EachLimitAtTheWholeLevel(calls.Own, PairBound):
 
 
 @dataclass(frozen=True)
-class ThresholdsNotListed(FixedClopperPearson):
+class ThresholdsNotListed(FixedLimitsBound):
     @property
     def thresholds(self):
         return (1e6,)
@@ -109,7 +109,7 @@ class Unlisted(ClopperPearson):
 
     def fix_event(self, statement, pilot, sizes):
         fixed = ClopperPearson(0.5).fix_event(statement, pilot, sizes)
-        return ThresholdsNotListed(fixed.statement, fixed.event)
+        return ThresholdsNotListed(fixed.statement, fixed.event, self)
 
 
 def test_bound_without_a_correction_fails_by_its_measured_coverage():

@@ -44,6 +44,12 @@ def geo(tmp_path_factory):
     return folder
 
 
+def test_package_of_the_page_has_at_most_60_lines():
+    lines = [line for text in (MODULE, PROJECT, CONFIG) for line in text.splitlines() if line.strip()]
+    assert len(lines) <= 60
+    assert len(MODULE.splitlines()) <= 60
+
+
 def test_package_of_the_page_passes_the_checks(geo):
     done = python(geo, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_geo.py")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -54,7 +60,7 @@ def test_its_names_are_listed_with_their_package(geo):
     done = python(geo, "-m", "dpassay", "list", "mechanisms")
     assert done.returncode == 0, done.stderr
     assert re.search(r"parity-count\s+The parity of a count", done.stdout)
-    assert "[geo 1.0]" in " ".join(done.stdout.split())
+    assert "[provisional, geo 1.0]" in " ".join(done.stdout.split())
     assert "parity" in python(geo, "-m", "dpassay", "list", "experiments").stdout
 
 

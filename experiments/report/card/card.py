@@ -58,6 +58,7 @@ class AuditCard:
 
     parameters: Mapping[str, Any]
     mechanism: str
+    tier: str | None
     claim: Mapping[str, Any]
     relation: str
     attack: str
@@ -133,7 +134,10 @@ class Card:
         return [
             "## Claim and unit",
             " ".join([f"Privacy unit: {stated}", *map(markdown, meant)]),
-            _table(("audit", "mechanism", "claim", "epsilon", "delta"), [_claim_row(audit) for audit in self.audits]),
+            _table(
+                ("audit", "mechanism", "trust tier", "claim", "epsilon", "delta"),
+                [_claim_row(audit) for audit in self.audits],
+            ),
             "## Test and outcome",
             _table(
                 ("audit", "runs", "attack", "epsilon at least", "confidence", "ceiling", "detectable", "p", "verdict"),
@@ -198,6 +202,7 @@ def _audit_card(point: SweepPoint) -> AuditCard:
     return AuditCard(
         parameters=point.parameters,
         mechanism=result.mechanism,
+        tier=result.tier,
         claim={"guarantee": result.claim_name, "epsilon": result.claim, "delta": result.delta},
         relation=result.relation,
         attack=result.attack,
@@ -224,7 +229,7 @@ def _audit_card(point: SweepPoint) -> AuditCard:
 def _claim_row(audit: AuditCard) -> tuple[str, ...]:
     claim = audit.claim
     epsilon, delta = number(claim["epsilon"], 4), number(claim["delta"])
-    return _name(audit), _cell(audit.mechanism), _cell(claim["guarantee"]), epsilon, delta
+    return _name(audit), _cell(audit.mechanism), audit.tier or "–", _cell(claim["guarantee"]), epsilon, delta
 
 
 def _test_row(audit: AuditCard) -> tuple[str, ...]:

@@ -193,6 +193,7 @@ def _row(point: SweepPoint, stated: Mapping[str, Any]) -> dict[str, Any]:
         "seed": result.seed,
         "relation": result.relation,
         "mechanism": result.mechanism,
+        "tier": result.tier,
         "claim_name": result.claim_name,
     }
 

@@ -278,6 +278,18 @@ def test_demo_without_a_name_lists_the_demos(call):
     assert (done.exit_code, done.stdout) == (0, call("list", "demos").stdout)
 
 
+def test_mechanisms_are_listed_with_their_tier_and_by_it(call):
+    assert "[proved]" in call("list", "mechanisms").stdout
+    provisional = call("list", "mechanisms", "--tier", "provisional").stdout
+    assert "post-processed" in provisional
+    assert "laplace" not in provisional.split()
+    broken = call("list", "broken").stdout.split()
+    assert {"broken-laplace-scale", "broken-mst-best-tree", "[broken]"} <= set(broken)
+    done = call("list", "bounds", "--tier", "broken")
+    assert done.exit_code == 2
+    assert "bounds have no trust tier" in done.output
+
+
 def test_a_usage_error_exits_with_2(call):
     done = call("check", "counting.py:release", "--epsilon", "much")
     assert done.exit_code == 2

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from scipy import stats
 from tests.audit import calls
 
-from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, _rectangle
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.mechanisms.core.errors import ParameterError
 
@@ -69,7 +69,7 @@ def test_both_limits_are_right_together_at_every_pair_of_rates(n_out, n_in, sign
     missed = []
     for side, n in (("fpr_upper", n_out), ("fnr_upper", n_in)):
         pairs = [(min(k, n_out), max(n_in - k, 0)) for k in range(n + 1)]  # k errors on this side
-        limits = [float(getattr(_rectangle(pair, n_out, n_in, significance), side)) for pair in pairs]
+        limits = [float(getattr(ClopperPearson().limits(pair, n_out, n_in, significance), side)) for pair in pairs]
         rates = np.unique(np.append(np.nextafter(np.minimum(limits, 1 - 1e-9), 1), np.linspace(0, 1, 101)))
         law = stats.binom.pmf(np.arange(n + 1), n, rates[:, None])
         missed.append(float((law * (rates[:, None] > np.array(limits))).sum(axis=1).max()))
