@@ -1,10 +1,12 @@
 """Settings that every test shares: hypothesis with a fixed profile, so that a red build repeats."""
 
+import functools
 import os
 import signal
 import threading
 
 import pytest
+import typer.testing
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from threadpoolctl import threadpool_limits
@@ -24,6 +26,9 @@ if hasattr(providers, "_get_local_constants"):
     providers._get_local_constants = providers.Constants
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=60, database=None)
 settings.load_profile("fixed")
+
+# typer reads the signatures of all commands for each call: once is enough
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 pytest_plugins = ["pytester"]
 

@@ -104,7 +104,7 @@ NUMBERS = (
             row,
             partial(generator_row, name),
             0.0006,
-            2,
+            9,
         )
         for name, row in GENERATOR_ROWS.items()
     ),

@@ -167,7 +167,7 @@ PAGES_OF_EXAMPLES = [
 
 
 @pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
-def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page, without_power):
+def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page, without_power, one_picture, without_pixels):
     for block in re.findall(r"```python\n(.*?)```", page_named(page).read_text(), flags=re.DOTALL):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(block, {})

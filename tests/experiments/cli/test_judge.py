@@ -114,7 +114,7 @@ def test_out_holds_numbers_figures_and_a_report_for_every_kind_of_evidence(kind,
     assert (tmp_path / "b" / "results.json").read_bytes() == (out / "results.json").read_bytes()
 
 
-def test_every_form_of_the_result_states_the_condition_before_the_bound(tmp_path):
+def test_every_form_of_the_result_states_the_condition_before_the_bound(tmp_path, one_picture):
     """Rows of one model, renamed to canaries: 800 in, 1,000 out."""
     rng = np.random.default_rng(0)
     bits = rng.permutation(1_800) < 800
@@ -147,7 +147,7 @@ def test_the_statement_on_coins_is_for_bits(tmp_path):
     assert "for the column bit" in " ".join(judge(tmp_path / "a.csv", "--epsilon", 4, "--tossed").output.split())
 
 
-def test_report_draws_the_pages_of_judged_scores_again(tmp_path):
+def test_report_draws_the_pages_of_judged_scores_again(tmp_path, one_picture, without_power):
     file, out = tmp_path / "scores.csv", tmp_path / "out"
     pair(200).to_csv(file, index=False)
     assert judge(file, "--epsilon", 4, "--out", out).exit_code == 0
@@ -163,7 +163,7 @@ def test_report_draws_the_pages_of_judged_scores_again(tmp_path):
         assert (damaged.exit_code, "judged.toml is damaged" in " ".join(damaged.output.split())) == (2, True)
 
 
-def test_report_keeps_the_versions_that_made_the_numbers(tmp_path):
+def test_report_keeps_the_versions_that_made_the_numbers(tmp_path, one_picture, without_power):
     file, out = tmp_path / "scores.csv", tmp_path / "out"
     pair(200).to_csv(file, index=False)
     assert judge(file, "--epsilon", 4, "--out", out).exit_code == 0
@@ -174,7 +174,7 @@ def test_report_keeps_the_versions_that_made_the_numbers(tmp_path):
     assert "1.99.7" in (out / "card.json").read_text()
 
 
-def test_out_accepts_the_same_request_again_and_no_other_folder(tmp_path):
+def test_out_accepts_the_same_request_again_and_no_other_folder(tmp_path, one_picture, without_power):
     file, out = tmp_path / "scores.csv", tmp_path / "out"
     pair(200).to_csv(file, index=False)
     assert judge(file, "--epsilon", 4, "--out", out).exit_code == 0

@@ -1,5 +1,6 @@
 """Scores in files: what is read, and what is refused."""
 
+import functools
 import os
 
 import numpy as np
@@ -11,6 +12,11 @@ from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.trials import array_files
 from dpassay.experiments.data.score_files import read_evidence
 from dpassay.mechanisms.core.errors import ParameterError
+
+
+@functools.cache
+def crafted_files():
+    return dict(crafted())
 
 
 def test_every_kind_of_file_holds_the_same_scores(tmp_path):
@@ -77,7 +83,7 @@ def read(file):
 
 def test_no_hostile_file_ends_in_an_error_without_a_name(tmp_path, capsys):
     refused = 0
-    for name, content in (*crafted(), *mutated(150, seed=0)):
+    for name, content in (*crafted_files().items(), *mutated(150, seed=0)):
         (tmp_path / name).write_bytes(content)
         results = read(tmp_path / name)
         if isinstance(results, str):
@@ -109,21 +115,21 @@ def test_no_hostile_file_ends_in_an_error_without_a_name(tmp_path, capsys):
     ],
 )
 def test_a_hostile_file_is_refused_with_what_is_wrong(name, message, tmp_path):
-    (tmp_path / name).write_bytes(dict(crafted())[name])
+    (tmp_path / name).write_bytes(crafted_files()[name])
     with pytest.raises(ParameterError, match=message):
         read_evidence(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["float16.npz", "float128.npz", "big-endian.npz", "big-endian-int.npz", "honest.npz"])
 def test_numbers_of_every_width_and_byte_order_are_the_same_scores(name, tmp_path):
-    (tmp_path / name).write_bytes(dict(crafted())[name])
+    (tmp_path / name).write_bytes(crafted_files()[name])
     result = read_evidence(tmp_path / name)
     assert result.out.tolist() == list(range(0, 40, 2))
     assert result.in_.tolist() == list(range(1, 40, 2))
 
 
 def test_an_archive_larger_than_memory_is_refused_before_reading(tmp_path, monkeypatch):
-    (tmp_path / "bomb.npz").write_bytes(dict(crafted())["bomb.npz"])
+    (tmp_path / "bomb.npz").write_bytes(crafted_files()["bomb.npz"])
     monkeypatch.setattr(array_files, "available_memory", lambda: 2**20)
     with pytest.raises(ParameterError, match=r"its arrays take 38\.1 MiB, but 1\.0 MiB of memory are available"):
         read_evidence(tmp_path / "bomb.npz")

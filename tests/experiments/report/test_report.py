@@ -268,12 +268,12 @@ def test_a_report_without_figures_is_still_a_report(tmp_path: Path) -> None:
 
 
 def test_a_long_sweep_lists_every_audit_and_pictures_some(tmp_path: Path) -> None:
-    sweep = sweep_of([{"seed": i} for i in range(300)], [laplace_result(n=200)] * 300)
+    sweep = sweep_of([{"seed": i} for i in range(100)], [laplace_result(n=200)] * 100)
     html, markdown = report(sweep, tmp_path)
-    assert html.count('<th scope="row"') >= 300
-    assert "shows 6 of 300 audits" in " ".join(html.split())
+    assert html.count('<th scope="row"') >= 100
+    assert "shows 6 of 100 audits" in " ".join(html.split())
     assert len(html) < 600_000
-    assert "280 more audits" in markdown
+    assert "80 more audits" in markdown
     assert sum(line.startswith("| ") for line in markdown.splitlines()) == 20 + 2
 
 
@@ -752,19 +752,23 @@ def test_a_browser_shows_tips_and_sorts_tables(tmp_path: Path) -> None:
 
 def test_words_between_backticks_are_code_and_are_escaped(tmp_path: Path) -> None:
     warned = dataclasses.replace(laplace_result(1.0), warnings=("plan it: `looks<2>`.",))
-    html, _ = report(sweep_of([{"seed": 0}], [warned]), tmp_path)
+    html, _ = report(sweep_of([{"seed": 0}], [warned]), tmp_path, figures=False)
     assert "plan it: <code>looks&lt;2&gt;</code>." in html
     assert "`" not in re.sub(r"<(svg|style|pre|script)\b.*?</\1>", "", html, flags=re.DOTALL)
 
 
-def test_the_sign_of_a_verdict_stays_with_it(tmp_path: Path) -> None:
-    html, _ = report(laplace_sweep((0.5, 1.0)), tmp_path)
-    assert html.count(">✓\u00a0consistent</td>") == 2
+@pytest.fixture(scope="module")
+def consistent(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of two consistent audits."""
+    return report(laplace_sweep((0.5, 1.0)), tmp_path_factory.mktemp("consistent"))[0]
 
 
-def test_no_line_of_a_page_can_begin_with_a_per_cent_sign(tmp_path: Path) -> None:
-    html, _ = report(laplace_sweep((0.5, 1.0)), tmp_path)
-    prose = re.sub(r"<(svg|style|pre)\b.*?</\1>", "", html, flags=re.DOTALL)
+def test_the_sign_of_a_verdict_stays_with_it(consistent: str) -> None:
+    assert consistent.count(">✓\u00a0consistent</td>") == 2
+
+
+def test_no_line_of_a_page_can_begin_with_a_per_cent_sign(consistent: str) -> None:
+    prose = re.sub(r"<(svg|style|pre)\b.*?</\1>", "", consistent, flags=re.DOTALL)
     assert re.findall(r"\d %", prose) == []
     assert "95\u00a0% confidence" in prose
 

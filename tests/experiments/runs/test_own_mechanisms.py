@@ -49,8 +49,11 @@ PAIR = "d0 = [1, 0]\nd1 = [1, 0, 1]"
 CLAIM = '[claim]\nname = "pure"\nepsilon = 1.0'
 
 
+pytestmark = pytest.mark.usefixtures("few_chunks", "without_power")
+
+
 @pytest.fixture
-def own(tmp_path, monkeypatch, without_power, without_pictures):
+def own(tmp_path, monkeypatch, without_pictures):
     """A function that runs a config on the code of the user."""
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(CODE)
@@ -180,7 +183,7 @@ def make(epsilon, factor):
 GRID = {"epsilon": [0.5, np.float64(1.0)], "factor": [1.0, 0.2]}
 
 
-def test_a_sweep_refutes_the_broken_half_of_a_grid(tmp_path, without_power, without_pictures):
+def test_a_sweep_refutes_the_broken_half_of_a_grid(tmp_path, without_pictures):
     done = sweep(make, GRID, out=tmp_path / "out", unit="a person", trials=1_000, seed=0)
     table = done.to_frame()
     assert table["mechanism.factor"].tolist() == [1.0, 0.2, 1.0, 0.2]
@@ -192,7 +195,7 @@ def test_a_sweep_refutes_the_broken_half_of_a_grid(tmp_path, without_power, with
     assert (made.verdict, made.origin.unit) == ("violation", "a person")
 
 
-def test_a_stopped_sweep_continues_with_the_same_bytes(tmp_path, without_power, without_pictures):
+def test_a_stopped_sweep_continues_with_the_same_bytes(tmp_path, without_pictures):
     options = {"trials": 300, "seed": 3}
 
     def stops(epsilon):
@@ -209,13 +212,13 @@ def test_a_stopped_sweep_continues_with_the_same_bytes(tmp_path, without_power, 
     assert first == second
 
 
-def test_a_point_has_the_same_numbers_in_every_grid(tmp_path, without_power, without_pictures):
+def test_a_point_has_the_same_numbers_in_every_grid(tmp_path, without_pictures):
     alone = sweep(Laplace, {"epsilon": [2.0]}, out=tmp_path / "alone", trials=300)
     among = sweep(Laplace, {"epsilon": [1.0, 2.0]}, out=tmp_path / "among", trials=300)
     assert alone.result.points[0].result.bound == among.result.points[1].result.bound
 
 
-def test_another_sweep_does_not_overwrite_a_directory(tmp_path, without_power, without_pictures):
+def test_another_sweep_does_not_overwrite_a_directory(tmp_path, without_pictures):
     sweep(Laplace, {"epsilon": [1.0]}, out=tmp_path / "out", trials=300)
     with pytest.raises(FingerprintError):
         sweep(Laplace, {"epsilon": [2.0]}, out=tmp_path / "out", trials=300)
@@ -255,7 +258,7 @@ def test_what_make_returns_is_checked(tmp_path, made, message):
 # --- files and commands -----------------------------------------------------------------------------------------------
 
 
-def test_figures_are_also_drawn_as_pdf_and_a_later_run_keeps_them(tmp_path, without_power, without_pixels, one_picture):
+def test_figures_are_also_drawn_as_pdf_and_a_later_run_keeps_them(tmp_path, without_pixels, one_picture):
     config = tmp_path / "mine.toml"
     config.write_text('[mechanism]\nname = "laplace"\nepsilon = 1.0\n[audit]\ntrials = 300\n')
     options = {"out": tmp_path / "out"}
@@ -278,7 +281,7 @@ def test_the_card_is_printed_and_its_exit_code_is_that_of_the_verdict(own, capsy
     assert capsys.readouterr().out == Path("out/card.md").read_text()
 
 
-def test_the_card_of_judged_scores_names_their_command(tmp_path, without_power, without_pictures):
+def test_the_card_of_judged_scores_names_their_command(tmp_path, without_pictures):
     scores = tmp_path / "scores.csv"
     scores.write_text("score,side\n" + "".join(f"{i / 100},{i % 2}\n" for i in range(200)))
     with pytest.raises(SystemExit):

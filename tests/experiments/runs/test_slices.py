@@ -103,6 +103,22 @@ def place(tmp_path):
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    """The folder of two finished slices of `SECRETS`, and of the whole run."""
+    folder = tmp_path_factory.mktemp("once")
+    (folder / "secrets.toml").write_text(SECRETS)
+    sliced(folder, "secrets", (1, 2), 2)
+    run(folder / "secrets.toml", out=folder / "whole")
+    return folder
+
+
+@pytest.fixture
+def parts(once, place):
+    """Copies of both slices, which a test may change."""
+    return [shutil.copytree(once / name, place / name) for name in ("secrets-1", "secrets-2")]
+
+
 def allowed(place):
     return [str(place / "code_of_slices.py")]
 
@@ -115,9 +131,14 @@ def sliced(place, name, numbers, count, **options):
 
 
 def numbers(done):
-    return (done.directory / "results.json").read_bytes()
+    return numbers_in(done.directory)
 
 
+def numbers_in(directory):
+    return (directory / "results.json").read_bytes()
+
+
+@pytest.mark.usefixtures("without_power", "few_chunks", "without_pictures")
 @pytest.mark.parametrize("name", CONFIGS)
 def test_merged_slices_have_the_bytes_of_one_run(place, name):
     options = {"allow": allowed(place)} if name == "own" else {}
@@ -160,31 +181,28 @@ def test_missing_slices_are_named(place):
     assert not (place / "merged").exists()
 
 
-def test_a_slice_that_is_there_twice_is_named(place):
-    parts = sliced(place, "secrets", (1, 2), 2)
+def test_a_slice_that_is_there_twice_is_named(place, parts):
     shutil.copytree(parts[1], place / "copy")
     with pytest.raises(ParameterError, match=r"slice 2 \(.*secrets-2 and .*copy\) of 2 is there more than once"):
         merge([*parts, place / "copy"], place / "merged")
 
 
-def test_a_slice_that_is_not_finished_is_named(place):
-    parts = sliced(place, "secrets", (1, 2), 2)
+def test_a_slice_that_is_not_finished_is_named(place, parts):
     record = json.loads((parts[0] / "slice.json").read_text())
     (parts[0] / "slice.json").write_text(json.dumps(record | {"finished": False}))
     with pytest.raises(StoreError, match=r"slice 1 \(.*secrets-1\) is not finished"):
         merge(parts, place / "merged")
 
 
-def test_slices_of_different_configurations_are_refused(place):
-    first = sliced(place, "secrets", (1,), 2)
+def test_slices_of_different_configurations_are_refused(place, parts):
     (place / "secrets.toml").write_text(SECRETS.replace("seed = 8", "seed = 9"))
+    other = run_slice(place / "secrets.toml", Slice(2, 2), out=place / "other")
     with pytest.raises(FingerprintError, match=r"has another experiment than .*:\n  seed: .* has 8, it has 9"):
-        merge([*first, *sliced(place, "secrets", (2,), 2)], place / "merged")
+        merge([parts[0], other], place / "merged")
 
 
 @pytest.mark.parametrize(("key", "value"), [("versions", {"numpy": "1.0"}), ("code", "0" * 64)])
-def test_slices_of_different_versions_are_refused(place, key, value):
-    parts = sliced(place, "secrets", (1, 2), 2)
+def test_slices_of_different_versions_are_refused(place, parts, key, value):
     record = json.loads((parts[1] / "slice.json").read_text())
     of_key = record["derived_by"][key]
     record["derived_by"][key] = of_key | value if isinstance(value, dict) else value
@@ -193,8 +211,8 @@ def test_slices_of_different_versions_are_refused(place, key, value):
         merge(parts, place / "merged")
 
 
-def test_a_merge_by_other_software_is_reported(place):
-    parts, lines = sliced(place, "secrets", (1, 2), 2), []
+def test_a_merge_by_other_software_is_reported(place, parts):
+    lines = []
     for part in parts:
         record = json.loads((part / "slice.json").read_text())
         record["derived_by"]["versions"]["numpy"] = "1.0"
@@ -204,11 +222,13 @@ def test_a_merge_by_other_software_is_reported(place):
     assert re.search(r'versions\.numpy: .*secrets-1 has "1\.0", this merge has', line)
 
 
-def test_slices_of_different_numbers_are_refused(place):
+def test_slices_of_different_numbers_are_refused(place, parts):
+    other = run_slice(place / "secrets.toml", Slice(2, 3), out=place / "other")
     with pytest.raises(FingerprintError, match=r"count: .* has 2, .* has 3"):
-        merge([*sliced(place, "secrets", (1,), 2), *sliced(place, "secrets", (2,), 3)], place / "merged")
+        merge([parts[0], other], place / "merged")
 
 
+@pytest.mark.usefixtures("few_chunks")
 def test_slices_with_other_code_of_the_user_are_refused(place):
     first = sliced(place, "own", (1,), 2, allow=allowed(place))
     (place / "code_of_slices.py").write_text(CODE + "# changed\n")
@@ -217,23 +237,21 @@ def test_slices_with_other_code_of_the_user_are_refused(place):
         merge([*first, *second], place / "merged", allow=allowed(place))
 
 
-def test_a_damaged_chunk_of_a_slice_is_reported_and_run_again(place):
-    parts, lines = sliced(place, "secrets", (1, 2), 2), []
-    whole = run(place / "secrets.toml", out=place / "whole")
+def test_a_damaged_chunk_of_a_slice_is_reported_and_run_again(place, parts, once):
+    lines = []
     chunk = next(parts[0].rglob("evaluation-*.npz"))
     chunk.write_bytes(chunk.read_bytes()[:-1] + b"x")
-    assert numbers(merge(parts, place / "merged", report_line=lines.append)) == numbers(whole)
+    assert numbers(merge(parts, place / "merged", report_line=lines.append)) == numbers_in(once / "whole")
     assert [line for line in lines if "is damaged" in line]
 
 
-def test_trials_that_a_finished_slice_has_lost_are_reported(place):
-    parts = sliced(place, "secrets", (1, 2), 2)
+def test_trials_that_a_finished_slice_has_lost_are_reported(place, parts, once):
     shutil.rmtree(parts[1] / "trials")
     lines = []
     done = merge(parts, place / "merged", report_line=lines.append)
     assert [line for line in lines if "secrets-2 are not those of the finished slice" in line]
     assert not [line for line in lines if "secrets-1" in line]
-    assert numbers(done) == numbers(run(place / "secrets.toml", out=place / "whole"))
+    assert numbers(done) == numbers_in(once / "whole")
 
 
 @pytest.mark.parametrize(
@@ -281,20 +299,19 @@ def test_a_function_with_a_generator_of_its_own_cannot_be_sliced(place):
         run_slice(place / "own.toml", Slice(1, 2), out=place / "out", allow=allowed(place))
 
 
-def test_the_directory_of_a_slice_is_neither_a_run_nor_another_slice(place):
-    (part,) = sliced(place, "secrets", (1,), 2)
+def test_the_directory_of_a_slice_is_neither_a_run_nor_another_slice(place, parts, once):
+    part, whole = parts[0], shutil.copytree(once / "whole", place / "whole")
     with pytest.raises(StoreError, match=r"has a slice of an experiment, not a run"):
         run(place / "secrets.toml", out=part)
     with pytest.raises(FingerprintError, match=r"has slice 1/2, not 2/2"):
         run_slice(place / "secrets.toml", Slice(2, 2), out=part)
-    whole = run(place / "secrets.toml", out=place / "whole").directory
     with pytest.raises(StoreError, match=r"has a run without slices"):
         run_slice(place / "secrets.toml", Slice(1, 2), out=whole)
     with pytest.raises(StoreError, match=r"has no slice"):
         merge([whole], place / "merged")
 
 
-def test_a_killed_slice_continues_from_its_chunks(place):
+def test_a_killed_slice_continues_from_its_chunks(place, without_power, without_pictures):
     whole = run(place / "own.toml", out=place / "whole", allow=allowed(place))
     other = sliced(place, "own", (1,), 2, allow=allowed(place))
     part = place / "killed"
@@ -320,7 +337,7 @@ def test_a_killed_slice_continues_from_its_chunks(place):
     assert numbers(merge([*other, part], place / "merged", allow=allowed(place))) == numbers(whole)
 
 
-def test_the_command_merges_and_ends_with_the_verdict(place):
+def test_the_command_merges_and_ends_with_the_verdict(place, without_power, without_pictures):
     parts = sliced(place, "anytime", (1, 2), 2)
     done = CliRunner().invoke(app, ["merge", *map(str, parts), "--out", str(place / "merged"), "--quiet"])
     assert done.exit_code == 1, done.output
