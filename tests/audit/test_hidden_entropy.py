@@ -10,7 +10,7 @@ from dpassay.mechanisms import PureDP
 from dpassay.mechanisms.adapters.functions.first_runs import FirstRuns, address_of
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 EPSILONS = (0.1, 1.0, 10.0, 20.0)
 IN_SLOW_SWEEP_ONLY = (hidden.from_rand_of_libc, hidden.from_secrets, hidden.from_uuids)

@@ -29,7 +29,7 @@ from dpassay.mechanisms import Mechanism, Neighbours, PureDP
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.core.errors import DpassayError, ParameterError, ReleaseError
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 PAIR = Neighbours([1, 0], [1, 0, 1], "add_remove")
 

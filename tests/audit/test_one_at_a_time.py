@@ -8,7 +8,7 @@ from dpassay.audit.trials.independence import FALSE_ALARM_SHARE
 from dpassay.mechanisms import Neighbours, PureDP
 from dpassay.mechanisms.core.errors import ManyRunsError, ReleaseError
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 OPTIONS = {"claim": PureDP(1.0), "trials": 2_000, "seed": 0, "attack": "threshold", "bound": "clopper-pearson"}

@@ -57,6 +57,7 @@ def test_coins_without_a_seed_are_fair():
     assert stats.binomtest(int(n_heads), 100_000).pvalue > 1e-6
 
 
+@pytest.mark.usefixtures("without_power")
 def test_a_true_claim_is_refuted_no_more_often_than_stated():
     """A mechanism with mu = 1 on each canary, audited at its exact claim: at most 5 % of 400 runs may violate it."""
     rng = np.random.default_rng(7)

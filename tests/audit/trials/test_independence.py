@@ -29,7 +29,7 @@ from dpassay.mechanisms import Laplace, Neighbours, Outputs, PureDP, Repeated
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.core.errors import DependentTrialsError
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 PAIR = Neighbours([1.0, 3.0], [1.0, 3.0, 1.0], "add_remove")
 BUILD = 1 - 1e-6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -134,6 +134,7 @@ class _NoiseOfNodes(Trainer):
         total /= scale
 
 
+@lru_cache(maxsize=64)
 def _column_norm(noise: StepNoise, steps: int) -> float:
     """Return the largest column norm of the matrix of `noise` before it is divided by it."""
     matrix = noise.matrix(steps) if isinstance(noise, CorrelatedNoise) else np.eye(steps)

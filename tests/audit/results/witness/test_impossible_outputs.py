@@ -11,7 +11,7 @@ from dpassay.mechanisms import Laplace, Mechanism, Neighbours, Outputs, PureDP
 from dpassay.mechanisms.accounting import ApproximateDP
 from dpassay.mechanisms.core.relation import Relation
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 OPTIONS = {"trials": 400, "seed": 0, "bound": "clopper-pearson"}
 

@@ -28,7 +28,7 @@ from dpassay.mechanisms.adapters.functions.forms import ResultForm
 from dpassay.mechanisms.adapters.functions.fresh_runs import FreshObservations, FreshRun
 from dpassay.mechanisms.core.errors import PrivacyViolation
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 OPTIONS = {"trials": 100, "seed": 0, "attack": "threshold", "bound": "clopper-pearson"}

@@ -13,7 +13,7 @@ from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, ConcentratedDP, GaussianDP, PureDP
 from dpassay.mechanisms.core.errors import ResultError
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 PURE, APPROXIMATE, GAUSSIAN = PureDP(50.0), ApproximateDP(50.0, 1e-6), GaussianDP(3.0)
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as plds
-from scipy import integrate, stats
+from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP, random_allocation, truncated_poisson
@@ -50,18 +50,16 @@ def test_one_batch_is_the_gaussian_mechanism(noise):
 @pytest.mark.parametrize("noise", [0.6, 2.0])
 def test_two_batches_have_the_curve_of_the_plane(noise):
     """E (S / 2 - e^epsilon)+ and E (1 - e^epsilon S / 2)+ over two normal numbers, by quadrature on a grid."""
-    z = np.linspace(-9.0, 9.0 + 1.0 / noise, 3001)
+    z, width = np.linspace(-9.0, 9.0 + 1.0 / noise, 1501, retstep=True)
     u = np.exp(z / noise - 0.5 / noise**2)
     ratio = 0.5 * (u[:, None] + u[None, :])
-    weight = stats.norm.pdf(z)
+    weight = width * stats.norm.pdf(z)
     claim = random_allocation(noise, batches_per_epoch=2)
     for epsilon in (0.1, 0.7, 1.5):
-        for gap in (ratio - math.exp(epsilon), 1.0 - math.exp(epsilon) * ratio):
-            inner = integrate.trapezoid(np.maximum(0.0, gap) * weight, z, axis=1)
-            exact = float(integrate.trapezoid(inner * weight, z))
-            assert claim.delta(epsilon) > exact * (1.0 - 1e-4)
-        forward = integrate.trapezoid(np.maximum(0.0, ratio - math.exp(epsilon)) * weight, z, axis=1)
-        assert claim.delta(epsilon) == pytest.approx(float(integrate.trapezoid(forward * weight, z)), rel=3e-3)
+        gaps = ratio - math.exp(epsilon), 1.0 - math.exp(epsilon) * ratio
+        forward, backward = (float(weight @ np.maximum(0.0, gap) @ weight) for gap in gaps)
+        assert claim.delta(epsilon) > max(forward, backward) * (1.0 - 1e-4)
+        assert claim.delta(epsilon) == pytest.approx(forward, rel=3e-3)
 
 
 @pytest.mark.parametrize(
@@ -105,11 +103,13 @@ def test_more_batches_and_fewer_participations_are_more_private():
     assert np.all(np.diff(several) > 0.0)
 
 
-def test_weak_noise_has_the_claim_of_known_steps():
+def test_weak_noise_has_the_claim_of_known_steps(monkeypatch):
     """Likelihood ratios of the allocation are no floats there."""
     claim = random_allocation(0.02, batches_per_epoch=4, participations=2, epochs=3)
     np.testing.assert_allclose(claim.epsilon(DELTAS), GaussianDP(math.sqrt(6.0) / 0.02).epsilon(DELTAS), rtol=1e-4)
-    near, below = (random_allocation(noise, batches_per_epoch=1) for noise in (1.001 / 29.0, 0.999 / 29.0))
+    module = "dpassay.mechanisms.accounting.dp_sgd.random_allocation"
+    monkeypatch.setattr(f"{module}.LARGEST_RATIO", 5.0)  # at 29, the finite pair takes seconds
+    near, below = (random_allocation(noise, batches_per_epoch=1) for noise in (1.001 / 5.0, 0.999 / 5.0))
     assert np.all(near.epsilon(DELTAS) < 1.01 * below.epsilon(DELTAS))
 
 
@@ -123,20 +123,25 @@ def test_allocation_refuses_what_is_unknown():
 # --- truncated Poisson samples ----------------------------------------------------------------------------------------
 
 
+def library_epsilon(n, q, largest, noise, steps):
+    step = plds.from_truncated_subsampled_gaussian_mechanism(n, q, largest, noise)
+    return step.self_compose(steps).get_epsilon_for_delta(1e-5)
+
+
 @pytest.mark.parametrize(
-    ("noise", "q", "largest", "n", "steps", "close"),
+    ("noise", "q", "largest", "n", "steps", "close", "known"),
     [
-        (1.0, 0.01, 120, 10_000, 100, 0.01),
-        pytest.param(1.0, 0.5, 10, 20, 1, 0.1, marks=pytest.mark.slow),
-        pytest.param(2.0, 0.9, 1, 3, 4, 0.3, marks=pytest.mark.slow),
+        (1.0, 0.01, 120, 10_000, 10, 0.01, 2.204525),
+        pytest.param(1.0, 0.01, 120, 10_000, 100, 0.01, None, marks=pytest.mark.slow),
+        pytest.param(1.0, 0.5, 10, 20, 1, 0.1, None, marks=pytest.mark.slow),
+        pytest.param(2.0, 0.9, 1, 3, 4, 0.3, None, marks=pytest.mark.slow),
     ],
 )
-def test_truncated_claim_is_between_poisson_sampling_and_dp_accounting(noise, q, largest, n, steps, close):
-    """dp-accounting 0.6 takes the looser curve of a replaced record where the batch is full."""
+def test_truncated_claim_is_between_poisson_sampling_and_dp_accounting(noise, q, largest, n, steps, close, known):
+    """dp-accounting 0.6 takes the looser curve of a replaced record where the batch is full; `known` is its answer."""
     claim = truncated_poisson(noise, sampling_probability=q, largest_batch=largest, n_records=n, steps=steps)
     uncut = PrivacyLossDP.gaussian(noise, sampling_probability=q, steps=steps)
-    library = plds.from_truncated_subsampled_gaussian_mechanism(n, q, largest, noise).self_compose(steps)
-    theirs = library.get_epsilon_for_delta(1e-5)
+    theirs = known or library_epsilon(n, q, largest, noise, steps)
     assert uncut.epsilon(1e-5) < claim.epsilon(1e-5) <= theirs
     assert claim.epsilon(1e-5) > (1.0 - close) * theirs
 
