@@ -3,6 +3,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from scipy.stats import chi2
 
 from dpassay.mechanisms.core.errors import ParameterError
@@ -14,7 +15,6 @@ from dpassay.mechanisms.literature.synthetic_data.generators.product_mixtures im
     mixture_answers,
     mixture_gradients,
     parts_of_runs,
-    softmax,
     through_softmax,
 )
 from dpassay.mechanisms.noise.queries import Domain
@@ -55,16 +55,12 @@ def test_gradients_are_differences_of_the_answers(shape):
 def test_gradient_goes_through_the_softmax():
     rng, step = np.random.default_rng(0), 1e-6
     logits, weights = rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 3, 4))
-    gradient = through_softmax(softmax(logits), weights)
+    gradient = through_softmax(softmax(logits, axis=-1), weights)
     for place in np.ndindex(logits.shape):
         moved = logits.copy()
         moved[place] += step
-        change = ((softmax(moved) - softmax(logits)) * weights).sum() / step
+        change = ((softmax(moved, axis=-1) - softmax(logits, axis=-1)) * weights).sum() / step
         assert gradient[place] == pytest.approx(change, abs=1e-7)
-
-
-def test_softmax_of_large_numbers_is_a_distribution():
-    np.testing.assert_allclose(softmax(np.array([1e4, 0.0, -1e4])), [1.0, 0.0, 0.0])
 
 
 def test_adam_goes_to_the_minimum_and_leaves_the_start_alone():
