@@ -184,7 +184,7 @@ def membership_command(
     files.write("", json_text=result.to_json())
     if out is not None:
         from ...mechanisms.core.fingerprint import describe, fingerprint
-        from ..runs.kept import keep_membership
+        from ..runs.kept import keep
 
         chosen = [("--target", target), *(("--attack", name) for name in attack or ()), ("--signal", signal)]
         words = [word for name, value in chosen if value is not None for word in (name, value)]
@@ -192,7 +192,7 @@ def membership_command(
         command_line = shlex.join(["dpassay", "membership", file.name, *words])
         arrays = {"membership": named.shadows.inclusion, **named.shadows.signals}
         request = {"command": command_line, "shadows": fingerprint({"arrays": describe(arrays)})}
-        show_files(keep_membership(result, named.ids, out, name=file.name, request=request, command=command_line))
+        show_files(keep(result, out, name=file.name, request=request, command=command_line, ids=named.ids))
     return 0
 
 
@@ -341,7 +341,7 @@ def risk_command(
     sys.stdout.write(f"{terminal(result.summary())}\n")
     if out is not None:
         from ...mechanisms.core.fingerprint import fingerprint
-        from ..runs.kept import keep_risk
+        from ..runs.kept import keep
 
         words = ["--holdout", holdout.name] if holdout is not None else []
         words += [
@@ -354,5 +354,5 @@ def risk_command(
         words += ["--confidence", str(confidence), "--seed", str(seed)]
         line = shlex.join(["dpassay", "risk", real.name, synthetic.name, *words])
         digests = {name: fingerprint({"rows": table.to_csv(index=False)}) for name, table in tables.items()}
-        show_files(keep_risk(result, out, name=synthetic.name, request={"command": line, **digests}, command=line))
+        show_files(keep(result, out, name=synthetic.name, request={"command": line, **digests}, command=line))
     return code_of_risk(result)

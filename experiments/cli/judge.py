@@ -140,13 +140,10 @@ class Judgement:
 
     def keep(self, out: Path) -> ConfigRun:
         """Write numbers, figures and report into a directory."""
-        from ..runs.kept import keep_judged
+        from ..runs.kept import keep
 
         request = {"command": self.command, "scores": self.result.fingerprint}
-        assumptions = f"{self.result.valid_if} This cannot be verified from the file."
-        return keep_judged(
-            self.result, out, name=self.file.name, request=request, assumptions=assumptions, command=self.command
-        )
+        return keep(self.result, out, name=self.file.name, request=request, command=self.command)
 
 
 def plan(n_canaries: int, epsilon: float, delta: float) -> str:

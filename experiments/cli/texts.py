@@ -120,7 +120,7 @@ class TextStudy:
         from ...mechanisms.core.fingerprint import describe, fingerprint
         from ..config.toml_text import to_toml
         from ..runs.directory import RunDirectory
-        from ..runs.kept import keep_judged, keep_membership
+        from ..runs.kept import keep
 
         result, directory = self.result, RunDirectory(out)
         request = {"command": self.command, "signals": fingerprint({"signals": describe(dict(result.signals))})}
@@ -131,10 +131,9 @@ class TextStudy:
             directory.write("extraction.csv", _csv(result.extraction_frame()))
         runs = []
         if result.membership is not None:
-            runs.append(keep_membership(result.membership, result.ids, out / "membership", **same))
+            runs.append(keep(result.membership, out / "membership", ids=result.ids, **same))
         if result.audit is not None:
-            assumptions = f"{result.audit.valid_if} This cannot be verified from the file."
-            runs.append(keep_judged(result.audit, out / "audit", assumptions=assumptions, **same))
+            runs.append(keep(result.audit, out / "audit", **same))
         return runs
 
 

@@ -7,94 +7,61 @@ judged, so that the same call finds its own directory and refuses another one; a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.results.audit_result import AuditResult
 from ..config.toml_text import to_toml
-from ..report.results.sweep import SweepResult, corrected
+from ..report.results.sweep import SweepResult
 from .directory import RunDirectory
 from .record import session
 from .writing import ConfigRun, Heading, Result, write_results
 
-
-def keep_judged(
-    result: AuditResult, out: Path, *, name: str, request: Mapping[str, str], assumptions: str, command: str
-) -> ConfigRun:
-    """Write the result of `audit_scores`, its figures and its report.
-
-    Args:
-        result: one audit.
-        out: a new or empty directory, or that of an earlier result for the same scores.
-        name: display name of the scores.
-        request: name -> digest of what was judged.
-        assumptions: the assumptions of the bounds, in sentences.
-        command: reproduces the numbers.
-
-    Raises:
-        FingerprintError, StoreError: the directory has another result, or cannot be written.
-    """
-    points, verdict, entry = corrected([{}], [result], confidence=result.confidence)
-    heading = Heading(f"Scores in {name}", command, assumptions=assumptions)
-    sweep = SweepResult(
-        name=name,
-        title=heading.title,
-        description="",
-        fingerprint=result.fingerprint,
-        seed=result.seed,
-        confidence=result.confidence,
-        points=points,
-        verdict=verdict,
-        ledger=(entry,),
-    )
-    return _keep(sweep, out, heading, request, seed=result.seed)
+TITLES: dict[type, str] = {
+    AuditResult: "Scores in",
+    MembershipResult: "Membership attacks on",
+    RiskResult: "Risks of",
+}
+"""Kind of a result -> start of its title."""
 
 
-def keep_membership(
-    result: MembershipResult, ids: Sequence[str], out: Path, *, name: str, request: Mapping[str, str], command: str
-) -> ConfigRun:
-    """Write the metrics of shadow models of other code, a table of their records, figures and report.
-
-    Args:
-        result: the metrics.
-        ids: `(n_records,)` names of the records.
-        out, name, request, command: as for `keep_judged`.
-
-    Raises:
-        FingerprintError, StoreError: the directory has another result, or cannot be written.
-    """
-    return _keep(result, out, Heading(f"Membership attacks on {name}", command), request, ids=ids)
-
-
-def keep_risk(result: RiskResult, out: Path, *, name: str, request: Mapping[str, str], command: str) -> ConfigRun:
-    """Write the risks of a synthetic table and their report.
-
-    Args:
-        result: the risks.
-        out, name, request, command: as for `keep_judged`.
-
-    Raises:
-        FingerprintError, StoreError: the directory has another result, or cannot be written.
-    """
-    return _keep(result, out, Heading(f"Risks of {name}", command), request)
-
-
-def _keep(
-    result: Result,
+def keep(
+    result: AuditResult | MembershipResult | RiskResult,
     out: Path,
-    heading: Heading,
-    request: Mapping[str, str],
     *,
-    seed: int = 0,
+    name: str,
+    request: Mapping[str, str],
+    command: str,
     ids: Sequence[str] = (),
 ) -> ConfigRun:
-    """Claim a directory, and write a result in a session; see `keep_judged` for the arguments."""
+    """Write a result of `dpassay judge`, `membership`, `text` or `risk`, its figures and its report.
+
+    Args:
+        result: one audit of scores; the metrics of shadow models; or the risks of a synthetic table.
+        out: a new or empty directory, or that of an earlier result for the same files.
+        name: display name of the files.
+        request: name -> digest of what was judged.
+        command: reproduces the numbers.
+        ids: `(n_records,)` names of the records of shadow models, for a table of them.
+
+    Raises:
+        FingerprintError, StoreError: the directory has another result, or cannot be written.
+    """
+    heading, seed = Heading(f"{TITLES[type(result)]} {name}", command), 0
+    if not isinstance(result, AuditResult):
+        written: Result = result
+    else:
+        seed, assumptions = result.seed, f"{result.valid_if} This cannot be verified from the file."
+        heading = replace(heading, assumptions=assumptions)
+        about = {"name": name, "title": heading.title, "description": "", "fingerprint": result.fingerprint}
+        written = SweepResult.of([{}], [result], result.confidence, seed=seed, **about)
     directory = RunDirectory(out)
     directory.claim_judged(to_toml({**heading.to_dict(), **request}))
     with session(directory, seed, None):
-        files = write_results(result, heading, directory, ids=ids)
-    return ConfigRun(directory.path, result, tuple(files))
+        files = write_results(written, heading, directory, ids=ids)
+    return ConfigRun(directory.path, written, tuple(files))
 
 
-__all__ = ["keep_judged", "keep_membership", "keep_risk"]
+__all__ = ["keep"]

@@ -28,9 +28,10 @@ from ..config.config_errors import at
 from ..config.sweep import CASE, combinations, folder_name, point_seed
 from ..config.toml_text import to_toml
 from ..report.results.formatting import parameters_text
-from ..report.results.sweep import SweepResult, corrected
+from ..report.results.sweep import SweepResult
 from .directory import RunDirectory
 from .record import session
+from .runner import outcome
 from .writing import ConfigRun, Heading, write_results
 
 PER_SWEEP = ("confidence", "seed", "n_jobs", "progress", "store", "n_hypotheses")
@@ -112,8 +113,17 @@ def sweep(
                 fixed |= {"seed": point_seed(seed, point), "store": directory.trials(folder_name(point))}
                 results.append(audit(**options | _made(make, point), **fixed))
             if report_line is not None:
-                report_line(_line(point, results))
-        result = _result(name, title, description, points, results, seed, confidence)
+                report_line(f"[{len(results)}/{len(points)}] {parameters_text(point)}: {outcome(results[-1])}")
+        result = SweepResult.of(
+            points,
+            results,
+            confidence,
+            name=name,
+            title=title or f"Sweep of {name}",
+            description=description,
+            fingerprint=fingerprint([result.fingerprint for result in results]),
+            seed=seed,
+        )
         files = write_results(result, Heading(result.title, command, unit), directory, inputs=inputs, pdf=pdf)
     return ConfigRun(directory.path, result, tuple(files))
 
@@ -179,36 +189,6 @@ def _source_of(make: Callable[..., Any]) -> dict[str, str]:
         return {file.name: sha256(file.read_bytes()).hexdigest()} if file.is_file() else {}
     except (TypeError, OSError):
         return {}
-
-
-def _line(point: Mapping[str, Any], results: Sequence[AuditResult]) -> str:
-    result = results[-1]
-    bound = f"epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}"
-    return f"[{len(results)}] {parameters_text(point)}: {bound}"
-
-
-def _result(
-    name: str,
-    title: str,
-    description: str,
-    points: Sequence[Mapping[str, Any]],
-    results: Sequence[AuditResult],
-    seed: int,
-    confidence: float,
-) -> SweepResult:
-    """Return all audits, with verdicts corrected for their number."""
-    audited, verdict, entry = corrected(points, results, confidence=confidence)
-    return SweepResult(
-        name=name,
-        title=title or f"Sweep of {name}",
-        description=description,
-        fingerprint=fingerprint([result.fingerprint for result in results]),
-        seed=seed,
-        confidence=confidence,
-        points=audited,
-        verdict=verdict,
-        ledger=(entry,),
-    )
 
 
 __all__ = ["sweep"]

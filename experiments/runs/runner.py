@@ -26,7 +26,7 @@ from ..config.config_errors import at
 from ..config.schema import Config
 from ..config.source import Source, allowed_modules
 from ..report.results.formatting import cut, parameters_text
-from ..report.results.sweep import SweepResult, corrected
+from ..report.results.sweep import SweepResult
 from .again import read_result
 from .cluster import Cluster, connected
 from .directory import RunDirectory
@@ -173,7 +173,7 @@ def _run_tasks(
         answers[place] = answer
         if isinstance(answer, AuditResult):
             name = parameters_text(tasks[place].parameters) or answer.mechanism
-            execution.report(f"[{len(answers)}/{len(tasks)}] {name}: {_outcome(answer)}")
+            execution.report(f"[{len(answers)}/{len(tasks)}] {name}: {outcome(answer)}")
         remaining = (time.monotonic() - began) * sum(runs[1:]) / max(runs[0], 1)
         if len(answers) == 1 and cluster is None and remaining >= LONG_SECONDS:
             execution.report(
@@ -259,7 +259,7 @@ def _workers(cluster: Cluster | None, execution: Execution) -> Iterator[int | No
         yield None
 
 
-def _outcome(result: AuditResult) -> str:
+def outcome(result: AuditResult) -> str:
     """Return bound and claim, and the violation at another delta, if there is one."""
     where = f"; refuted at another delta: {result.refuted_elsewhere}" if result.refuted_elsewhere else ""
     return f"epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}{where}"
@@ -269,20 +269,17 @@ def _joined(config: Config, name: str, tasks: Sequence[Task], answers: Sequence[
     """Return the result of an experiment: metrics as they are, and the verdict over all audits."""
     if isinstance(answers[0], MembershipResult):
         return answers[0]
-    confidence = config.audit.confidence
-    points, verdict, entry = corrected([task.parameters for task in tasks], answers, confidence=confidence)
-    return SweepResult(
+    return SweepResult.of(
+        [task.parameters for task in tasks],
+        answers,
+        config.audit.confidence,
         name=name,
         title=config.title or name,
         description=config.description.strip(),
         fingerprint=config.fingerprint,
         seed=config.seed,
-        confidence=confidence,
-        points=points,
-        verdict=verdict,
-        ledger=(entry,),
         expected=config.expected,
     )
 
 
-__all__ = ["Execution", "plan", "run", "run_loaded", "run_task"]
+__all__ = ["Execution", "outcome", "plan", "run", "run_loaded", "run_task"]

@@ -84,8 +84,9 @@ class Point:
     def _mechanism(self, section: Named) -> Mechanism:
         if own.is_own(section):
             thing = self.load(load_target, own.check_allowed(section, self.source.allowed))
-            made = own.build_own(section, thing)
-            return made or own.build_function(section, thing, self.claim, self.config.neighbours, self.data)
+            if (made := own.build_own(section, thing)) is not None:
+                return made
+            return own.build_function(section, thing, self.claim, self.config.neighbours, self.data)
         if (data := self.config.data) is None:
             return build.build_mechanism(section)
         rest = partial(self.load, build.load_rest, data)

@@ -74,6 +74,14 @@ class SweepResult(Saved):
     ledger: tuple[LedgerEntry, ...]
     expected: dict[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of(
+        cls, parameters: Sequence[Mapping[str, Any]], results: Sequence[AuditResult], confidence: float, **texts: Any
+    ) -> SweepResult:
+        """Return the audits of a sweep, with verdicts corrected for their number; `texts` are the other fields."""
+        points, verdict, entry = corrected(parameters, results, confidence=confidence)
+        return cls(points=points, verdict=verdict, ledger=(entry,), confidence=confidence, **texts)
+
     def expected_of(self, point: SweepPoint) -> dict[str, Any]:
         """Return the results that the configuration expects of an audit: names of numbers, and "verdict"."""
         return expected(point.parameters, self.expected)

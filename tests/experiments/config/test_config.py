@@ -3,13 +3,19 @@
 # ruff: noqa: E501 - a case is a line
 
 import json
+import sys
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
 from dpassay.experiments.config.schema import Config
+from dpassay.experiments.config.sections import Named
 from dpassay.experiments.config.source import Source
+from dpassay.experiments.config.tasks.build import build_entry
 from dpassay.experiments.config.tasks.planning import plan_tasks
-from dpassay.mechanisms.core.errors import ConfigError
+from dpassay.mechanisms.core.errors import ConfigError, ParameterError
+from dpassay.mechanisms.core.registry import Catalogue, named_in
 
 GOOD = """\
 title = "Laplace"
@@ -352,3 +358,24 @@ def test_tables_in_a_list_of_mechanisms_are_objects(write):
     assert [type(base).__name__ for base in task.mechanism.bases] == ["Laplace", "Geometric"]
     with pytest.raises(ConfigError, match=r":3: \[mechanism\] unknown mechanism 'geometri'"):
         plan_tasks(*Config.load(write(text % '"geometri"')))
+
+
+def test_an_option_of_a_class_of_a_plug_in_may_be_a_table(monkeypatch):
+    @named_in("geo.x:kernels")
+    class Kernel: ...
+
+    @dataclass(frozen=True)
+    class Box(Kernel):
+        width: float
+
+    @dataclass(frozen=True)
+    class Smoothed:
+        kernel: Kernel
+
+    module = SimpleNamespace(Box=Box, Smoothed=Smoothed, kernels=Catalogue("kernel", "geo", {"box": "x:Box"}))
+    monkeypatch.setitem(sys.modules, "geo.x", module)
+    mechanisms = Catalogue("mechanism", "geo", {"smoothed": "x:Smoothed"})
+    built = build_entry(Named(name="smoothed", kernel={"name": "box", "width": 2.0}), mechanisms)
+    assert built == Smoothed(Box(2.0))
+    with pytest.raises(ParameterError, match=r"not only a name, but is 'box'. Write kernel = \{ name = \"box\" \}"):
+        build_entry(Named(name="smoothed", kernel="box"), mechanisms)

@@ -18,8 +18,8 @@ from dpassay.experiments.config.sections import DataSection, Named, NeighboursSe
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.sweep import point_seed, settings, swept_keys, unswept
 from dpassay.experiments.config.tasks.build import build_mechanism, load_data
+from dpassay.experiments.config.tasks.neighbours import build_pair
 from dpassay.experiments.config.tasks.one_run import OneRunTask
-from dpassay.experiments.config.tasks.pair import build_pair
 from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.report.plots import LadderPlot
 from dpassay.experiments.runs.runner import run

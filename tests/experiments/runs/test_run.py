@@ -66,9 +66,9 @@ def test_the_line_of_each_audit_names_the_point_of_the_sweep(config, without_pic
 
 
 def test_the_line_says_where_a_claim_is_refuted_if_not_there():
-    result = run_module._outcome(elsewhere_result())
+    result = run_module.outcome(elsewhere_result())
     assert result.startswith("epsilon >= 0.5, claimed 1; refuted at another delta: at epsilon = 0.3 the claim promises")
-    assert "refuted" not in run_module._outcome(laplace_result())
+    assert "refuted" not in run_module.outcome(laplace_result())
 
 
 def test_a_run_directory_holds_everything(config, one_picture):
