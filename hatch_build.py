@@ -29,7 +29,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         build_data["force_include"][str(path)] = COMMIT if self.target_name == "sdist" else f"dpassay/{COMMIT}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Add the links to folders, which Hatch does not follow, so that the unpacked sdist works like a checkout."""
+        """Add the links to folders, which Hatch leaves out, so that the unpacked sdist works like a checkout."""
         if self.target_name != "sdist":
             return
         artifact = Path(artifact_path)
