@@ -323,9 +323,18 @@ def bad_epsilon_is_refused_by_name(case: MechanismCase) -> None:
 
 
 def docstring_states_arguments_and_has_an_example(case: MechanismCase) -> None:
-    """Check the docstring of the class."""
-    text = inspect.getdoc(type(case.mechanism)) or ""
-    require("Args:" in text and ">>>" in text, "the docstring of its class must have `Args:` and an example (`>>>`).")
+    """Check that the class has an example, and that it or a base class describes each option under `Args:`."""
+    described: set[str] = set()
+    for base in type(case.mechanism).__mro__:
+        text = inspect.cleandoc(base.__doc__ or "").partition("\nArgs:\n")[2]
+        entries = re.findall(r"^    ([\w, ]+):", re.split(r"\n\n(?! )", text)[0], re.MULTILINE)
+        described.update(*(entry.split(", ") for entry in entries))
+    missing = ", ".join(name for name in inspect.signature(type(case.mechanism)).parameters if name not in described)
+    require(not missing, f"the docstring of its class, or of a base class, must describe under `Args:`: {missing}.")
+    require(
+        ">>>" in (inspect.getdoc(type(case.mechanism)) or ""),
+        "the docstring of its class must have an example (`>>>`).",
+    )
 
 
 def a_proved_mechanism_has_a_law_and_a_source(case: MechanismCase) -> None:

@@ -109,7 +109,7 @@ def directive(module: ModuleType, name: str) -> str:
     thing, path = getattr(module, name), f"{module.__name__}.{name}"
     if inspect.isclass(thing):
         members = ", ".join(methods(thing))
-        return f".. autoclass:: {path}\n" + (f"   :members: {members}\n" if members else "")
+        return f".. autoclass:: {path}\n   :show-inheritance:\n" + (f"   :members: {members}\n" if members else "")
     return f".. autofunction:: {path}\n" if inspect.isroutine(thing) else f".. py:data:: {path}\n"
 
 

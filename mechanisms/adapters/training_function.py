@@ -214,7 +214,6 @@ class TorchLearner(FunctionLearner):
         train: `train(X, y, rng) -> torch.nn.Module`, with X a tensor of float32, `(n, n_features)` or `(n, *shape)`,
             and y a tensor of int64, `(n,)`, on the processor; train may send them and the module to a GPU.
         logits: None for the outputs of the module, `(n, n_classes)`.
-        shape: as for `FunctionLearner`.
 
     Example:
         >>> def train(X, y, rng):

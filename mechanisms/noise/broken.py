@@ -27,7 +27,6 @@ class LaplaceInverseScale(BrokenPureDP, Laplace):
 
     Args:
         epsilon: the claim, > 0; false below 1.
-        sensitivity, n_queries, query, relation: as for `Laplace`.
 
     Example:
         >>> broken = LaplaceInverseScale(epsilon=0.1)
@@ -58,7 +57,6 @@ class LaplaceUnitSensitivity(BrokenPureDP, Laplace):
     Args:
         epsilon: the claim, > 0.
         sensitivity: the true sensitivity, > 0; the claim is false above 1.
-        n_queries, query, relation: as for `Laplace`.
 
     Example:
         >>> broken = LaplaceUnitSensitivity(epsilon=0.5, sensitivity=4.0)
@@ -98,7 +96,6 @@ class ClassicGaussian(Broken, Gaussian):
 
     Args:
         epsilon, delta: the claim, epsilon > 0 and delta in (0, 1).
-        sensitivity, n_queries, query, relation: as for `Gaussian`.
         correct: True for the correct twin, the analytic calibration.
 
     Example:
@@ -142,9 +139,6 @@ class ClassicGaussian(Broken, Gaussian):
 @dataclass(frozen=True)
 class ZeroSensitivityCounters(Broken, GaussianCounters):
     """Broken: Gaussian noise on counters, without any noise if one of them has sensitivity 0.
-
-    Args:
-        mu, sensitivities, relation: as for `GaussianCounters`.
 
     Example:
         >>> ZeroSensitivityCounters(mu=1.0, sensitivities=(1.0, 0.0)).deviations.tolist()

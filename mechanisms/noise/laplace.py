@@ -91,7 +91,6 @@ class PrefixSums(Laplace):
     Args:
         epsilon: the claim, > 0.
         sensitivity: largest L1 distance between the answers, before they are summed, on neighbours, > 0.
-        n_queries, query, relation: as for `Laplace`.
 
     Guarantees:
         * epsilon-DP and the exact curve of `Laplace`: post-processing, and back (Dwork and Roth 2014, proposition 2.1).

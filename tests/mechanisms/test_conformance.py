@@ -106,6 +106,12 @@ class ClaimsTooLittle(Sloppy):
         return LaplaceDP(self.epsilon, relation=self.relation)
 
 
+@dataclass(frozen=True)
+class OptionNotDescribed(Sloppy):
+    __doc__ = Sloppy.__doc__
+    offset: float = 0.0
+
+
 @pytest.mark.parametrize(
     ("fault", "checks"),
     [
@@ -114,6 +120,7 @@ class ClaimsTooLittle(Sloppy):
         (OwnRandomness, {"release_depends_on_the_generator_only"}),
         (EqualSides, {"worst_case_differs_and_is_accepted"}),
         (ChangesTheData, {"release_depends_on_the_generator_only"}),
+        (OptionNotDescribed, {"docstring_states_arguments_and_has_an_example"}),
         (ClaimsTooLittle, {"claim_covers_the_exact_curve", "audit_agrees_with_the_claim"}),
     ],
 )

@@ -29,7 +29,6 @@ class AdaptiveTrainer(Trainer):
     """Trainer with a clipping norm for each run.
 
     Args:
-        recipe, data: as for `Trainer`.
         sum_noise: standard deviation of the noise on the sum / clipping norm of the step.
         count_noise, quantile, clip_rate: as for `AdaptiveClippingDPSGD`.
     """

@@ -18,9 +18,6 @@ class UncomposedSubsetCounts(Broken, LaplaceSubsetCounts):
 
     A record is in up to `n_moved` subsets, and the answers together are n_moved * epsilon-DP.
 
-    Args:
-        epsilon, n_records, n_queries, share, queries_seed, queries: as for `LaplaceSubsetCounts`.
-
     Example:
         >>> broken = UncomposedSubsetCounts(epsilon=0.5, n_records=10, n_queries=8)
         >>> broken.guarantee().epsilon(0.0), broken.n_moved, broken.exact_guarantee().epsilon(0.0)

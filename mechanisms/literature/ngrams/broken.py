@@ -20,7 +20,6 @@ class ContributionNotBounded(Broken, NGramCounts):
     epsilon is m / contribution times the claim.
 
     Args:
-        epsilon, n, alphabet, contribution, relation: as for `NGramCounts`.
         text_length: number of n-grams of the text in the worst case, > contribution. Longer texts leak more.
 
     Example:

@@ -32,9 +32,6 @@ class SamePartForAll(Broken, TeacherVotes):
 
     A record of that part moves all the votes, where it should move one.
 
-    Args:
-        rate, n_teachers, rounds: as for `TeacherVotes`.
-
     Example:
         >>> broken = SamePartForAll(rate=0.1)
         >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 4)
@@ -75,7 +72,6 @@ class TeachersKept(Broken, TeacherVotes):
     one vote, and the claim holds, as it does for the fixed parts of `TeacherVotes`.
 
     Args:
-        rate, n_teachers: as for `TeacherVotes`.
         rounds: number of rounds, >= 1; one round is correct.
         refit: True for the correct twin, whose teachers start again in every round.
 
@@ -157,9 +153,6 @@ class VoteScaleInverse(Broken, TeacherVotes):
 
     The claim is `rate` per round, but the votes are 1 / rate-DP: too little noise for rates below 1, correct at 1.
 
-    Args:
-        rate, n_teachers, rounds: as for `TeacherVotes`.
-
     Example:
         >>> broken = VoteScaleInverse(rate=0.1)
         >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 9)
@@ -193,7 +186,6 @@ class AbstentionNotAccounted(Broken, ConfidentGNMax):
     about 1 / sqrt(max_answers). That is z times as far as is accounted for. The exact curve includes all outcomes.
 
     Args:
-        threshold, check_deviation, answer_deviation, n_teachers, n_classes, n_queries: as for `ConfidentGNMax`.
         max_answers: number of answers that the claim accounts for, >= 1, less than n_queries.
 
     Example:

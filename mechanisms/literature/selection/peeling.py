@@ -115,9 +115,6 @@ class GumbelTopK(PeelingTopK):
     The law is that of `PeelingTopK` for all utilities, with n_candidates draws of noise instead of k rounds. (Durfee
     and Rogers 2019.)
 
-    Args:
-        epsilon, n_candidates, k, sensitivity, monotone, query, relation: as for `PeelingTopK`.
-
     Guarantees:
         * As for `PeelingTopK`.
 

@@ -202,7 +202,6 @@ class AboveThreshold(SparseVector):
         n_queries: number of queries, >= 1.
         stop_after: number of answers above after which a run stops, >= 1; c in the papers.
         redraw: see above.
-        threshold, sensitivity, query, relation: as for `SparseVector`.
 
     Guarantees:
         * epsilon-DP for all queries that change by at most `sensitivity` each (Lyu, Su and Li 2017, theorem 2).

@@ -37,7 +37,6 @@ class NeverStops(Broken, SparseVector):
     Args:
         epsilon: the claim, > 0; false.
         n_queries: number of queries, >= 1.
-        threshold, sensitivity, query, relation: as for `SparseVector`.
 
     Example:
         >>> [round(NeverStops(0.1, n).exact_guarantee().epsilon(0.0), 3) for n in (2, 4, 10, 20, 40, 100)]
@@ -96,7 +95,6 @@ class NoQueryNoise(NeverStops):
     Args:
         epsilon: the claim, > 0; false.
         n_queries: number of queries, >= 1.
-        threshold, sensitivity, query, relation: as for `SparseVector`.
 
     Example:
         >>> broken = NoQueryNoise(epsilon=0.1, n_queries=10)
@@ -144,7 +142,6 @@ class NoiseWithoutCount(Broken, AboveThreshold):
 
     Args:
         epsilon: the claim, > 0; false.
-        n_queries, stop_after, threshold, sensitivity, query, relation: as for `AboveThreshold`.
 
     Example:
         >>> broken = NoiseWithoutCount(epsilon=0.1, n_queries=10)
@@ -176,7 +173,6 @@ class BudgetOfThreshold(Broken, AboveThreshold):
 
     Args:
         epsilon: the claim, > 0; false.
-        n_queries, stop_after, threshold, sensitivity, query, relation: as for `AboveThreshold`.
 
     Example:
         >>> broken = BudgetOfThreshold(epsilon=0.1, n_queries=12, stop_after=4)
@@ -211,7 +207,6 @@ class ReleasesTestedValue(Broken, ReleasesValues):
         epsilon: the claim, > 0; false.
         n_queries: number of queries, >= 1.
         stop_after: number of answers above after which the run stops, >= 1; c in the papers.
-        threshold, sensitivity, query, relation: as for `SparseVector`.
 
     Example:
         >>> broken = ReleasesTestedValue(epsilon=0.1, n_queries=10)

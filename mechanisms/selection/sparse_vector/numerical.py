@@ -144,7 +144,6 @@ class NumericalSparseVector(ReleasesValues):
         epsilon: the claim, > 0.
         n_queries: number of queries, >= 1.
         stop_after: number of answers above after which a run stops, >= 1; c in the papers.
-        threshold, sensitivity, query, relation: as for `SparseVector`.
 
     Guarantees:
         * epsilon-DP: a sparse vector technique at 2 epsilon / 3 (Lyu, Su and Li 2017, theorem 4), composed with

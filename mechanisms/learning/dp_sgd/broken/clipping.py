@@ -210,7 +210,6 @@ class NoiseOnAverage(MicrobatchMeanClipped):
 
     Args:
         microbatch_size: B, number of examples of the batch.
-        all others: as for `DPSGD`.
 
     Example:
         >>> broken = NoiseOnAverage()

@@ -40,7 +40,6 @@ class EncoderOfPrivateRecords(Broken, FineTuning):
 
     Args:
         base: training of the head: one full-batch step from given parameters, view "final", add_remove.
-        public: as for `FineTuning`.
 
     Raises:
         ParameterError: another base.

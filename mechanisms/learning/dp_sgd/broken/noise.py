@@ -303,9 +303,6 @@ class NoiseOfFixedSeed(BrokenDPSGD):
     An adversary who knows the program subtracts the noise: the release is a function of the data, and epsilon is
     infinite at any delta < 1.
 
-    Args:
-        all: as for `DPSGD`.
-
     Example:
         >>> broken = NoiseOfFixedSeed()
         >>> round(broken.guarantee().epsilon(1e-5), 2), broken.exact_guarantee().epsilon(1e-5)

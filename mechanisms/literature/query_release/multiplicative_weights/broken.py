@@ -23,7 +23,6 @@ class UnaccountedSelection(Broken, MWEM):
     is (1 + selection_share) epsilon-DP in total. `MWEM`, which divides epsilon / T between the two, is correct.
 
     Args:
-        workload, n_records, rounds, replays, synthetic, view, relation: as for `MWEM`.
         epsilon: the claim, > 0; false.
         selection_share: additional, unaccounted share of epsilon for the selections, strictly between 0 and 1.
 
@@ -52,7 +51,6 @@ class ExactErrors(Broken, PrivateMultiplicativeWeights):
     vector, is correct.
 
     Args:
-        workload, n_records, threshold, n_updates, view, relation: as for `PrivateMultiplicativeWeights`.
         epsilon, delta: the claim; false.
 
     Example:
@@ -91,7 +89,6 @@ class SamplesCountedOnce(Broken, DualQuery):
     the claim. With delta, rho is s times the claimed one.
 
     Args:
-        marginals, n_records, rounds, samples, solver, view, relation: as for `DualQuery`.
         epsilon, delta: the claim; false for more than one sample.
 
     Example:

@@ -44,7 +44,6 @@ class BaseMWEM(WorkloadRelease):
     """Base class of multiplicative weights with the exponential mechanism and additive noise.
 
     Args:
-        workload, n_records, relation: as for `WorkloadRelease`.
         rounds: number of queries that are measured, >= 1.
         replays: number of further updates by all measurements so far after each round, >= 0.
         synthetic: "average" of the distributions before each round, or "last", the distribution after all rounds.

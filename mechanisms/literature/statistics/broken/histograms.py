@@ -102,7 +102,6 @@ class HistogramAtThreshold(Broken, StabilityHistogram):
     replace_one; at delta 1e-6 and replace_one it is 8.5e-7 and the claim holds, since the threshold is rounded up.
 
     Args:
-        epsilon, delta, n_categories, case, relation: as for `StabilityHistogram`.
         correct: True for the correct twin.
 
     Example:

@@ -35,7 +35,6 @@ class DeterministicTest(_BrokenRelease):
     be released: epsilon is infinite.
 
     Args:
-        generator, k, gamma, epsilon0, t, relation: as for `DeniableRelease`.
         correct: True for the correct twin, with noise.
 
     Example:
@@ -65,7 +64,6 @@ class NoPrivacyTest(_BrokenRelease):
     when that record is the seed, and never without it.
 
     Args:
-        generator, k, gamma, epsilon0, t, relation: as for `DeniableRelease`.
         correct: True for the correct twin, with the test.
 
     Example:
@@ -101,7 +99,6 @@ class NoReleaseSeen(_BrokenRelease):
     data, hides it.
 
     Args:
-        generator, k, gamma, epsilon0, t, relation: as for `DeniableRelease`.
         correct: True for the correct twin, which withholds half of all runs.
 
     Example:
@@ -174,7 +171,6 @@ class PairsWithoutNoise(_NoiseMissing, NoisyEntropies):
     The claim counts them all. One record changes the exact entropy of a pair: epsilon is infinite.
 
     Args:
-        domain, n_records, epsilon_each, delta: as for `NoisyEntropies`.
         view, max_parents, max_cells: as for `NoisyEntropies`; the view is "entropies".
         correct: True for the correct twin.
 
@@ -200,7 +196,6 @@ class RootsWithoutNoise(_NoiseMissing, NoisyFamilyCounts):
     The claim counts all tables. A histogram without noise leaks the number of records: epsilon is infinite.
 
     Args:
-        domain, parents, order, epsilon_each, delta, relation: as for `NoisyFamilyCounts`.
         correct: True for the correct twin.
 
     Example:

@@ -30,7 +30,6 @@ class BestTree(Broken, MST):
     a record decides for the first.
 
     Args:
-        rho, shares, compress, relation: as for `MST`.
         penalty: as for `MST`, with default 0: pairs tie only if their numbers of cells have no effect.
 
     Example:
@@ -81,9 +80,6 @@ class MergedByExactCounts(Broken, MST):
     threshold its exact count is: a record that moves a count across the threshold is detected with certainty.
     Epsilon is infinite at every delta below 1 where an attribute has three values or more; with two, merging one of
     them has no effect.
-
-    Args:
-        rho, shares, penalty, compress, relation: as for `MST`.
 
     Example:
         >>> from dpassay.mechanisms.literature.synthetic_data import CodedTable
@@ -144,9 +140,6 @@ class AnnealingNotAccounted(Broken, AIM):
     / rounds * (1 + 4 + 16 + ...), until the accounted cost reaches rho: with 9 rounds of 3 attributes up to (2.7 + 1 +
     4 + 16 + 64 + 256) / 9 = 38 times rho. The cost of a run depends on the data, and is largest for few records, from
     which there is little to learn.
-
-    Args:
-        rho, workload, rounds, measuring, largest_model, relation: as for `AIM`.
 
     Example:
         >>> selection, domain = AnnealingNotAccounted(0.1, workload=2, rounds=9), Domain({"a": 2, "b": 2, "c": 2})
