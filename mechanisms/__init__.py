@@ -10,6 +10,7 @@ literature/    Systems of the literature: one room a family, with its claims, la
 local/         Local mechanisms: each user sends a random message, and no curator is trusted
 noise/         Noise on answers: query x noise
 selection/     Selection: mechanisms that choose among finitely many candidates
+tiers.py       Trust tiers: how far the claim of a mechanism can be trusted before it is audited
 """
 
 from typing import TYPE_CHECKING
