@@ -1,6 +1,6 @@
 """Checks of attacks, bounds and canaries find planted faults, and say what is wrong."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,8 +13,10 @@ from dpassay.attacks.distinguishing import Threshold
 from dpassay.audit.bounds.base import LedgerEntry, LowerBound, PairBound
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, FixedLimitsBound
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.testing import ConformanceError, check_attack, check_bound, check_canary
+from dpassay.mechanisms.core.base import Outputs, example
+from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.noise.laplace import Laplace
+from dpassay.testing import ConformanceError, check_attack, check_bound, check_canary, check_mechanism, sample
 
 
 @dataclass(frozen=True)
@@ -157,3 +159,35 @@ def test_a_right_attack_and_a_right_canary_pass():
     check_attack(Threshold())
     check_canary(Mislabelled())
     assert len(Outputs(np.zeros(1))) == 1
+
+
+@dataclass(frozen=True)
+class Scaled(Laplace):
+    """Laplace noise with an option that no other mechanism has."""
+
+    width: float = field(kw_only=True)
+
+
+class WithExample(Scaled):
+    """The same, with an example."""
+
+    _example = example(width=3.0, n_queries=2)
+
+
+@dataclass(frozen=True)
+class WithDefault(WithExample):
+    """The same, with a default for one of its options."""
+
+    width: float = field(default=5.0, kw_only=True)
+
+
+def test_an_example_has_declared_and_usual_values_and_inherits_them():
+    made = sample(WithExample)
+    assert (made.epsilon, made.width, made.n_queries) == (0.8, 3.0, 2)
+    made = sample(WithDefault)
+    assert (made.width, made.n_queries) == (5.0, 2)
+
+
+def test_a_class_without_an_example_of_a_required_option_is_refused_by_name():
+    with pytest.raises(ParameterError, match=r"no example of Scaled is known: it needs width\. Declare _example"):
+        check_mechanism(Scaled)

@@ -26,8 +26,7 @@ from .base import (
     check_public_rows,
     checked_marginals,
 )
-from .generators.direct import DirectGenerator
-from .selection.fixed import FixedMarginals
+from .catalogue import generators, selections
 
 VIEWS = ("measurements", "marginals", "table")
 """Possible outputs: see `SelectMeasureGenerate`."""
@@ -75,8 +74,8 @@ class SelectMeasureGenerate(RecordsMechanism):
 
     _example = example(
         domain={"sex": 2, "race": 3},
-        selection=FixedMarginals((("sex",), ("race", "sex")), standard_deviation=2.0),
-        generator=DirectGenerator(),
+        selection=selections.build("fixed", marginals=(("sex",), ("race", "sex")), standard_deviation=2.0),
+        generator=generators.build("direct"),
     )
 
     domain: Domain
