@@ -50,7 +50,7 @@ def few_chunks(monkeypatch):
 
 @pytest.fixture
 def few_copies(monkeypatch):
-    """A fresh interpreter runs 5 copies of a function on each side, not 100: no function here repeats rare outputs."""
+    """A fresh interpreter runs 5 copies of a function on each side, not 100: enough where no output is rare."""
     from dpassay.mechanisms.adapters.functions.fresh_runs import run
 
     monkeypatch.setitem(run.__kwdefaults__, "copies", 5)
