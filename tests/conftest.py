@@ -55,6 +55,14 @@ def few_chunks(monkeypatch):
 
 
 @pytest.fixture
+def few_copies(monkeypatch):
+    """A fresh interpreter runs 5 copies of a function on each side, not 100: enough where no output is rare."""
+    from dpassay.mechanisms.adapters.functions.fresh_runs import run
+
+    monkeypatch.setitem(run.__kwdefaults__, "copies", 5)
+
+
+@pytest.fixture
 def without_pictures(monkeypatch):
     """Runs write their numbers, and neither figures nor reports, which take longer than the runs."""
     for draw in ("draw_all", "membership.draw_study"):

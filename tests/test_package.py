@@ -168,8 +168,8 @@ class TestASystemWithoutFork:
     """Windows lacks these names. They are deleted here; nothing of this has been run on Windows itself."""
 
     def test_imports_and_audits_in_memory_work_with_the_same_bytes(self, tmp_path):
+        imports = "import dpassay.attacks, dpassay.experiments.cli.commands, dpassay.experiments.runs.runner"
         code = """
-            import dpassay.attacks, dpassay.experiments.cli.commands, dpassay.experiments.runs.runner
             from dpassay.audit import PairScores, audit, audit_scores
             from dpassay.mechanisms import Laplace, Neighbours, PureDP
 
@@ -181,7 +181,7 @@ class TestASystemWithoutFork:
             print(audit(count, pair, claim=PureDP(1.0), trials=300, seed=0).to_json())
             print(audit_scores(PairScores(range(50), range(9, 59)), claim=PureDP(1.0), delta=0.0).to_json())
         """
-        here, there = (python("-c", before + dedent(code), cwd=tmp_path) for before in ("", OTHER_SYSTEM))
+        here, there = (python("-c", before + dedent(code), cwd=tmp_path) for before in ("", OTHER_SYSTEM + imports))
         assert there.returncode == 0, there.stderr
         assert here.stdout == there.stdout
 

@@ -43,7 +43,7 @@ delta = 0.0
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, one_picture, without_pixels, without_power, few_chunks):
+def call(tmp_path, monkeypatch, one_picture, without_pixels, without_power, few_chunks, few_copies):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "counting.py").write_text(COUNTING)

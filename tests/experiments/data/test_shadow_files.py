@@ -46,7 +46,7 @@ def test_both_kinds_of_file_hold_the_same_shadows(tmp_path, arrays):
     np.testing.assert_allclose(csv.shadows.signal("loss"), npz.shadows.signal("loss")[order], rtol=1e-12)
 
 
-def test_the_command_writes_table_records_and_report(tmp_path, arrays):
+def test_the_command_writes_table_records_and_report(tmp_path, arrays, without_pixels):
     ids = np.array([f"person {i}" for i in range(N_RECORDS)])
     np.savez(tmp_path / "a.npz", **arrays, ids=ids)
     words = ["membership", str(tmp_path / "a.npz"), "--attack", "lira", "--out", str(tmp_path / "out")]

@@ -18,7 +18,7 @@ from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import PureDP
 from dpassay.mechanisms.noise.broken import LaplaceUnitSensitivity
 
-pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks", "few_copies")
 CONFIG = """\
 seed = 3
 [search]
@@ -122,7 +122,7 @@ def test_what_cannot_be_searched_is_refused_with_its_place(here, old, new, messa
 
 
 def test_a_function_without_imports_of_the_library_is_searched(call):
-    options = ("--search", "integers 0..100", "--attack", "threshold", "--trials", 2000, "--budget", 8000)
+    options = ("--search", "integers 0..100", "--attack", "threshold", "--trials", 1000, "--budget", 4000)
     done = call("check", "ages.py:release", "--epsilon", 1, *options)
     assert done.exit_code == 1
     assert "VIOLATION" in done.stdout
@@ -131,15 +131,17 @@ def test_a_function_without_imports_of_the_library_is_searched(call):
 
 
 def test_the_command_line_searches_as_python_does(call):
-    options = ("--epsilon", 1, "--search", "integers 0..100; 1..4 records", "--trials", 1000, "--budget", 4000)
+    options = ("--epsilon", 1, "--search", "integers 0..100; 1..4 records", "--trials", 500, "--budget", 2000)
+    options += ("--attack", "threshold")
     done = call("check", "ages.py:release", *options, "--relation", "replace_one", "--json", "r.json", "--seed", 2)
     assert done.exit_code == 1
     result = search(
         _release(),
         domain="integers 0..100; 1..4 records",
         relation="replace_one",
-        budget=4000,
-        trials=1000,
+        attacks=["threshold"],
+        budget=2000,
+        trials=500,
         claim=PureDP(1.0),
         confidence=1 - 1e-6,
         seed=2,
