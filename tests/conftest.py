@@ -50,6 +50,14 @@ def few_chunks(monkeypatch):
 
 
 @pytest.fixture
+def few_copies(monkeypatch):
+    """Fresh interpreters run 20 copies a side, not 100: enough where the verdict is a violation, as fewer doubt less."""
+    from dpassay.mechanisms.adapters.functions import fresh_runs
+
+    monkeypatch.setitem(fresh_runs.run.__kwdefaults__, "copies", 20)
+
+
+@pytest.fixture
 def without_pictures(monkeypatch):
     """Runs write their numbers, and neither figures nor reports, which take longer than the runs."""
     for draw in ("draw_all", "membership.draw_study"):
