@@ -51,7 +51,7 @@ def few_chunks(monkeypatch):
 
 @pytest.fixture
 def few_copies(monkeypatch):
-    """Fresh interpreters run 20 copies a side, not 100: enough where the verdict is a violation, as fewer doubt less."""
+    """Fresh interpreters run 20 copies a side, not 100: enough for a verdict of violation, as fewer doubt less."""
     from dpassay.mechanisms.adapters.functions import fresh_runs
 
     monkeypatch.setitem(fresh_runs.run.__kwdefaults__, "copies", 20)
