@@ -8,7 +8,7 @@ LOWEST := .venv-lowest
 SITE := .venv-site
 PYTEST := $(BIN)/python -m pytest -n auto
 FAST := $(PYTEST) --dist loadfile -m "not slow"
-LITERATURE := $(sort $(wildcard tests/*/literature)) tests/experiments/demos
+LITERATURE := $(sort $(wildcard tests/*/literature tests/*/demos))
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode every worker and every process of a test compiles all it imports
 SOURCES := __init__.py mechanisms attacks audit testing experiments src tests benchmarks docs
 
@@ -28,7 +28,7 @@ demo: $(STAMP)   ## the main job: audit a Laplace count on real data, and the te
 	$(BIN)/dpassay run laplace-count --out runs/laplace-count
 	$(BIN)/dpassay demo randomized-response
 
-test: $(STAMP)   ## the fast tests of the core and what every entry of a catalogue promises, about four minutes on two cores
+test: $(STAMP)   ## the fast tests of the core and what every entry of a catalogue promises
 	$(FAST) tests $(addprefix --ignore=,$(LITERATURE) tests/docs)
 
 test-literature: $(STAMP)  ## the fast tests of the systems of the literature, and of the demos

@@ -56,10 +56,10 @@ def few_chunks(monkeypatch):
 
 @pytest.fixture
 def few_copies(monkeypatch):
-    """A fresh interpreter runs 5 copies of a function on each side, not 100: enough where no output is rare."""
-    from dpassay.mechanisms.adapters.functions.fresh_runs import run
+    """Fresh interpreters run 20 copies a side, not 100: enough for a verdict of violation, as fewer doubt less."""
+    from dpassay.mechanisms.adapters.functions import fresh_runs
 
-    monkeypatch.setitem(run.__kwdefaults__, "copies", 5)
+    monkeypatch.setitem(fresh_runs.run.__kwdefaults__, "copies", 20)
 
 
 @pytest.fixture

@@ -73,6 +73,7 @@ def test_at_least_thirty_functions_are_in_the_slow_sweep():
     assert len({make.__name__ for make in (*DRAWN_ANEW, *DRAWN_ONCE)}) >= 30
 
 
+@pytest.mark.usefixtures("few_copies")
 @pytest.mark.parametrize("make", [COUNTING[0], *slow(*COUNTING[1:])])
 def test_a_function_that_counts_calls_or_keeps_a_log_can_be_refuted(make):
     assert verdict(make(4.0), 1.0) == "violation"
@@ -87,6 +88,7 @@ def test_noise_that_was_drawn_at_construction_is_no_violation(value):
     assert "its attribute 'value' from before the audit" in result.dependence
 
 
+@pytest.mark.usefixtures("few_copies")
 @pytest.mark.parametrize("function", [*replayed.ONE_OF_EACH_FORM, *slow(*replayed.OF_THESE_FORMS)])
 def test_a_function_without_noise_is_refuted_by_the_bound(function):
     result = audit(function, PAIR, claim=PureDP(1.0), **QUICK)

@@ -7,7 +7,7 @@ from dpassay.attacks.distinguishing import Classifier, Portfolio
 from dpassay.audit import audit
 from dpassay.mechanisms import PureDP
 
-pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks", "few_copies")
 
 
 QUICK = Portfolio(classifier=Classifier(model="logistic"))

@@ -1,5 +1,6 @@
 """What every mechanism of the catalogue must do: the checks of `dpassay.testing`, on the example of its class."""
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np

@@ -111,6 +111,7 @@ def test_uncorrected_maximum_misses_and_does_not_fail_the_certificate(tiny):
     assert all(cell.kind == UNCORRECTED for cell in caught)
 
 
+@pytest.mark.usefixtures("without_refusals")
 def test_bound_on_independent_canaries_has_a_row_where_its_assumption_holds():
     plan = CertificatePlan("bits", (CertificateSetting(gaussian(1.0), (1e-5,), ((60, 60),), 250),), numbers=250)
     certificate = certify(plan, catalogue_methods(("one-run-independent", "clopper-pearson")), seed=1)

@@ -1,5 +1,7 @@
 """The whole claimed curve against right guesses: exact levels, power, and no loss for the bound."""
 
+from bisect import bisect_left
+
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -69,8 +71,8 @@ def test_several_numbers_of_guesses_share_the_level():
     def refutes(right_first, right_others):
         return rejects(bound, guessed(first + others, (first, right_first), (others, right_others)))
 
-    least_first = next(v for v in range(first + 1) if refutes(v, 0))
-    least_of_both = next(v for v in range(others + 1) if refutes(0, v))
+    least_first = bisect_left(range(first + 1), True, key=lambda v: refutes(v, 0))
+    least_of_both = bisect_left(range(others + 1), True, key=lambda v: refutes(0, v))
     rate, counts = special.expit(epsilon), np.arange(first + 1)
     rest = np.where(counts >= least_first, 1.0, stats.binom.sf(least_of_both - counts - 1, others, rate))
     assert 0.5 * level < np.sum(stats.binom.pmf(counts, first, rate) * rest) <= level
