@@ -55,7 +55,7 @@ def tier_of(mechanism: Mechanism, claim: Guarantee | None = None) -> Tier:
 def _replaced(mechanism: Mechanism, claim: Guarantee) -> bool:
     """Return whether a claim is another one than that of the mechanism."""
     try:
-        return describe(mechanism.guarantee()) != describe(claim)
+        return bool(describe(mechanism.guarantee()) != describe(claim))
     except DpassayError:  # such as a composition that no theorem covers
         return True
 
