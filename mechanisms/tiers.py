@@ -19,6 +19,8 @@ from typing import Any
 from .accounting.broken import Broken
 from .catalogue import catalogue
 from .core.base import Mechanism
+from .core.errors import DpassayError
+from .core.fingerprint import describe
 from .core.guarantee import Guarantee
 from .core.registry import Tier
 
@@ -39,15 +41,23 @@ def tier_of(mechanism: Mechanism, claim: Guarantee | None = None) -> Tier:
     """Return the least tier of the class of a mechanism and of its options.
 
     An option that is a mechanism has its own tier; functions and objects of other packages, such as queries, on whose
-    sensitivity a claim relies, are provisional. So is a claim of the caller, in place of that of the mechanism.
+    sensitivity a claim relies, are provisional. So is another claim than that of the mechanism.
 
     Example:
         >>> from dpassay.mechanisms import Laplace
         >>> print(tier_of(Laplace(epsilon=1.0)), tier_of(Laplace(epsilon=1.0, query=max)))
         proved provisional
     """
-    tiers = [*_tiers(mechanism), *([] if claim is None else [Tier.PROVISIONAL])]
-    return min(tiers, key=ORDER.index)
+    least = min(_tiers(mechanism), key=ORDER.index)
+    return Tier.PROVISIONAL if least is Tier.PROVED and claim is not None and _replaced(mechanism, claim) else least
+
+
+def _replaced(mechanism: Mechanism, claim: Guarantee) -> bool:
+    """Return whether a claim is another one than that of the mechanism."""
+    try:
+        return bool(describe(mechanism.guarantee()) != describe(claim))
+    except DpassayError:  # such as a composition that no theorem covers
+        return True
 
 
 def _tiers(value: Any) -> Iterator[Tier]:

@@ -61,7 +61,8 @@ def test_tier_is_the_least_of_the_class_and_of_its_options(mechanism, tier):
     assert tier_of(mechanism) == tier
 
 
-def test_a_claim_of_the_caller_is_provisional_and_a_broken_twin_stays_broken():
+def test_another_claim_is_provisional_and_a_broken_twin_stays_broken():
+    assert tier_of(Laplace(1.0), Laplace(1.0).guarantee()) == "proved"
     assert tier_of(Laplace(1.0), PureDP(0.5)) == "provisional"
     assert tier_of(LaplaceInverseScale(1.0), PureDP(0.5)) == "broken"
 
