@@ -260,7 +260,6 @@ def right_guesses_tail(curve: Curve, n_bits: int, n_guesses: int, n_correct: int
     return float(min(1.0, mass_high @ ((pmf * (mass_low @ tail_low)).sum(axis=1) + beyond)))
 
 
-@lru_cache(maxsize=64)
 def _edges(count: int, n: int) -> Floats:
     """Return edges of cells for the probability beyond the (count + 1)-th of n scores: quantiles of its Beta law."""
     deviates = np.arange(-_REACH, _REACH + 0.5 * _CELL, _CELL)

@@ -102,9 +102,9 @@ CAUGHT = {
     TreeDepthIgnored: 4_000,
     BandedOverlapIgnored: 4_000,
     ToeplitzUsedOnce: 8_000,
-    TruncatedCountedAsPoisson: 10_000,
+    TruncatedCountedAsPoisson: 6_000,
     CyclicCountedAsPoisson: 4_000,
-    AllocationReused: 4_000,
+    AllocationReused: 2_500,
     CountNotAccounted: 20_000,
 }
 """Broken trainer -> runs a side that are enough to catch it."""
