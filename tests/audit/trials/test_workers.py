@@ -20,7 +20,7 @@ from pathlib import Path
 from dpassay.audit import audit
 from dpassay.audit.trials import workers
 from dpassay.mechanisms import Neighbours, PureDP
-workers.SHARED = Path(sys.argv[1])
+workers.SHARED_MEMORY_FOLDER = Path(sys.argv[1])
 workers._note_owner(__import__("os").getpid())
 print("noted", flush=True)
 sys.stdin.read()

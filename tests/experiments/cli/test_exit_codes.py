@@ -31,7 +31,7 @@ from typer.testing import CliRunner
 # the power takes longer than the audit, and no verdict depends on it
 dpassay.audit.power.power.detectable_epsilon = lambda *given, **options: Detectable(1.0, "any")
 supervisor.LAST_SECONDS = 0.5
-dpassay.audit.trials.plan.CHUNKS_A_SIDE = 4
+dpassay.audit.trials.plan.CHUNKS_PER_SIDE = 4
 fresh_runs.run.__kwdefaults__["copies"] = 5  # each imports all hostile functions
 cases = json.load(sys.stdin)
 audit, results = check.audit, {}

@@ -244,7 +244,7 @@ def test_agreements_take_a_tenth_of_the_error_and_comparisons_the_rest(monkeypat
     assert not replace(result, confidence=1 - 9.99 * p).memorised_by_assumption
     tables = made.copies(rng_of(0), 300, 0.2)
     shared = risk(*tables).overall
-    monkeypatch.setattr(import_module("dpassay.audit.metrics.table_risk.risk"), "SHARE", 0.0)
+    monkeypatch.setattr(import_module("dpassay.audit.metrics.table_risk.risk"), "CONTINUOUS_SHARE", 0.0)
     for one, other in zip(shared, risk(*tables).overall, strict=True):
         assert one.p_adjusted == pytest.approx(min(1.0, other.p_adjusted / 0.9), rel=1e-9, abs=0.0)
     assert shared[0].p_adjusted < 0.05
