@@ -25,10 +25,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from ..mechanisms.core.arrays import Floats
-from ..mechanisms.core.base import Mechanism, Neighbours, Outputs
-from ..mechanisms.core.constraints import Options
-from ..mechanisms.core.errors import AttackError, plural
+from ..mechanisms.core import AttackError, Floats, Mechanism, Neighbours, Options, Outputs, plural
 
 
 class Scorer(Protocol):

@@ -7,7 +7,7 @@ every target.
 
 from __future__ import annotations
 
-from ..mechanisms.core.registry import Catalogue
+from ..mechanisms.core import Catalogue
 from .base import Attack, Target
 
 catalogue = Catalogue(

@@ -16,7 +16,7 @@ trials/        Running trials: plan, random streams, execution, store on disk, r
 import sys as _sys
 from typing import TYPE_CHECKING
 
-from ..mechanisms.core.errors import PrivacyViolation as PrivacyViolation
+from ..mechanisms.core import PrivacyViolation as PrivacyViolation
 from ..mechanisms.core.lazy_names import lazy_names
 from .api import (
     CallableModule as _CallableModule,

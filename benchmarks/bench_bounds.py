@@ -21,7 +21,7 @@ from dpassay.audit.evidence.scores import BitScores, PairCounts, PairScores, Tal
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.power import power
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
-from dpassay.mechanisms.core.guarantee import Guarantee
+from dpassay.mechanisms.core import Guarantee
 
 
 def event(n: int) -> PairCounts:

@@ -11,7 +11,7 @@ from benchmarks.measure import interleaved, ratio, report
 from threadpoolctl import threadpool_limits
 
 from dpassay.experiments.demos import get
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.synthetic_data import (
     DirectGenerator,
     Generator,

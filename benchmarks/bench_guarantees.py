@@ -6,7 +6,7 @@ import numpy as np
 from benchmarks.measure import against_sorting
 
 from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP
-from dpassay.mechanisms.core.guarantee import Guarantee
+from dpassay.mechanisms.core import Guarantee
 
 
 def there_and_back(claim: Guarantee, deltas: np.ndarray) -> None:

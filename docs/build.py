@@ -23,7 +23,7 @@ from dpassay.experiments.cli.listing import entries, kinds
 from dpassay.experiments.config.sections import DataSection, OneRunSection
 from dpassay.experiments.report.card.hazards import HAZARDS
 from dpassay.experiments.systems import FAMILIES, System, load
-from dpassay.mechanisms.core.registry import Catalogue
+from dpassay.mechanisms.core import Catalogue
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.catalogue import models, noises, samplings, schedules
 

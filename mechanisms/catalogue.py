@@ -1,6 +1,6 @@
 """Names of the mechanisms. A new one is one file and one line here; `dpassay list mechanisms` shows them."""
 
-from .core.registry import Catalogue
+from .core import Catalogue
 
 catalogue = Catalogue(
     "mechanism",

@@ -18,10 +18,7 @@ from typing import Any
 
 from .accounting.broken import Broken
 from .catalogue import catalogue
-from .core.base import Mechanism
-from .core.errors import DpassayError
-from .core.fingerprint import describe
-from .core.guarantee import Guarantee
+from .core import DpassayError, Guarantee, Mechanism, describe
 from .core.registry import Tier
 
 ORDER = tuple(Tier)

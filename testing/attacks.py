@@ -12,8 +12,7 @@ import numpy as np
 
 from ..attacks.base import Attack, Scorer, Target
 from ..attacks.distinguishing.events import fit_scorer
-from ..mechanisms.core.arrays import Floats
-from ..mechanisms.core.base import Outputs
+from ..mechanisms.core import Floats, Outputs
 from ..mechanisms.noise.laplace import Laplace
 from .conformance import Check, require, run_checks
 

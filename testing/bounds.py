@@ -17,7 +17,7 @@ from ..audit.calibration.methods import BitMethod, BoundMethod
 from ..audit.evidence.scores import BitScores, PairCounts, PairScores, Tally
 from ..audit.evidence.statement import Statement
 from ..mechanisms.accounting import GaussianDP
-from ..mechanisms.core.errors import ParameterError
+from ..mechanisms.core import ParameterError
 from .conformance import Check, require, run_checks
 
 TESTED_LAWS: tuple[tuple[Law, tuple[float, ...]], ...] = (

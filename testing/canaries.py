@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..attacks.canaries.base import Canary
-from ..mechanisms.core.base import Neighbours
-from ..mechanisms.core.errors import ParameterError
-from ..mechanisms.core.relation import Relation
+from ..mechanisms.core import Neighbours, ParameterError, Relation
 from ..mechanisms.learning.base import TrainingData, differing, shared
 from ..mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ..mechanisms.learning.dp_sgd.sampling.full_batch import FullBatch

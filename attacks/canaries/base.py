@@ -18,10 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
-from ...mechanisms.core.constraints import NonNegativeInt, Options
-from ...mechanisms.core.errors import ParameterError, plural
-from ...mechanisms.core.validation import whole
+from ...mechanisms.core import Dataset, Mechanism, Neighbours, NonNegativeInt, Options, ParameterError, plural, whole
 from ...mechanisms.learning.base import AnyFloats, TrainingData
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, require_capability
 

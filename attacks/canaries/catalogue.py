@@ -1,6 +1,6 @@
 """Names of the canaries. A new canary is one class and one line here."""
 
-from ...mechanisms.core.registry import Catalogue
+from ...mechanisms.core import Catalogue
 
 catalogue = Catalogue(
     "canary",

@@ -15,10 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.constraints import PositiveInt, one_of_names
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.relation import Relation
+from ...mechanisms.core import Floats, ParameterError, PositiveInt, Relation, one_of_names
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsCanaries
 from .base import Canary, Example, least_likely

@@ -18,10 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.constraints import NonNegativeInt
-from ...mechanisms.core.errors import ParameterError, plural
-from ...mechanisms.core.relation import Relation
+from ...mechanisms.core import Floats, NonNegativeInt, ParameterError, Relation, plural
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.learning.dp_sgd.capabilities import (
     SupportsCanaries,

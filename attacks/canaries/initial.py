@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import positive, whole
+from ...mechanisms.core import Floats, ParameterError, positive, whole
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ...mechanisms.learning.models.base import Model

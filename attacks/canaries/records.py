@@ -19,9 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Bools
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import whole
+from ...mechanisms.core import Bools, ParameterError, whole
 
 MAX_DRAWS = 20
 """Number of draws after which a set of different canaries is given up."""

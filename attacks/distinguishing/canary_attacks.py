@@ -29,10 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.base import Mechanism, Outputs
-from ...mechanisms.core.errors import AttackError, ParameterError
-from ...mechanisms.core.relation import Relation
+from ...mechanisms.core import AttackError, Floats, Mechanism, Outputs, ParameterError, Relation
 from ...mechanisms.learning.base import TrainingData, differing
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsLosses, SupportsModels, require_capability
 from ..base import Attack, Scorer, Target

@@ -10,10 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats, Ints
-from ...mechanisms.core.base import Outputs
-from ...mechanisms.core.constraints import at_least, one_of_names
-from ...mechanisms.core.errors import AttackError
+from ...mechanisms.core import AttackError, Floats, Ints, Outputs, at_least, one_of_names
 from ..base import Attack, Target
 from ..learners.additive import AdditiveModel, fit_additive
 from ..learners.base import (

@@ -19,9 +19,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Bools, Floats
-from ...mechanisms.core.base import Outputs
-from ...mechanisms.core.errors import AttackError
+from ...mechanisms.core import AttackError, Bools, Floats, Outputs
 from ..base import Attack, Scorer, Target
 from ..learners.table import log_odds_of_counts
 from .low_level.labels import LabelOdds

@@ -9,9 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.base import Outputs
-from ...mechanisms.core.constraints import one_of_names
-from ...mechanisms.core.errors import AttackError
+from ...mechanisms.core import AttackError, Outputs, one_of_names
 from ...mechanisms.learning.base import AnyFloats, TrainingData, differing, shared
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory, noise_strategy_of
 from ..base import Scorer, Target

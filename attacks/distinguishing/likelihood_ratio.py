@@ -7,9 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Bools, Floats
-from ...mechanisms.core.base import LogDensity, Mechanism, Outputs
-from ...mechanisms.core.errors import AttackError, ParameterError, plural
+from ...mechanisms.core import AttackError, Bools, Floats, LogDensity, Mechanism, Outputs, ParameterError, plural
 from ..base import Attack, Scorer, Target
 
 SCORE_RESOLUTION = 2.0**-30

@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats, Ints
-from ...mechanisms.core.base import Outputs
-from ...mechanisms.core.constraints import PositiveInt
+from ...mechanisms.core import Floats, Ints, Outputs, PositiveInt
 from ..base import Attack, Target
 from ..learners.base import N_FOLDS
 from ..learners.features import as_matrix

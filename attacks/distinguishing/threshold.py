@@ -7,10 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.base import Outputs
-from ...mechanisms.core.errors import AttackError
-from ...mechanisms.core.validation import one_of, whole
+from ...mechanisms.core import AttackError, Floats, Outputs, one_of, whole
 from ..base import Attack, Scorer, Target
 from ..learners.features import as_matrix
 

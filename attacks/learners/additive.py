@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Floats, Ints
+from ...mechanisms.core import Floats, Ints
 from .base import log_prior_odds, single_thread
 from .features import robust_scale
 

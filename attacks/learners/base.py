@@ -13,8 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core import threads
-from ...mechanisms.core.arrays import Floats, Ints
+from ...mechanisms.core import Floats, Ints, threads
 
 Model = TypeVar("Model")
 

@@ -10,10 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.constraints import Constraint
-from ...mechanisms.core.errors import AttackError, plural
-from ...mechanisms.core.validation import one_of
+from ...mechanisms.core import AttackError, Constraint, Floats, one_of, plural
 
 Featuriser = Callable[[NDArray[Any]], NDArray[Any]]
 """User-defined features: `(size, ...)` output values -> `(size, n_features)`, one row per run."""

@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Floats, Ints
+from ...mechanisms.core import Floats, Ints
 from .additive import fit_logistic_classes
 from .base import MAX_TRUSTED_CELLS, N_FOLDS, ClassModel, held_out_losses, simplest
 from .table import find_cells, fit_frequencies

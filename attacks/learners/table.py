@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Bools, Floats, Ints
+from ...mechanisms.core import Bools, Floats, Ints
 
 Rows = NDArray[Any]
 

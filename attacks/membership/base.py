@@ -16,9 +16,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.constraints import Options
-from ...mechanisms.core.errors import AttackError, plural
+from ...mechanisms.core import AttackError, Floats, Options, plural
 
 if TYPE_CHECKING:
     from .shadows import Shadows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...mechanisms.core.registry import Catalogue
+from ...mechanisms.core import Catalogue
 
 catalogue = Catalogue(
     "membership attack",

@@ -15,8 +15,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.constraints import one_of_names
+from ...mechanisms.core import Floats, one_of_names
 from .base import MembershipAttack
 from .shadows import Shadows
 

@@ -25,8 +25,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from ...mechanisms.core.arrays import Bools, Floats, Ints
-from ...mechanisms.core.errors import DpassayError
+from ...mechanisms.core import Bools, DpassayError, Floats, Ints
 from .shadows import Shadows
 
 WARNING_LEVEL = 1e-3

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Bools, Ints
-from ...mechanisms.core.errors import DpassayError
+from ...mechanisms.core import Bools, DpassayError, Ints
 from .base import MembershipAttack
 from .shadows import Shadows
 

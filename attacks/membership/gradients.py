@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.validation import positive, unit_interval
+from ...mechanisms.core import Floats, positive, unit_interval
 from ...mechanisms.learning.base import SupportsGradients, TrainingData
 from ...mechanisms.learning.models.base import Model
 from ...mechanisms.learning.models.trained import TrainedModels

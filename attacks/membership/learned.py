@@ -11,9 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Bools, Floats
-from ...mechanisms.core.constraints import NonNegative, NonNegativeInt, OpenUnit, at_least, one_of_names
-from ...mechanisms.core.errors import AttackError
+from ...mechanisms.core import AttackError, Bools, Floats, NonNegative, NonNegativeInt, OpenUnit, at_least, one_of_names
 from ..learners.base import single_thread
 from .base import MembershipAttack
 from .shadows import Shadows

@@ -16,9 +16,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from scipy import special
 
-from ...mechanisms.core.arrays import Bools, Floats, Ints
-from ...mechanisms.core.constraints import Positive, UnitInterval, one_of_names
-from ...mechanisms.core.errors import AttackError, ParameterError
+from ...mechanisms.core import AttackError, Bools, Floats, Ints, ParameterError, Positive, UnitInterval, one_of_names
 from .base import MembershipAttack
 from .comparisons import share_below
 from .shadows import OtherModels, Shadows

@@ -23,9 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import open_unit, whole
+from ...mechanisms.core import Floats, ParameterError, open_unit, whole
 
 
 def extraction_probability(log_probability: ArrayLike, n: int) -> Floats:

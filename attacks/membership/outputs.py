@@ -38,10 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ...mechanisms.core.arrays import Bools, Floats, Ints
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.tensors import tensor_to_array
-from ...mechanisms.core.validation import called_as
+from ...mechanisms.core import Bools, Floats, Ints, ParameterError, called_as, tensor_to_array
 from .consistency import label_order_warning
 from .shadows import Shadows
 from .signals import SIGNALS, from_loss

@@ -9,8 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Bools, Floats
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import Bools, Floats, ParameterError
 from ...mechanisms.learning.base import (
     Classifiers,
     Learner,

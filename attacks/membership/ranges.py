@@ -12,9 +12,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Bools, Floats
-from ...mechanisms.core.constraints import UnitInterval, instance_of, one_of_names
-from ...mechanisms.core.errors import AttackError
+from ...mechanisms.core import AttackError, Bools, Floats, UnitInterval, instance_of, one_of_names
 from .base import MembershipAttack
 from .likelihood_ratios import BASE
 from .shadows import Shadows

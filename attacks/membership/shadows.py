@@ -23,9 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Bools, Floats, Ints
-from ...mechanisms.core.errors import AttackError, ParameterError, unknown_name_message
-from ...mechanisms.core.validation import one_of, whole
+from ...mechanisms.core import AttackError, Bools, Floats, Ints, ParameterError, one_of, unknown_name_message, whole
 from .signals import LABEL_ONLY_SIGNALS, LOSS_SIGNALS, RESIDUAL_SIGNAL, SIGNALS, WHITE_BOX_SIGNALS, from_loss
 
 DESIGNS = ("pairs", "bernoulli")

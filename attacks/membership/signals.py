@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.errors import AttackError
+from ...mechanisms.core import AttackError, Floats
 
 Labels = NDArray[Any]
 

@@ -8,8 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Bools, Floats
-from ...mechanisms.core.constraints import at_least, one_of_names
+from ...mechanisms.core import Bools, Floats, at_least, one_of_names
 from .base import MembershipAttack
 from .shadows import Shadows
 

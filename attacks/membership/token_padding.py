@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Bools, Floats, Ints
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import Bools, Floats, Ints, ParameterError
 
 IGNORED_VALUE = -100.0
 """Value of ignored positions in PyTorch and Transformers."""

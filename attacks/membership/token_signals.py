@@ -34,9 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...mechanisms.core.arrays import Bools, Floats
-from ...mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
-from ...mechanisms.core.validation import positive, unit_interval
+from ...mechanisms.core import AttackError, Bools, Floats, ParameterError, UnknownNameError, positive, unit_interval
 from .comparisons import exposure
 from .token_padding import IGNORED_VALUE, MASK_THRESHOLD, ZERO_MEANINGS, find_padding
 

@@ -15,10 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...mechanisms.core.arrays import Bools, Floats, Ints
-from ...mechanisms.core.constraints import Options
-from ...mechanisms.core.errors import AttackError, ParameterError
-from ...mechanisms.core.validation import whole
+from ...mechanisms.core import AttackError, Bools, Floats, Ints, Options, ParameterError, whole
 
 People = tuple[ArrayLike, ArrayLike]
 """Features `(n, d)` and labels `(n,)`."""

@@ -7,9 +7,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.constraints import Constraint
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import Constraint, Floats, ParameterError
 from ..learners.base import single_thread
 from .base import AttributeInference, People, Sensitive, require_known
 

@@ -6,8 +6,7 @@ attacks that learn it, and the attack that learns from any output is the last.
 
 from __future__ import annotations
 
-from ...mechanisms.core.errors import AttackError, ParameterError
-from ...mechanisms.core.registry import Catalogue
+from ...mechanisms.core import AttackError, Catalogue, ParameterError
 from .base import Reconstructor, SecretTarget
 
 catalogue = Catalogue(

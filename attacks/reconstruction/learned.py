@@ -9,10 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats, Ints
-from ...mechanisms.core.base import Outputs
-from ...mechanisms.core.constraints import at_least
-from ...mechanisms.core.errors import AttackError, plural
+from ...mechanisms.core import AttackError, Floats, Ints, Outputs, at_least, plural
 from ..distinguishing.events import mark
 from ..learners.additive import RidgeModel, fit_ridge
 from ..learners.base import MAX_TRAINING_ENTRIES, ClassModel

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats, Ints
-from ...mechanisms.core.base import Dataset, LogDensity, Outputs
-from ...mechanisms.core.errors import AttackError
+from ...mechanisms.core import AttackError, Dataset, Floats, Ints, LogDensity, Outputs
 from ...mechanisms.local.base import LocalMechanism
 from ..distinguishing.likelihood_ratio import required_law
 from .base import FairBits, Guesser, OneOf, Reconstructor, SecretTarget

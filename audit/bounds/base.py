@@ -30,8 +30,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
-from ...mechanisms.core.constraints import Options
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import Options, ParameterError
 from ..evidence.scores import BitScores, PairScores, Scores, Successes
 from ..evidence.statement import Statement
 from .curve import CurveViolation

@@ -6,9 +6,7 @@ A new bound is one file and one line in this table; `dpassay list bounds` prints
 from collections.abc import Sequence
 from typing import Any
 
-from ...mechanisms.core.errors import AccountingError, ParameterError
-from ...mechanisms.core.guarantee import Guarantee
-from ...mechanisms.core.registry import Catalogue
+from ...mechanisms.core import AccountingError, Catalogue, Guarantee, ParameterError
 from ..evidence.scores import BitScores, PairScores, Successes
 from .base import Bound, Evidence
 from .families import family_of

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core import Guarantee
 from ..evidence.scores import Tally
 from .numerics.rectangle import Rectangle
 

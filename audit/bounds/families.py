@@ -31,9 +31,7 @@ from ...mechanisms.accounting import (
     RenyiDP,
 )
 from ...mechanisms.accounting.kinds.privacy_loss import NoisySteps
-from ...mechanisms.core.errors import AccountingError, ParameterError
-from ...mechanisms.core.guarantee import Guarantee
-from ...mechanisms.core.root_finding import bisect, geometric
+from ...mechanisms.core import AccountingError, Guarantee, ParameterError, bisect, geometric
 
 _EXACT, _COARSE = 1e-9, 1e-3
 _INTERVAL = 1e-3  # of privacy losses, times ratio^2 where that is > 1: a few thousand losses, 4 digits of epsilon

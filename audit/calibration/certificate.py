@@ -25,10 +25,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.constraints import PositiveInt, check_fields
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import open_unit, whole
+from ...mechanisms.core import Floats, ParameterError, PositiveInt, check_fields, open_unit, whole
 from ..results.saved import Saved
 from ..trials.plan import plan_trials
 from ..trials.progress import Reporter, reporter_for

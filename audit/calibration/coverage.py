@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.accounting import ApproximateDP
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.guarantee import Guarantee
-from ...mechanisms.core.validation import whole
+from ...mechanisms.core import Floats, Guarantee, whole
 from ..bounds.base import PairBound
 from ..bounds.families import CurveFamily
 from ..bounds.numerics.binomial import quantile

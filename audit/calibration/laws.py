@@ -16,10 +16,7 @@ import numpy as np
 
 from ...mechanisms.accounting import ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP
 from ...mechanisms.accounting.kinds.profile import ProfileGuarantee
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.constraints import Positive
-from ...mechanisms.core.guarantee import Guarantee
-from ...mechanisms.core.validation import unit_interval
+from ...mechanisms.core import Floats, Guarantee, Positive, unit_interval
 from ..evidence.scores import PairCounts, PairScores, Scores, Tally
 
 Sampler = Callable[[np.random.Generator, int], Floats]

@@ -20,9 +20,7 @@ import numpy as np
 from scipy import special
 
 from ...mechanisms.accounting import ApproximateDP
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.errors import AccountingError, ParameterError
-from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core import AccountingError, Floats, Guarantee, ParameterError
 from ..bounds.base import Bound, PairBound, PilotMissingError
 from ..bounds.catalogue import catalogue
 from ..bounds.families import family_of, member_below

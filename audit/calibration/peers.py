@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...mechanisms.accounting import GaussianDP
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import ParameterError
 from .methods import PEER, CoverageSetup, Number, Sample
 
 MAX_SCORES = 20_000

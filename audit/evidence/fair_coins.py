@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ...mechanisms.accounting.numerics.binomial import log_choose
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import ParameterError
 from .scores import BitScores
 
 STATED_COINS_LEVEL = 1e-9

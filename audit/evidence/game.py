@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ...mechanisms.core.errors import plural
+from ...mechanisms.core import plural
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ import numpy as np
 
 from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatio
 from ...mechanisms.accounting import GaussianDP
-from ...mechanisms.core.base import KnownViews
-from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core import Guarantee, KnownViews
 from ..evidence.scores import Scores
 from ..results.audit_result import AuditResult
 from ..results.breakdown import EpsilonBreakdown, break_down

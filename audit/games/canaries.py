@@ -21,10 +21,7 @@ from ...attacks.membership.catalogue import catalogue
 from ...attacks.membership.gradients import canary_log_ratio
 from ...attacks.membership.queries import shadows_of
 from ...attacks.membership.shadows import Shadows
-from ...mechanisms.core.errors import AttackError, ParameterError, RelationError, plural
-from ...mechanisms.core.fingerprint import describe
-from ...mechanisms.core.relation import Relation
-from ...mechanisms.core.validation import whole
+from ...mechanisms.core import AttackError, ParameterError, Relation, RelationError, describe, plural, whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsNoisyGradients, noise_strategy_of, require_capability
 from ..evidence.scores import BitScores

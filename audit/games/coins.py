@@ -27,11 +27,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Bools, Floats
-from ...mechanisms.core.errors import ParameterError, plural
-from ...mechanisms.core.guarantee import Guarantee
-from ...mechanisms.core.relation import Relation
-from ...mechanisms.core.validation import called_as, open_unit, whole
+from ...mechanisms.core import Bools, Floats, Guarantee, ParameterError, Relation, called_as, open_unit, plural, whole
 from ..bounds.base import LedgerEntry
 from ..bounds.catalogue import BoundChoice
 from ..evidence.fair_coins import STATED_COINS_LEVEL

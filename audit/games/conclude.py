@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core import Guarantee
 from ..bounds.base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from ..evidence.statement import Statement
 from ..evidence.verdict import Verdict, judge, mostly_unseen

@@ -12,9 +12,7 @@ from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer
 from ...mechanisms.adapters.functions.first_runs import FirstRuns, digests_of
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.core.base import Mechanism, Outputs
-from ...mechanisms.core.errors import ReleaseError
-from ...mechanisms.core.printable import display_name
+from ...mechanisms.core import Mechanism, Outputs, ReleaseError, display_name
 from ..bounds.base import LedgerEntry
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult

@@ -20,9 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core import Floats, Guarantee, ParameterError
 from ..bounds.base import LedgerEntry
 from ..results.audit_result import AuditResult
 from ..results.text import percent

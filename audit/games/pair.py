@@ -23,9 +23,7 @@ import numpy as np
 
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer, fit_scorer
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.base import Outputs
-from ...mechanisms.core.printable import display_name
+from ...mechanisms.core import Floats, Outputs, display_name
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import PairScores, Scores

@@ -21,10 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...attacks.reconstruction.base import Guesser, SecretTarget
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.base import Mechanism, Outputs
-from ...mechanisms.core.errors import AttackError, ParameterError, plural
-from ...mechanisms.core.relation import Relation
+from ...mechanisms.core import AttackError, Floats, Mechanism, Outputs, ParameterError, Relation, plural
 from ..evidence.scores import BitScores, Successes
 from ..trials.array_files import Arrays, Expected
 from ..trials.independence import Independence, expected_order, order, order_of_sums

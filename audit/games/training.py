@@ -19,12 +19,7 @@ from numpy.typing import NDArray
 
 from ...attacks.membership.queries import query_signals, shadows_of, shows_trajectory, train
 from ...attacks.membership.shadows import Shadows, draw_inclusion
-from ...mechanisms.core.arrays import Ints
-from ...mechanisms.core.base import Workers
-from ...mechanisms.core.errors import ParameterError, plural
-from ...mechanisms.core.fingerprint import describe
-from ...mechanisms.core.printable import display_name
-from ...mechanisms.core.validation import none_missing, whole
+from ...mechanisms.core import Ints, ParameterError, Workers, describe, display_name, none_missing, plural, whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
 from ..trials.array_files import Arrays, Expected, check_arrays
 from ..trials.execution import execute

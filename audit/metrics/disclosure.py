@@ -31,9 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...attacks.people.disclosure.base import Disclosure, PeopleGroups
-from ...mechanisms.core.arrays import Ints
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import delta_range, non_negative, open_unit, unit_interval, whole
+from ...mechanisms.core import Ints, ParameterError, delta_range, non_negative, open_unit, unit_interval, whole
 from .gain import Gain, gain
 
 MIN_GROUP_SIZE = 10

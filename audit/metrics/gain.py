@@ -33,8 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...attacks.people.base import AttributeInference, People, Sensitive
 from ...attacks.people.imputation import Imputation
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import open_unit
+from ...mechanisms.core import ParameterError, open_unit
 from ..bounds.numerics import binomial, bounded_mean, paired
 from ..results.saved import DrawnResult, require, within
 from ..results.text import percent

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from ...attacks.people.disclosure.base import Disclosure, PeopleGroups
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import open_unit, whole
+from ...mechanisms.core import ParameterError, open_unit, whole
 from .disclosure import same_rows
 
 NO_COVERAGE = "no coverage: guesses about the same records are counted as independent, and the interval is a normal one"

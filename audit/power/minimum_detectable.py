@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ...mechanisms.core.root_finding import bisect
+from ...mechanisms.core import bisect
 
 Look: TypeAlias = Callable[[float], tuple[bool, float]]
 """Test at a parameter: whether it rejects, and its approximate margin (< 0 if it does not); nan if unknown."""

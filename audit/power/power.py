@@ -24,10 +24,7 @@ import numpy as np
 from scipy import special
 
 from ...mechanisms.accounting import ApproximateDP
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.errors import AccountingError, ParameterError
-from ...mechanisms.core.guarantee import Guarantee
-from ...mechanisms.core.validation import open_unit, whole
+from ...mechanisms.core import AccountingError, Floats, Guarantee, ParameterError, open_unit, whole
 from ..bounds.base import Bound, Evidence, FixedBound, PairBound
 from ..bounds.families import CurveFamily, epsilon_of, family_of
 from ..bounds.numerics.binomial import lower, quantile, upper

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...mechanisms.accounting import ApproximateDP
-from ...mechanisms.core.errors import DpassayError
-from ...mechanisms.core.root_finding import bisect, integer
+from ...mechanisms.core import DpassayError, bisect, integer
 from ..bounds.base import Bound, Evidence
 from ..evidence.scores import BitScores, Successes
 from ..evidence.statement import Statement

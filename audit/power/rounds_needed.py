@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.guarantee import Guarantee
-from ...mechanisms.core.root_finding import bisect, bracket, integer
-from ...mechanisms.core.validation import open_unit
+from ...mechanisms.core import Guarantee, ParameterError, bisect, bracket, integer, open_unit
 from ..bounds.base import FixedBound
 from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..bounds.reconstruction import Reconstruction, allowed_success

@@ -13,7 +13,7 @@ import numpy as np
 from ...mechanisms.adapters.functions.guard import Guard
 from ...mechanisms.adapters.functions.target import name_of, style_of
 from ...mechanisms.adapters.recording import RecordingGenerator, Tape, running
-from ...mechanisms.core.base import Neighbours
+from ...mechanisms.core import Neighbours
 from .leaves import Leaves, changes, equal_outputs, leaves_of
 from .recorded import Element, Recorded, Recordings
 

@@ -14,9 +14,7 @@ from ...mechanisms.adapters.recording import PrimitiveCall, Tape
 from ...mechanisms.adapters.recording.charges import input_change
 from ...mechanisms.adapters.recording.noisy import RELATIVE_TOLERANCE
 from ...mechanisms.adapters.recording.tape import CHOICE_PRIMITIVES, SOURCES
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.errors import AccountingError, PrivacyViolation, plural
-from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core import AccountingError, Floats, Guarantee, PrivacyViolation, plural
 from .leaves import Leaves, changes, equal_outputs
 
 Element = tuple[int, int] | None

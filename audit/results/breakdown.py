@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import ParameterError
 from .estimates.base import Estimate
 from .saved import require
 

@@ -13,8 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core import Floats, Guarantee
 from .audit_result import ClaimCurve
 
 MAX_CURVE_POINTS = 160

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.core.guarantee import Guarantee
-from ...mechanisms.core.relation import Relation
+from ...mechanisms.core import Guarantee, Relation
 from ..bounds.base import Evidence
 from ..bounds.numerics.binomial import lower, upper
 from ..bounds.reconstruction import Reconstruction, allowed_success

@@ -31,8 +31,7 @@ from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hi
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Floats, Ints
-from ...mechanisms.core.errors import DpassayError, ResultError
+from ...mechanisms.core import DpassayError, Floats, Ints, ResultError
 from ..evidence.scores import Tally
 
 DIGEST_KEY = "sha256"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ...mechanisms.adapters.functions.guard import in_words
-from ...mechanisms.core.printable import line
+from ...mechanisms.core import line
 from ..evidence.verdict import Verdict, mostly_unseen
 from .refuting_event import event_rows
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import one_of
+from ...mechanisms.core import ParameterError, one_of
 from ..evidence.scores import PairCounts
 from .audit_result import AuditResult
 from .estimates.base import Estimate

@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ...mechanisms.core.errors import ResultError, StoreError
+from ...mechanisms.core import ResultError, StoreError
 from ..trials.options import versions
 from .refuting_event import ratio_of_rates
 from .saved import encode

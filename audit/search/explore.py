@@ -13,10 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.core.base import Mechanism, Neighbours
-from ...mechanisms.core.errors import NeighboursError, ParameterError
-from ...mechanisms.core.fingerprint import identity
-from ...mechanisms.core.relation import Relation
+from ...mechanisms.core import Mechanism, Neighbours, NeighboursError, ParameterError, Relation, identity
 from .domains.base import SearchDomain
 from .result import Look
 

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...mechanisms.core.base import Dataset, Neighbours
-from ...mechanisms.core.errors import plural
+from ...mechanisms.core import Dataset, Neighbours, plural
 from ..bounds.base import LedgerEntry, LowerBound
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from ...mechanisms.core.memory import available_memory, in_units
+from ...mechanisms.core import available_memory, in_units
 
 Arrays = dict[str, NDArray[Any]]
 NUMBER_KINDS = "biuf"

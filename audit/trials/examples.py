@@ -14,9 +14,7 @@ import numpy as np
 from ...mechanisms.adapters.functions.forms import ResultForm
 from ...mechanisms.adapters.functions.guard import cut, in_words
 from ...mechanisms.adapters.functions.outcomes import BELOW_ZERO
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.base import Outputs
-from ...mechanisms.core.errors import plural
+from ...mechanisms.core import Floats, Outputs, plural
 from .array_files import Arrays, Expected
 from .plan import Chunk
 

@@ -18,10 +18,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from ...mechanisms.core.base import Workers
-from ...mechanisms.core.errors import ParameterError, SliceDoneError, plural
-from ...mechanisms.core.printable import display_name
-from ...mechanisms.core.threads import single_thread
+from ...mechanisms.core import ParameterError, SliceDoneError, Workers, display_name, plural, single_thread
 from .array_files import Arrays
 from .plan import Chunk
 from .progress import LONG_SECONDS, Reporter, SilentReporter, TimeLeft, in_words, is_long

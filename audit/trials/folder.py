@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from ...mechanisms.core.errors import StoreError
+from ...mechanisms.core import StoreError
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
 CAN_CONFINE_WRITES = hasattr(os, "O_DIRECTORY") and os.open in os.supports_dir_fd

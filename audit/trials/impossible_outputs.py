@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.base import LogDensity, Neighbours, Outputs
+from ...mechanisms.core import LogDensity, Neighbours, Outputs
 from .array_files import Arrays
 from .plan import Chunk
 

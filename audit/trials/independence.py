@@ -40,8 +40,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.base import Mechanism, Outputs
+from ...mechanisms.core import Floats, Mechanism, Outputs
 from .array_files import Arrays, Expected
 from .plan import Chunk
 

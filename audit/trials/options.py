@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.fingerprint import opaque
+from ...mechanisms.core import ParameterError, opaque
 from .progress import Reporter, reporter_for
 from .store import SlicedStore, TrialStore
 

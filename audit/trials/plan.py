@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import whole
+from ...mechanisms.core import ParameterError, whole
 from .seeds import Stage
 
 MAX_TRIALS = 10**11

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ...mechanisms.core.printable import line
+from ...mechanisms.core import line
 from .plan import Chunk
 
 

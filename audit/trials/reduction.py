@@ -9,8 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.base import Outputs
+from ...mechanisms.core import Floats, Outputs
 from ..evidence.scores import PairCounts, PairScores, Scores, Tally
 from .array_files import Arrays
 from .impossible_outputs import ImpossibleOutputs

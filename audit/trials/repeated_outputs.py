@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.adapters.functions.same_seed import MIN_SURPRISE, surprise
-from ...mechanisms.core.base import Outputs
-from ...mechanisms.core.errors import ReleaseError
+from ...mechanisms.core import Outputs, ReleaseError
 from .array_files import Arrays, Expected
 from .plan import Chunk
 

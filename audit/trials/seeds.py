@@ -11,7 +11,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import ParameterError
 
 
 class Stage(IntEnum):

@@ -33,7 +33,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...mechanisms.core.errors import DpassayError, FingerprintError, StoreError
+from ...mechanisms.core import DpassayError, FingerprintError, StoreError
 from .array_files import NUMBER_KINDS, Arrays, Expected, check_arrays, read_npz
 from .folder import Folder, is_temporary
 from .plan import Slice

@@ -32,7 +32,7 @@ from typing import Any
 
 from ...mechanisms.adapters.functions.fresh_runs import cloudpickle
 from ...mechanisms.adapters.functions.guard import mark_expendable, work_in_threads
-from ...mechanisms.core.errors import ClusterError, DpassayError, ParameterError, ReleaseError
+from ...mechanisms.core import ClusterError, DpassayError, ParameterError, ReleaseError
 from .options import versions
 
 WATCH_SECONDS = 0.5

@@ -26,7 +26,7 @@ from dpassay.audit.power.power import detectable_epsilon
 from dpassay.audit.trials.plan import plan_trials
 from dpassay.mechanisms import Laplace, PureDP
 from dpassay.mechanisms.accounting import GaussianDP, LaplaceDP
-from dpassay.mechanisms.core.guarantee import Guarantee
+from dpassay.mechanisms.core import Guarantee
 
 AUDITED, BOUNDS = (DOCS / "explanation" / f"{name}.md" for name in ("audits-audited", "bounds"))
 LEARNING = DOCS / "reference" / "learning.md"

@@ -25,7 +25,7 @@ from dpassay.audit.metrics.membership.records import models_needed
 from dpassay.audit.metrics.membership.roc import Pooled
 from dpassay.experiments.data.datasets import load
 from dpassay.mechanisms import DPSGD, PureDP
-from dpassay.mechanisms.core.arrays import Floats
+from dpassay.mechanisms.core import Floats
 from dpassay.mechanisms.learning import MultiLayerPerceptron
 from dpassay.mechanisms.learning.base import TrainingData
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stated import DOCS, Number
 
 from dpassay.mechanisms import Gaussian, Relation
-from dpassay.mechanisms.core.arrays import Ints
+from dpassay.mechanisms.core import Ints
 from dpassay.mechanisms.literature.query_release.multiplicative_weights import DualQuery
 from dpassay.mechanisms.noise.queries import Domain, Marginals
 

@@ -10,7 +10,7 @@ from stated import DOCS, Number
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.demos import get
 from dpassay.experiments.literature.adult import ADULT, FIVE, census, made_up
-from dpassay.mechanisms.core.errors import DataError
+from dpassay.mechanisms.core import DataError
 from dpassay.mechanisms.literature.synthetic_data import CodedTable, GraphicalModel
 
 GENERATORS = DOCS / "mechanisms" / "generators.md"

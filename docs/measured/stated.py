@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpassay.mechanisms.core.errors import DataError
+from dpassay.mechanisms.core import DataError
 
 DOCS = Path(__file__).parents[1]
 README = DOCS.parent / "README.md"

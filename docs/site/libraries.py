@@ -73,7 +73,7 @@ def opacus() -> Iterator[Row]:
     from sklearn.datasets import load_digits
 
     from dpassay.mechanisms.adapters.opacus import OpacusTraining
-    from dpassay.mechanisms.core.records import remove_record
+    from dpassay.mechanisms.core import remove_record
 
     X, y = load_digits(return_X_y=True)
     X = X / 16

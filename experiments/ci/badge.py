@@ -8,7 +8,7 @@ from __future__ import annotations
 from xml.sax.saxutils import escape
 
 from ...audit.evidence.verdict import Verdict
-from ...mechanisms.core.printable import html
+from ...mechanisms.core import html
 from ..report.results.formatting import distinguishable, number
 from .checked import CheckedClaim, CheckedClaims
 

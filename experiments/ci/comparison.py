@@ -40,7 +40,7 @@ from enum import StrEnum
 from ...audit.evidence.verdict import Verdict
 from ...audit.power.power import COARSE_PRECISION
 from ...audit.results.text import percent
-from ...mechanisms.core.errors import ParameterError, plural
+from ...mechanisms.core import ParameterError, plural
 from ..report.results.formatting import distinguishable, number
 from .checked import SESSION, CheckedClaim, CheckedClaims
 

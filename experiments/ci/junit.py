@@ -13,7 +13,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from ...audit.evidence.verdict import Verdict
-from ...mechanisms.core.printable import line, terminal
+from ...mechanisms.core import line, terminal
 from .checked import CheckedClaim
 from .comparison import Change, ComparedClaim
 from .findings import Findings

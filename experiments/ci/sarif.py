@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...audit.evidence.verdict import Verdict
-from ...mechanisms.core.printable import line, terminal
+from ...mechanisms.core import line, terminal
 from ..report.results.provenance import versions
 from .checked import CheckedClaim
 from .comparison import Change, ComparedClaim

@@ -18,7 +18,7 @@ from typing import Any
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.saved import Saved
 from ...audit.trials.array_files import read_text
-from ...mechanisms.core.errors import DpassayError, ResultError
+from ...mechanisms.core import DpassayError, ResultError
 from ..config.schema import Config
 from ..config.sweep import folder_name
 from ..report.results.provenance import read_times

@@ -9,8 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ...mechanisms.core.errors import StoreError
-from ...mechanisms.core.printable import fenced, markdown
+from ...mechanisms.core import StoreError, fenced, markdown
 from ..report.results.formatting import number
 from .checked import CheckedClaim, CheckedClaims
 from .comparison import ComparedClaim, Comparison

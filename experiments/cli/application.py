@@ -62,7 +62,7 @@ def command(name: str, panel: str) -> Callable[[Callable[P, int]], Callable[P, N
                 print_error(f"{cause} Remove this call, or guard it by __main__.")
                 code = MISTAKE
             except BaseException as error:
-                from ...mechanisms.core.errors import DpassayError
+                from ...mechanisms.core import DpassayError
 
                 if isinstance(error, DpassayError):
                     message = option.in_options(str(error), error.arguments, inspect.signature(function).parameters)
@@ -94,21 +94,21 @@ def exit_code_of(verdict: Verdict | None, *, strict: bool, compared: Comparison 
 
 def print_progress(line: str) -> None:
     """Write a line to the standard error."""
-    from ...mechanisms.core.printable import line as one_line
+    from ...mechanisms.core import line as one_line
 
     sys.stderr.write(one_line(line) + "\n")
 
 
 def print_error(message: str) -> None:
     """Write a message to the standard error, with the name of the program."""
-    from ...mechanisms.core.printable import terminal
+    from ...mechanisms.core import terminal
 
     sys.stderr.write(f"dpassay: {terminal(message)}\n")
 
 
 def _all_names(error: Exception) -> list[str]:
     """Return the command that lists all names, for an unknown name among many."""
-    from ...mechanisms.core.errors import MAX_LISTED_NAMES, UnknownNameError
+    from ...mechanisms.core import MAX_LISTED_NAMES, UnknownNameError
     from .listing import KINDS
 
     if not isinstance(error, UnknownNameError) or len(error.known) <= MAX_LISTED_NAMES:

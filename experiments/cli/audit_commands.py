@@ -134,7 +134,7 @@ def check_command(
 ) -> int:
     """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
     from ...audit.results.text import Explanations
-    from ...mechanisms.core.errors import DpassayError, ParameterError
+    from ...mechanisms.core import DpassayError, ParameterError
     from ..ci.findings import place_of_target
     from .check import Claimed, PairSearch, baseline_of, check
     from .outcomes import Baseline, write_check

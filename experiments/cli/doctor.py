@@ -22,8 +22,7 @@ from packaging.specifiers import SpecifierSet
 
 from ...audit.api import audit
 from ...mechanisms.accounting import PureDP
-from ...mechanisms.core.base import Neighbours
-from ...mechanisms.core.relation import Relation
+from ...mechanisms.core import Neighbours, Relation
 from ..data.datasets import ADULT, MNIST, VARIABLE
 from ..report.results.provenance import commit
 

@@ -183,7 +183,8 @@ def membership_command(
     sys.stdout.write(f"{result.summary()}\n")
     files.write("", json_text=result.to_json())
     if out is not None:
-        from ...mechanisms.core.fingerprint import describe, fingerprint
+        from ...mechanisms.core import describe
+        from ...mechanisms.core.fingerprint import fingerprint
         from ..runs.kept import keep
 
         chosen = [("--target", target), *(("--attack", name) for name in attack or ()), ("--signal", signal)]
@@ -310,8 +311,7 @@ def risk_command(
 ) -> int:
     """Measure what a synthetic table discloses about the records it was made of; exit with 1 on a finding."""
     from ...audit.metrics import risk
-    from ...mechanisms.core.errors import ParameterError
-    from ...mechanisms.core.printable import terminal
+    from ...mechanisms.core import ParameterError, terminal
     from ..data.table_files import read_table
     from .outcomes import code_of_risk
     from .terminal import show_files

@@ -16,7 +16,7 @@ from ...audit.games.coins import Coins
 from ...audit.games.external_scores import audit_scores
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.text import percent, what_to_change
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import ParameterError
 from ..data.score_files import Evidence, read_by_id, read_evidence
 from .check import Claimed
 

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from importlib import import_module
 
 from ...mechanisms.accounting.broken import Broken
-from ...mechanisms.core.base import Mechanism
-from ...mechanisms.core.errors import ParameterError, UnknownNameError
-from ...mechanisms.core.registry import Catalogue, Tier
+from ...mechanisms.core import Catalogue, Mechanism, ParameterError, UnknownNameError
+from ...mechanisms.core.registry import Tier
 from ...mechanisms.tiers import tier_of_class
 from ..config.source import named
 

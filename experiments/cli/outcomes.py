@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...audit.results.audit_result import AuditResult
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.printable import terminal
+from ...mechanisms.core import ParameterError, terminal
 from ..ci.checked import CheckedClaims, claims_of
 from ..ci.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
 from ..ci.findings import Findings, Place, findings_of, line_of_table

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...mechanisms.core.errors import StoreError
+from ...mechanisms.core import StoreError
 from ..ci.findings import Findings
 from ..ci.junit import junit
 from ..ci.sarif import sarif

@@ -40,7 +40,7 @@ def card_command(
     strict: option.Strict = False,
 ) -> int:
     """Write and print the evidence card of a finished run: claim, test, outcome, hashes and hazards."""
-    from ...mechanisms.core.printable import terminal
+    from ...mechanisms.core import terminal
     from ..runs.again import card
 
     made, done = card(directory)

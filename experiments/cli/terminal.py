@@ -15,7 +15,7 @@ from ...audit.evidence.verdict import Verdict
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.results.text import ESTIMATE_LABEL, percent, verdict_meaning, verdict_reason
-from ...mechanisms.core.printable import line, terminal
+from ...mechanisms.core import line, terminal
 
 if TYPE_CHECKING:
     from ...audit.calibration.certificate import Certificate

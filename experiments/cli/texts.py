@@ -16,8 +16,7 @@ from ...audit.metrics.membership.language_models import (
     LanguageModelResult,
     evaluate_texts,
 )
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.printable import csv_cell
+from ...mechanisms.core import ParameterError, csv_cell
 from ..data.text_files import load_texts
 from .check import Claimed
 
@@ -117,7 +116,8 @@ class TextStudy:
 
     def keep(self, out: Path) -> list[ConfigRun]:
         """Write the signals of all texts, and the reports of the table and of the audit in folders of their own."""
-        from ...mechanisms.core.fingerprint import describe, fingerprint
+        from ...mechanisms.core import describe
+        from ...mechanisms.core.fingerprint import fingerprint
         from ..config.toml_text import to_toml
         from ..runs.directory import RunDirectory
         from ..runs.kept import keep

@@ -13,8 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ...mechanisms.core.errors import ConfigError, DpassayError
-from ...mechanisms.core.memory import lacks_memory
+from ...mechanisms.core import ConfigError, DpassayError, lacks_memory
 from .source import Source
 from .sweep import point_text
 

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...mechanisms.core.errors import ConfigError
+from ...mechanisms.core import ConfigError
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, Any]:

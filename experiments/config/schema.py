@@ -31,7 +31,7 @@ from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
-from ...mechanisms.core.errors import ConfigError, listed, unknown_name_message
+from ...mechanisms.core import ConfigError, listed, unknown_name_message
 from .overrides import apply
 from .sections import (
     GAMES,

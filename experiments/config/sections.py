@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import ParameterError
 
 
 def _whole(value: Any) -> Any:

@@ -13,8 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ...mechanisms.core.errors import ConfigError, ParameterError, PlugInError, UnknownNameError
-from ...mechanisms.core.registry import registered
+from ...mechanisms.core import ConfigError, ParameterError, PlugInError, UnknownNameError, registered
 from .toml_lines import locate
 
 DEEPEST = 20

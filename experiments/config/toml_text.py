@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...mechanisms.core.printable import INVISIBLE
+from ...mechanisms.core import INVISIBLE
 
 
 def to_toml(table: Mapping[str, Any]) -> str:

@@ -24,9 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...audit.trials.array_files import read_npz
-from ...mechanisms.core.errors import DataError, ParameterError, unknown_name_message
-from ...mechanisms.core.registry import Catalogue
-from ...mechanisms.core.validation import unit_interval, whole
+from ...mechanisms.core import Catalogue, DataError, ParameterError, unit_interval, unknown_name_message, whole
 
 if TYPE_CHECKING:
     import pandas as pd

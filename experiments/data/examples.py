@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...attacks.canaries import gradients
-from ...mechanisms.core.errors import DataError, ParameterError
+from ...mechanisms.core import DataError, ParameterError
 from .datasets import Data, columns
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import whole
+from ...mechanisms.core import ParameterError, whole
 
 
 def oriented_gradients(X: NDArray[Any], *, cells: int = 7, directions: int = 8) -> NDArray[np.float32]:

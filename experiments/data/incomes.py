@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.core.arrays import Ints
-from ...mechanisms.core.errors import DataError
+from ...mechanisms.core import DataError, Ints
 from ...mechanisms.noise.queries.domain import Domain
 from .datasets import load
 

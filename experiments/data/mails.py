@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.validation import unit_interval, whole
+from ...mechanisms.core import unit_interval, whole
 
 NAMES = (
     "Ada",

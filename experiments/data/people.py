@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from ...mechanisms.core.validation import non_negative, positive, whole
+from ...mechanisms.core import non_negative, positive, whole
 
 if TYPE_CHECKING:
     import pandas as pd

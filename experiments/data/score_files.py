@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...audit.evidence.scores import BitScores, PairScores, Successes
 from ...audit.trials.array_files import NUMBER_KINDS, open_regular, read_npz
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import ParameterError
 from .table_files import LONGEST_REASON, read_by_ending, read_csv, read_parquet, short
 
 ROW_WITHOUT_SCORE = "Give a run without an output a score too: the lowest or the highest score."

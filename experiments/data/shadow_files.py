@@ -21,7 +21,7 @@ import numpy as np
 from ...attacks.membership.outputs import OTHER_CALLS, OUTPUT_KINDS, shadows_of
 from ...attacks.membership.shadows import Shadows
 from ...audit.trials.array_files import NUMBER_KINDS, read_npz
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import ParameterError
 from .table_files import read_by_ending, read_csv
 
 _CSV_KINDS = {

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ...audit.trials.array_files import open_regular
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.memory import available_memory
+from ...mechanisms.core import ParameterError, available_memory
 
 if TYPE_CHECKING:
     import pandas as pd

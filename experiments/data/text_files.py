@@ -30,8 +30,7 @@ from typing import Any, NoReturn
 
 from ...attacks.membership.token_signals import ScoredTexts
 from ...audit.trials.array_files import open_regular
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.printable import line as one_line
+from ...mechanisms.core import ParameterError, line as one_line
 from .table_files import LONGEST_REASON, short
 
 OVER_TOKENS = ("log_probabilities", "means", "standard_deviations", "tokens")

@@ -17,7 +17,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...mechanisms.core.errors import UnknownNameError
+from ...mechanisms.core import UnknownNameError
 from .document import Document
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from rich.console import Console
 
 from ...audit.trials.folder import write_atomically
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import ParameterError
 from .document import Cell, Document
 from .execution import CellRunner, Output
 from .notebook import notebook

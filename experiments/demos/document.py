@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import ParameterError
 
 HIDDEN, ANSWER = "hide-input", "answer"
 TAGS = {HIDDEN, ANSWER}

@@ -11,7 +11,7 @@ from pygments import highlight
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexers.python import PythonLexer
 
-from ...mechanisms.core.printable import html
+from ...mechanisms.core import html
 from ..report.pages import load_figures, page, versions_text
 from ..report.results.provenance import environment
 from .document import Cell, Document

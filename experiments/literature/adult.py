@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...mechanisms.core.errors import DataError
+from ...mechanisms.core import DataError
 from ...mechanisms.literature.synthetic_data import CodedTable, FixedMarginals
 from ...mechanisms.noise.queries import Domain
 from ..data.datasets import load

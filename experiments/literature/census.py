@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.validation import whole
+from ...mechanisms.core import whole
 from ...mechanisms.literature.query_release.tables.table_set import RACES, census_domain
 
 FIVE_YEARS = (57, 61, 65, 66, 66, 69, 69, 66, 62, 60, 63, 66, 64, 55, 45, 30, 19, 12, 5, 2)

@@ -13,8 +13,7 @@ from ...attacks.membership.base import MembershipAttack
 from ...attacks.membership.catalogue import catalogue as membership_attacks
 from ...attacks.membership.likelihood_ratios import LiRA
 from ...attacks.membership.thresholds import LossThreshold
-from ...mechanisms.core.errors import ParameterError, unknown_name_message
-from ...mechanisms.core.registry import Catalogue
+from ...mechanisms.core import Catalogue, ParameterError, unknown_name_message
 from ..config.sections import MembershipSection
 from ..config.tasks import build
 from ..config.tasks.point import Point

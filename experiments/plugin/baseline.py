@@ -30,7 +30,7 @@ def read_baseline(file: Path) -> dict[str, CheckedClaim]:
     Raises:
         pytest.UsageError: the file cannot be read, is damaged, or holds no session.
     """
-    from ...mechanisms.core.errors import DpassayError
+    from ...mechanisms.core import DpassayError
     from ..ci.checked import SESSION
     from ..ci.saved_runs import load
 
@@ -97,7 +97,7 @@ def write_step_summary(checks: Checks, missing: Collection[ComparedClaim], headl
     """Append the checks to the summary of the GitHub step, if there is one; a file that cannot be written is left."""
     if not os.environ.get("GITHUB_STEP_SUMMARY"):
         return
-    from ...mechanisms.core.errors import StoreError
+    from ...mechanisms.core import StoreError
     from ..ci.checked import claims_of_session
     from ..ci.step_summary import append, claims_section, step_summary_file
 

@@ -22,7 +22,7 @@ def share(false_alarm: float, n_tests: int, call: int) -> float:
 def confidence_at(significance: float) -> float:
     """Return the least float c with 1 - c <= significance: rounding never exceeds the share."""
     if significance < LEAST_SHARE:
-        from ...mechanisms.core.errors import ParameterError
+        from ...mechanisms.core import ParameterError
 
         raise ParameterError(
             f"the share of this check in the false-alarm budget of the session is {significance:.2g}, which is too "

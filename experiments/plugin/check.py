@@ -42,8 +42,7 @@ class DPAudit:
             DpassayError: the options are invalid.
         """
         __tracebackhide__ = True
-        from ...mechanisms.core.errors import DpassayError
-        from ...mechanisms.core.printable import terminal
+        from ...mechanisms.core import DpassayError, terminal
 
         outcome = Outcome()
         self._item.stash[OUTCOMES].append(outcome)
@@ -62,7 +61,7 @@ class DPAudit:
         """Return the result of the audit, or raise if it fails the test."""
         __tracebackhide__ = True
         from ...audit.results.text import INDEPENDENCE_ADVICE
-        from ...mechanisms.core.errors import DependentTrialsError, PrivacyViolation
+        from ...mechanisms.core import DependentTrialsError, PrivacyViolation
 
         result = self._run(mechanism, options)
         outcome.finished = True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from ...mechanisms.core.errors import ParameterError
+    from ...mechanisms.core import ParameterError
 
 OPTIONS = {
     "epsilon": "the claimed epsilon; with delta > 0 the claim is (epsilon, delta)-DP",
@@ -28,7 +28,7 @@ ALTERNATIVES = (({"claim"}, {"epsilon"}), ({"neighbours"}, {"d0", "d1", "relatio
 
 
 def _refused(message: str, *arguments: str) -> ParameterError:
-    from ...mechanisms.core.errors import ParameterError
+    from ...mechanisms.core import ParameterError
 
     return ParameterError(message, argument=arguments)
 
@@ -70,7 +70,7 @@ def merge(*sources: Mapping[str, Any]) -> dict[str, Any]:
 def _check_names(options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in OPTIONS:
-            from ...mechanisms.core.errors import unknown_name_message
+            from ...mechanisms.core import unknown_name_message
 
             raise _refused(unknown_name_message("option of a privacy check:", name, OPTIONS), name)
 
@@ -78,7 +78,7 @@ def _check_names(options: Mapping[str, Any]) -> None:
 def audit_arguments(mechanism: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `dpassay.audit.audit`: epsilon becomes a claim, d0 and d1 become neighbours."""
     from ...mechanisms.accounting import ApproximateDP, PureDP
-    from ...mechanisms.core.base import Neighbours
+    from ...mechanisms.core import Neighbours
 
     arguments = dict(options)
     if "epsilon" in arguments:

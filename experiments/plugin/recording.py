@@ -34,7 +34,7 @@ class DPRecord:
         """
         __tracebackhide__ = True
         from ...audit.recording import record
-        from ...mechanisms.core.errors import DpassayError, ParameterError, PrivacyViolation
+        from ...mechanisms.core import DpassayError, ParameterError, PrivacyViolation
 
         outcome = Outcome()
         if CALLS in self._item.stash:

@@ -133,7 +133,7 @@ class Summary:
             terminalreporter.write_line(f"lost power    {claim.name}: {claim.reason}", red=True)
 
     def _headline(self) -> str:
-        from ...mechanisms.core.errors import plural
+        from ...mechanisms.core import plural
 
         spent = math.fsum(check["significance"] for check in self.checks.values())
         return (

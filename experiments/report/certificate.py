@@ -11,7 +11,7 @@ from ...audit.calibration.certificate import Certificate
 from ...audit.calibration.methods import BOUND, PEER, PUBLISHED, UNCORRECTED
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
-from ...mechanisms.core.errors import plural
+from ...mechanisms.core import plural
 from .content import ReportTable
 from .pages import load_figures, page, without_repeated_captions
 from .results.formatting import number

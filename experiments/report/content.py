@@ -15,7 +15,7 @@ from ...audit.results.audit_result import AuditResult
 from ...audit.results.recovery import Recovery
 from ...audit.results.refuting_event import RefutingEvent
 from ...audit.results.text import ESTIMATE_LABEL, percent, without_low_bits
-from ...mechanisms.core.printable import line
+from ...mechanisms.core import line
 from ..config.sweep import EXPECTED_NUMBERS, VERDICT, folder_name, published
 from .results.formatting import (
     DAGGER,

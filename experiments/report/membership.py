@@ -12,7 +12,7 @@ from ...audit.metrics.membership.result import HEADLINE_FPR as AT, MembershipRes
 from ...audit.metrics.membership.text import auc_with_interval, cells, notes, setting_rows
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
-from ...mechanisms.core.errors import plural
+from ...mechanisms.core import plural
 from .content import ReportTable
 from .pages import CI_ROWS, load_figures, markdown_page, page, versions_of
 from .results.formatting import cut

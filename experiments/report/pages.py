@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ...audit.trials.folder import Folder, write_atomically
-from ...mechanisms.core.printable import fenced, html, markdown
+from ...mechanisms.core import fenced, html, markdown
 from .content import content
 from .plots.draw import NARROW
 from .plots.style import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules, described

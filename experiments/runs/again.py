@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
-from ...mechanisms.core.errors import ResultError, StoreError
+from ...mechanisms.core import ResultError, StoreError
 from ..config.schema import Config
 from ..report.results.sweep import SweepResult
 from .directory import JUDGED, RunDirectory

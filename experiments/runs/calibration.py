@@ -29,8 +29,7 @@ from ...audit.calibration.methods import Method, catalogue_methods, uncorrected
 from ...audit.calibration.published import published_rules
 from ...audit.trials.folder import Folder
 from ...audit.trials.options import RunOptions
-from ...mechanisms.core.errors import ParameterError, StoreError, listed
-from ...mechanisms.core.printable import csv_cell
+from ...mechanisms.core import ParameterError, StoreError, csv_cell, listed
 from ..report.results.provenance import environment
 
 OUT = Path("runs") / "certificate"

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from ...audit.trials.folder import Folder, is_temporary
 from ...audit.trials.store import differences
-from ...mechanisms.core.errors import ConfigError, FingerprintError, StoreError
+from ...mechanisms.core import ConfigError, FingerprintError, StoreError
 from ..config.schema import Config
 from ..config.source import Source
 

@@ -20,10 +20,8 @@ from typing import Any
 from ...audit.api import audit
 from ...audit.results.audit_result import AuditResult
 from ...mechanisms.adapters.functions.target import name_of
-from ...mechanisms.core.base import Mechanism
-from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.fingerprint import describe, fingerprint
-from ...mechanisms.core.validation import open_unit, whole
+from ...mechanisms.core import Mechanism, ParameterError, describe, open_unit, whole
+from ...mechanisms.core.fingerprint import fingerprint
 from ..config.config_errors import at
 from ..config.sweep import CASE, combinations, folder_name, point_seed
 from ..config.toml_text import to_toml

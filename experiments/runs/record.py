@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from ...mechanisms.core.errors import StoreError
+from ...mechanisms.core import StoreError
 from ..config.schema import Config
 from ..report.results import provenance
 from ..report.results.provenance import TIMES, read_times, times_text

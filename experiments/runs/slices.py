@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...audit.trials.plan import Slice
 from ...audit.trials.store import differences, merge_stores
-from ...mechanisms.core.errors import FingerprintError, ParameterError, SliceDoneError, StoreError, listed
+from ...mechanisms.core import FingerprintError, ParameterError, SliceDoneError, StoreError, listed
 from ..config.schema import Config
 from ..config.source import Source, allowed_modules
 from ..report.results.provenance import TIMES, derived_by, read_times, times_text

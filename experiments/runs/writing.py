@@ -16,7 +16,7 @@ import numpy as np
 from ...audit.evidence.verdict import Verdict
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
-from ...mechanisms.core.printable import csv_cell
+from ...mechanisms.core import csv_cell
 from ..config.schema import Config
 from ..report.results.provenance import environment
 from ..report.results.sweep import SweepResult

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from ...mechanisms.core.errors import ConfigError
+from ...mechanisms.core import ConfigError
 
 FAMILIES = {
     "definitions": "Definitions and conversions",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ..core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from ..core.guarantee import Guarantee as Guarantee
+    from ..core import Guarantee as Guarantee
     from .amplification.clones import ClonesDP as ClonesDP
     from .amplification.subsampling import subsample as subsample
     from .claims import FiniteMechanism as FiniteMechanism, PureMechanism as PureMechanism

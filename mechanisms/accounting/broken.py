@@ -14,9 +14,8 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, ClassVar
 
-from ..core.guarantee import Guarantee
+from ..core import Guarantee, Relation
 from ..core.registry import Tier
-from ..core.relation import Relation
 from . import ExactDP, PureDP
 
 

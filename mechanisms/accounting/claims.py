@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arrays import Floats, Ints
-from ..core.base import Dataset, Mechanism, Outputs
-from ..core.guarantee import Guarantee
+from ..core import Dataset, Floats, Guarantee, Ints, Mechanism, Outputs
 from .kinds.approximate import PureDP
 from .kinds.exact import ExactDP
 

@@ -15,9 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..core.base import Dataset
-from ..core.constraints import Positive, check_fields
-from ..core.errors import ParameterError, ReleaseError, plural
+from ..core import Dataset, ParameterError, Positive, ReleaseError, check_fields, plural
 from .functions.forms import RaisedException
 
 BATCH_SECONDS = 600.0

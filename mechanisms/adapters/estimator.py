@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.errors import ParameterError
-from ..core.relation import Relation
+from ..core import ParameterError, Relation
 from ..learning.base import AnyFloats, TrainingData
 
 

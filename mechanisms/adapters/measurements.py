@@ -14,10 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from ..accounting import ApproximateDP, PureDP
-from ..core.base import Dataset, Neighbours
-from ..core.errors import NeighboursError, ParameterError
-from ..core.guarantee import Guarantee
-from ..core.relation import Relation
+from ..core import Dataset, Guarantee, Neighbours, NeighboursError, ParameterError, Relation
 from .functions.function import FunctionMechanism
 from .recording.libraries import distance_in, guarantee_of, loss_at
 

@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ..core.errors import ParameterError
-from ..core.relation import Relation
-from ..core.tensors import own_random_states, tensor_to_array
+from ..core import ParameterError, Relation, own_random_states, tensor_to_array
 from ..learning.base import AnyFloats, TrainingData
 
 Outputs = Callable[..., Any]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from ..core.base import Data, Mechanism, Neighbours, Workers
-from ..core.constraints import instance_of
+from ..core import Mechanism, Neighbours, Workers, instance_of
+from ..core.base import Data
 
 
 class Combinator(Mechanism):

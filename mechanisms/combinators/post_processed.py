@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.base import Dataset, Outputs, example
-from ..core.errors import ParameterError
-from ..core.guarantee import Guarantee
+from ..core import Dataset, Guarantee, Outputs, ParameterError, one_of
+from ..core.base import example
 from ..core.registry import Tier
-from ..core.validation import one_of
 from ..noise.laplace import Laplace
 from .base import OnSameDataset
 

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import compose, self_composed
-from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Outputs, example
-from ..core.constraints import PositiveInt
-from ..core.guarantee import Guarantee
+from ..core import Dataset, Floats, Guarantee, LogDensity, Outputs, PositiveInt
+from ..core.base import example
 from ..noise.laplace import Laplace
 from .base import OnSameDataset
 

@@ -20,8 +20,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.base import Neighbours
-from ..core.errors import NeighboursError, ParameterError, plural
+from ..core import Neighbours, NeighboursError, ParameterError, plural
 
 AnyFloats = NDArray[np.floating[Any]]
 """Floats of the precision in which a model is trained; `Floats` are those of double precision."""

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from ..accounting import ExactDP, PureDP
 from ..accounting.broken import Broken
-from ..core.constraints import OpenUnit
-from ..core.guarantee import Guarantee
-from ..core.relation import Relation
+from ..core import Guarantee, OpenUnit, Relation
 from .base import LocalMechanism
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.arrays import Floats
-from ..core.errors import ParameterError
-from ..core.validation import non_negative
+from ..core import Floats, ParameterError, non_negative
 
 
 def hockey_stick(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:

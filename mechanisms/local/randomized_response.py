@@ -10,12 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import PureDP
-from ..core.arrays import Floats, Ints
-from ..core.constraints import Positive
-from ..core.errors import ParameterError
-from ..core.guarantee import Guarantee
-from ..core.relation import Relation
-from ..core.validation import unit_interval, whole
+from ..core import Floats, Guarantee, Ints, ParameterError, Positive, Relation, unit_interval, whole
 from .base import FrequencyOracle, LocalMechanism, curve_of_two_values, message_counts
 
 

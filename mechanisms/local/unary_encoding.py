@@ -14,9 +14,7 @@ from scipy import special
 
 from ..accounting import ExactDP
 from ..accounting.numerics.binomial import response_logs
-from ..core.arrays import Bools, Floats, Ints
-from ..core.constraints import one_of_names
-from ..core.guarantee import Guarantee
+from ..core import Bools, Floats, Guarantee, Ints, one_of_names
 from .base import FrequencyOracle, LocalMechanism
 
 

@@ -17,11 +17,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..accounting import PureMechanism
-from ..core.arrays import Floats
-from ..core.base import Data, Dataset, Mechanism, Neighbours, Outputs
-from ..core.constraints import Positive, PositiveInt
-from ..core.errors import ParameterError
-from ..core.guarantee import Guarantee
+from ..core import Dataset, Floats, Guarantee, Mechanism, Neighbours, Outputs, ParameterError, Positive, PositiveInt
+from ..core.base import Data
 from .queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
 from .queries.base import AnyQuery
 

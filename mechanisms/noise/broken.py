@@ -9,9 +9,7 @@ import numpy as np
 
 from ..accounting import ApproximateDP, GaussianDP, LaplaceDP
 from ..accounting.broken import Broken, BrokenPureDP
-from ..core.arrays import Floats
-from ..core.constraints import Delta, Flag, Positive
-from ..core.guarantee import Guarantee
+from ..core import Delta, Flag, Floats, Guarantee, Positive
 from .calibration import CLASSIC_CONSTANTS, analytic_noise_multiplier, classic_noise_multiplier
 from .counters import GaussianCounters
 from .gaussian import Gaussian

@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 from ..accounting.broken import BrokenPureDP
 from ..accounting.kinds.two_laws import two_laplaces
 from ..accounting.numerics.laplace import log_laplace
-from ..core.arrays import Floats
-from ..core.base import Dataset, Outputs
-from ..core.constraints import Flag, Positive
-from ..core.errors import ParameterError
-from ..core.guarantee import Guarantee
-from ..core.records import RecordsMechanism
-from ..core.relation import Relation
+from ..core import Dataset, Flag, Floats, Guarantee, Outputs, ParameterError, Positive, RecordsMechanism, Relation
 from .laplace import draw_laplace
 from .queries.base import numbers_of
 

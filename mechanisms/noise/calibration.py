@@ -18,8 +18,7 @@ import math
 from types import MappingProxyType
 
 from ..accounting import GaussianDP
-from ..core.errors import ParameterError
-from ..core.validation import delta_range, one_of, open_unit, positive, whole
+from ..core import ParameterError, delta_range, one_of, open_unit, positive, whole
 
 CLASSIC_CONSTANTS = MappingProxyType({"classic": 1.25, "classic-log-1": 1.0, "classic-log-2": 2.0})
 """Calibration name -> c in sqrt(2 ln(c / delta)) / epsilon."""

@@ -10,12 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..accounting import ConcentratedDP, ExactDP
-from ..core.arrays import Floats
-from ..core.base import Dataset, Outputs
-from ..core.constraints import Positive, PositiveInt
-from ..core.errors import ParameterError
-from ..core.guarantee import Guarantee
-from ..core.relation import Relation
+from ..core import Dataset, Floats, Guarantee, Outputs, ParameterError, Positive, PositiveInt, Relation
 from .base import AdditiveNoise, check_whole
 from .queries.base import AnyQuery
 

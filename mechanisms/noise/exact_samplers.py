@@ -19,7 +19,7 @@ from itertools import count
 
 import numpy as np
 
-from ..core.errors import ParameterError
+from ..core import ParameterError
 
 
 def uniform_below(n: int, rng: np.random.Generator) -> int:

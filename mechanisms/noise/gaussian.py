@@ -10,12 +10,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from ..accounting import GaussianDP
-from ..core.arrays import Floats
+from ..core import Delta, Floats, Guarantee, ParameterError, Positive, Relation, one_of_names
 from ..core.base import example
-from ..core.constraints import Delta, Positive, one_of_names
-from ..core.errors import ParameterError
-from ..core.guarantee import Guarantee
-from ..core.relation import Relation
 from .base import AdditiveNoise
 from .calibration import CALIBRATIONS, noise_multiplier
 from .queries.base import AnyQuery

@@ -8,12 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..core.arrays import Floats
-from ..core.base import Mechanism, Neighbours, Outputs, example
-from ..core.constraints import Positive
-from ..core.errors import ParameterError
-from ..core.guarantee import Guarantee
-from ..core.relation import Relation
+from ..core import Floats, Guarantee, Mechanism, Neighbours, Outputs, ParameterError, Positive, Relation
+from ..core.base import example
 from .base import MAX_EXACT_INTEGER, PureNoise
 from .geometric import Geometric
 from .queries.answers import refuse_worst_case

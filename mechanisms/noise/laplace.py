@@ -10,12 +10,7 @@ import numpy as np
 
 from ..accounting import LaplaceDP, PureMechanism, self_composed
 from ..accounting.numerics.laplace import laplace_log_density
-from ..core.arrays import Floats
-from ..core.base import Outputs
-from ..core.constraints import Positive
-from ..core.guarantee import Guarantee
-from ..core.relation import Relation
-from ..core.validation import positive, whole
+from ..core import Floats, Guarantee, Outputs, Positive, Relation, positive, whole
 from .base import NoisyQuery, PureNoise
 from .queries.base import AnyQuery
 

@@ -9,12 +9,7 @@ import numpy as np
 
 from ..accounting import ExactDP
 from ..accounting.numerics.laplace import laplace_log_density, log_laplace_mass
-from ..core.arrays import Floats
-from ..core.base import Neighbours, Outputs
-from ..core.constraints import Positive
-from ..core.errors import ParameterError
-from ..core.guarantee import Guarantee
-from ..core.relation import Relation
+from ..core import Floats, Guarantee, Neighbours, Outputs, ParameterError, Positive, Relation
 from .base import PureNoise, sum_of_answers
 from .queries.base import AnyQuery
 

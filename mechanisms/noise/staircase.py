@@ -8,10 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from ..accounting import ExactDP
-from ..core.arrays import Floats
-from ..core.constraints import OpenUnit, Positive
-from ..core.errors import ParameterError
-from ..core.relation import Relation
+from ..core import Floats, OpenUnit, ParameterError, Positive, Relation
 from .base import PureNoise
 from .queries.base import AnyQuery
 

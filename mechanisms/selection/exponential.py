@@ -18,10 +18,7 @@ import numpy as np
 from scipy.special import log_expit, log_softmax
 
 from ..accounting import BoundedRange, ExactDP, FiniteMechanism
-from ..core.arrays import Floats
-from ..core.base import Dataset, Neighbours, Outputs
-from ..core.guarantee import Guarantee
-from ..core.validation import non_negative, open_unit
+from ..core import Dataset, Floats, Guarantee, Neighbours, Outputs, non_negative, open_unit
 from ..noise.queries.base import Query
 from .base import Selection, event_log_odds
 

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..accounting.numerics.laplace import laplace_log_cdf, log_laplace
-from ..core.arrays import Floats, Ints
+from ..core import Floats, Ints
 
 TAIL_SCALES = 45.0
 """Range of quadrature beyond the scores: e^-45 is far below the accuracy of a float."""

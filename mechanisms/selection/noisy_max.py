@@ -10,10 +10,7 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp
 
 from ..accounting import ExactDP, FiniteMechanism
-from ..core.arrays import Floats
-from ..core.base import Dataset, Neighbours, Outputs
-from ..core.constraints import one_of_names
-from ..core.guarantee import Guarantee
+from ..core import Dataset, Floats, Guarantee, Neighbours, Outputs, one_of_names
 from ..noise.queries.answers import refuse_worst_case
 from .base import Selection, rare_lead
 from .exponential import Exponential

@@ -13,7 +13,7 @@ from tests.experiments.made_configs import EXAMPLES, GRADIENTS, STUDY
 
 from dpassay.audit.trials.execution import TASKS_PER_THREAD
 from dpassay.experiments.runs import run
-from dpassay.mechanisms.core.errors import ClusterError, ParameterError
+from dpassay.mechanisms.core import ClusterError, ParameterError
 
 pytest.importorskip("distributed", reason="needs dpassay[dask]")
 

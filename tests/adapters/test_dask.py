@@ -9,7 +9,7 @@ from dpassay.audit import audit
 from dpassay.audit.games import train_shadows
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
 from dpassay.mechanisms.adapters.estimator import EstimatorLearner
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 PAIR = Neighbours([1], [1, 2], "add_remove")
 

@@ -11,7 +11,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     pytest.importorskip("mbi")
 
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.synthetic_data import GraphicalModel, NoisyMarginal
 from dpassay.mechanisms.literature.synthetic_data.generators.graphical_model import MbiGraphicalModel
 from dpassay.mechanisms.literature.synthetic_data.generators.mirror_descent import Likelihood

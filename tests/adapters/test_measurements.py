@@ -10,7 +10,7 @@ from tests.adapters.adapter_page import blocks, said
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import ConcentratedDP, Neighbours, PureDP
 from dpassay.mechanisms.adapters.measurements import diffprivlib_mechanism, diffprivlib_tool, opendp_measurement
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import NeighboursError, ParameterError
 
 RECORDS = np.array([0.2, 0.9, 0.4, 0.0])
 CHANGED = np.array([0.2, 0.9, 0.4, 1.0])

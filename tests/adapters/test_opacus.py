@@ -16,8 +16,7 @@ from dpassay.attacks.catalogue import choose
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games import gradient_canary_game, membership_game
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, ReleaseError
-from dpassay.mechanisms.core.records import remove_record
+from dpassay.mechanisms.core import NeighboursError, ParameterError, ReleaseError, remove_record
 from dpassay.mechanisms.learning.base import Learner, TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.capabilities import (

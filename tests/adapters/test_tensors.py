@@ -10,7 +10,7 @@ from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.mechanisms import Neighbours, PureDP
 from dpassay.mechanisms.accounting import GaussianDP
 from dpassay.mechanisms.adapters import TorchLearner
-from dpassay.mechanisms.core.tensors import own_random_states, random_states
+from dpassay.mechanisms.core import own_random_states, random_states
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import SoftmaxRegression

@@ -12,7 +12,7 @@ from scipy import stats
 
 from dpassay.attacks.base import Target
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core import Outputs
 
 TARGET = Target(Laplace(1.0), Laplace(1.0).worst_case())
 """For attacks that learn from the pilot alone."""

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.attacks.base import Target
-from dpassay.mechanisms.core.base import Mechanism, Neighbours, Outputs
-from dpassay.mechanisms.core.records import remove_record, replace_record
+from dpassay.mechanisms.core import Mechanism, Neighbours, Outputs, remove_record, replace_record
 
 
 @dataclass(frozen=True)

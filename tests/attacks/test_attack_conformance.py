@@ -19,8 +19,7 @@ from dpassay.attacks.distinguishing.events import fit_scorer
 from dpassay.attacks.literature.synthetic_tables import TableAttack
 from dpassay.attacks.literature.tracing import Tracing
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
-from dpassay.mechanisms.core.base import LogDensity, Mechanism, Neighbours, Outputs
-from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
+from dpassay.mechanisms.core import LogDensity, Mechanism, Neighbours, Outputs, ParameterError, UnknownNameError
 
 PAIR = Neighbours(0.0, 1.5, "add_remove")
 SWAPPED = Neighbours(1.5, 0.0, "add_remove")

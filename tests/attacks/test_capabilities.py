@@ -12,8 +12,7 @@ from dpassay.attacks.canaries import ClipBKD, Dirac, Mislabelled, Natural, Ortho
 from dpassay.attacks.canaries.catalogue import catalogue as canaries
 from dpassay.audit.games import gradient_canary_game, membership_game
 from dpassay.mechanisms.adapters.estimator import EstimatorLearner
-from dpassay.mechanisms.core.base import Outputs, Relation
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Outputs, ParameterError, Relation
 from dpassay.mechanisms.learning.base import Learner, TrainingData
 from dpassay.mechanisms.learning.dp_sgd import FullBatch, GroupPrivacy, capabilities
 from dpassay.mechanisms.learning.dp_sgd.capabilities import (

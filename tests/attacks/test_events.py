@@ -12,8 +12,7 @@ from dpassay.attacks.base import Attack, Target
 from dpassay.attacks.distinguishing.classifier import Classifier
 from dpassay.attacks.distinguishing.events import ConstantScorer, EventScorer, fit_scorer, mark
 from dpassay.attacks.distinguishing.threshold import Threshold, ThresholdScorer
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import AttackError
+from dpassay.mechanisms.core import AttackError, Outputs
 
 RNG = np.random.default_rng
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpassay.attacks.learners.features import Features, as_matrix, as_rows, robust_scale
-from dpassay.mechanisms.core.errors import AttackError
+from dpassay.mechanisms.core import AttackError
 
 
 def naive_columns(row: np.ndarray, centre: np.ndarray, scale: np.ndarray) -> list[float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 
 PAIR = Neighbours([0], [0, 1], "add_remove")
 GRID = 2.0**20

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.mechanisms.core.errors import ReleaseError
+from dpassay.mechanisms.core import ReleaseError
 
 
 @dataclass(frozen=True)

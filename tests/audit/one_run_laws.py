@@ -12,7 +12,7 @@ from dpassay.audit.bounds.bits.one_run import guess_p_value
 from dpassay.audit.calibration.coverage import Coverage
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
-from dpassay.mechanisms.core.guarantee import Guarantee
+from dpassay.mechanisms.core import Guarantee
 
 
 @dataclass(frozen=True)

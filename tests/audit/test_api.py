@@ -25,7 +25,7 @@ from dpassay.mechanisms import (
     PureDP,
     RandomizedResponse,
 )
-from dpassay.mechanisms.core.errors import (
+from dpassay.mechanisms.core import (
     AccountingError,
     AttackError,
     CallError,

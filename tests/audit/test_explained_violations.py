@@ -19,7 +19,7 @@ from dpassay.experiments.cli.commands import app
 from dpassay.experiments.report.plots import draw as drawing
 from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours, Outputs, PureDP
-from dpassay.mechanisms.core.errors import PrivacyViolation
+from dpassay.mechanisms.core import PrivacyViolation
 from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")

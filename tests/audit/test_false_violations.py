@@ -24,7 +24,7 @@ from tests.audit.dependent_functions import (
 from dpassay.attacks.distinguishing import Threshold
 from dpassay.audit import audit
 from dpassay.mechanisms import PureDP
-from dpassay.mechanisms.core.errors import ReleaseError
+from dpassay.mechanisms.core import ReleaseError
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

@@ -27,7 +27,7 @@ from tests.audit.hostile_functions import (
 from dpassay.audit import audit
 from dpassay.mechanisms import Mechanism, Neighbours, PureDP
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.core.errors import DpassayError, ParameterError, ReleaseError
+from dpassay.mechanisms.core import DpassayError, ParameterError, ReleaseError
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 

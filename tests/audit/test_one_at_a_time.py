@@ -6,7 +6,7 @@ import pytest
 from dpassay.audit import audit
 from dpassay.audit.trials.independence import FALSE_ALARM_SHARE
 from dpassay.mechanisms import Neighbours, PureDP
-from dpassay.mechanisms.core.errors import ManyRunsError, ReleaseError
+from dpassay.mechanisms.core import ManyRunsError, ReleaseError
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 

@@ -29,8 +29,7 @@ from dpassay.experiments.report.results.sentences import headline
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import accounting as guarantees
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
-from dpassay.mechanisms.core.errors import ConfigError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import ConfigError, Relation
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.literature.synthetic_data.catalogue import generators
 from dpassay.mechanisms.noise.laplace import Laplace

@@ -6,7 +6,7 @@ from dpassay.experiments.config.overrides import apply
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.tasks.planning import plan_tasks
-from dpassay.mechanisms.core.errors import ConfigError
+from dpassay.mechanisms.core import ConfigError
 
 STUDY = """\
 title = "Who was in?"

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.mechanisms import claims_laws as laws
 
-from dpassay.mechanisms.core.base import Mechanism, Neighbours
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import Mechanism, Neighbours, Relation
 
 EPSILONS = np.array([0.0, 0.05, 0.2, 0.5, 0.9, 1.0, 1.5, 2.5, 4.0, 7.0])
 CUT = 4e-3

@@ -7,7 +7,7 @@ from tests.mechanisms.test_conformance import sample
 
 from dpassay.mechanisms.accounting.broken import Broken
 from dpassay.mechanisms.catalogue import catalogue, get
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.statistics.broken.means import DivisorOfData
 from dpassay.mechanisms.literature.synthetic_data.catalogue import selections
 

@@ -9,8 +9,7 @@ import pytest
 
 from dpassay.mechanisms import PureDP
 from dpassay.mechanisms.catalogue import build, catalogue, get
-from dpassay.mechanisms.core.base import Mechanism
-from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
+from dpassay.mechanisms.core import Mechanism, ParameterError, UnknownNameError
 from dpassay.mechanisms.noise.laplace import Laplace
 
 

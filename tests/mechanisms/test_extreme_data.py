@@ -20,9 +20,8 @@ from tests.mechanisms.test_conformance import sample
 
 from dpassay.audit import audit
 from dpassay.mechanisms.catalogue import catalogue, get
-from dpassay.mechanisms.core.base import Data, Neighbours, Outputs
-from dpassay.mechanisms.core.errors import DpassayError, ParameterError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import DpassayError, Neighbours, Outputs, ParameterError, Relation
+from dpassay.mechanisms.core.base import Data
 
 FALSE_ALARM, SIZE = 1e-6, 300
 

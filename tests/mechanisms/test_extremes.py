@@ -8,7 +8,7 @@ import pytest
 from dpassay.mechanisms import Outputs
 from dpassay.mechanisms.catalogue import build
 from dpassay.mechanisms.combinators import Parallel, PostProcessed, Subsampled, UserLevel
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.pate import GNMax
 from dpassay.mechanisms.literature.pate.winners import _by_common_nodes, _by_nodes_of_each, log_gaussian_winner
 from dpassay.mechanisms.literature.query_release.matrix import GaussianMatrixMechanism, LaplaceMatrixMechanism

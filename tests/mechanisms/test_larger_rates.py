@@ -19,10 +19,7 @@ from scipy import stats
 from tests.mechanisms.test_conformance import sample
 
 from dpassay.mechanisms.catalogue import catalogue
-from dpassay.mechanisms.core.base import Mechanism, Neighbours
-from dpassay.mechanisms.core.errors import DpassayError
-from dpassay.mechanisms.core.fingerprint import describe
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import DpassayError, Mechanism, Neighbours, Relation, describe
 from dpassay.mechanisms.literature.query_release.multiplicative_weights import SmallDatabase
 from dpassay.mechanisms.noise.queries import Workload
 

@@ -14,7 +14,7 @@ import pytest
 from dpassay.mechanisms.catalogue import catalogue, get
 from dpassay.mechanisms.combinators import Parallel, PostProcessed, UserLevel
 from dpassay.mechanisms.combinators.repeated import Repeated
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD, AdaptiveClippingDPSGD
 from dpassay.mechanisms.learning.dp_sgd.adaptive_clipping import AdaptiveTrainer

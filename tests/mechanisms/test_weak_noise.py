@@ -13,8 +13,7 @@ from tests.mechanisms.test_conformance import sample
 from tests.mechanisms.test_larger_rates import rescaled
 
 from dpassay.mechanisms.catalogue import catalogue
-from dpassay.mechanisms.core.base import Mechanism
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Mechanism, ParameterError
 
 EPSILONS = (1e-6, 1e-3, 1.0, 50.0, 349.0, 351.0, 709.0, 711.0, 745.0, 1e4, 1e6)
 DELTAS = np.array([0.0, 1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9])

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats, Ints
+from ....mechanisms.core import Floats, Ints
 from ...learners.table import log_odds_of_counts
 
 Counts = Ints

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats, Ints
+from ....mechanisms.core import Floats, Ints
 from .rules import Levels, column_of, named
 
 Keys = NDArray[np.uint64]

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Floats, Ints
+from ....mechanisms.core import Floats, Ints
 
 Levels = Ints
 

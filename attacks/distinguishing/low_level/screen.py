@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from ....mechanisms.core.arrays import Bools, Floats, Ints
+from ....mechanisms.core import Bools, Floats, Ints
 from .rules import Levels
 
 MIN_VARIANCE = 2.0

@@ -18,10 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.core.arrays import Bools, Floats, Ints
-from ....mechanisms.core.base import Outputs
-from ....mechanisms.core.errors import AttackError, ParameterError, plural
-from ....mechanisms.core.validation import open_unit
+from ....mechanisms.core import AttackError, Bools, Floats, Ints, Outputs, ParameterError, open_unit, plural
 from ....mechanisms.literature.counts.subset_counts import SubsetCounts
 from ...reconstruction.base import FairBits, Guesser, Reconstructor, SecretTarget
 

@@ -9,10 +9,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import Options, PositiveInt, one_of_names
-from ....mechanisms.core.errors import ParameterError, plural
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import Floats, Options, ParameterError, PositiveInt, one_of_names, plural, whole
 from ....mechanisms.literature.counts.answerer import Answerer
 from .base import DecodedAnswers, Decoder, DecodingStatus
 from .linear_programmes import L1Decoding

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Bools, Floats
-from ....mechanisms.core.constraints import NonNegative
-from ....mechanisms.core.errors import ParameterError, plural
+from ....mechanisms.core import Bools, Floats, NonNegative, ParameterError, plural
 from .base import SOLVER_TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, check_answers, stacked
 
 MAX_BITS = 16

@@ -9,9 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtr
 
-from ....mechanisms.core.arrays import Bools, Floats
-from ....mechanisms.core.constraints import NonNegative
-from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.core import Bools, Floats, NonNegative, positive, whole
 from .base import SOLVER_TOLERANCE, DecodedAnswers, Decoder, DecodingStatus
 
 STEPS, MAX_STEPS = 10, 4000

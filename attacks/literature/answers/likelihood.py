@@ -10,8 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import NonNegative, Positive, PositiveInt
+from ....mechanisms.core import Floats, NonNegative, Positive, PositiveInt
 from .base import SOLVER_TOLERANCE, DecodedAnswers, DecodingStatus, PriorDecoder, constant_decoding, stacked
 from .least_squares import BoxedLeastSquares
 from .linear_programmes import LinearProgramme

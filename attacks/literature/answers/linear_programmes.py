@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import NonNegative, Positive
+from ....mechanisms.core import Floats, NonNegative, Positive
 from .base import SOLVER_TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, stacked
 from .least_squares import BoxedLeastSquares
 

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Floats, Ints
-from ....mechanisms.core.constraints import Finite, NonNegative, Positive, PositiveInt, check_fields
-from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core import Finite, Floats, Ints, NonNegative, ParameterError, Positive, PositiveInt, check_fields
 from .predictions import class_indices, log_probabilities
 
 

@@ -14,9 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Bools, Floats, Ints
-from ....mechanisms.core.constraints import Finite, one_of_names
-from ....mechanisms.core.errors import AttackError
+from ....mechanisms.core import AttackError, Bools, Finite, Floats, Ints, one_of_names
 from ...membership.signals import MIN_LOG_PROBABILITY, SIGNALS
 from ...people.base import LABEL_COLUMN, AttributeInference, People, Sensitive, require_known
 from ...people.imputation import ProbabilityLearner, fitted_scores

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Floats, Ints
-from ....mechanisms.core.base import Outputs
-from ....mechanisms.core.errors import AttackError
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import AttackError, Floats, Ints, Outputs, whole
 from ....mechanisms.learning.base import TrainingData
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsModels
 from ...distinguishing.canary_attacks import final_models, trainer_of

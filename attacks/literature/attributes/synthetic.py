@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import PositiveInt
-from ....mechanisms.core.errors import AttackError
+from ....mechanisms.core import AttackError, Floats, PositiveInt
 from ...people.base import AttributeInference, People, Sensitive
 from ...people.imputation import ProbabilityLearner, fitted_scores
 

@@ -14,9 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Bools, Floats
-from ....mechanisms.core.constraints import Options, PositiveInt
-from ....mechanisms.core.errors import ParameterError, UnknownNameError
+from ....mechanisms.core import Bools, Floats, Options, ParameterError, PositiveInt, UnknownNameError
 from ....mechanisms.literature.ngrams.model import NGramModel
 from .generation import Continuations, TextSampling
 

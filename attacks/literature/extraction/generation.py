@@ -6,10 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import Options, Positive, PositiveInt
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import Floats, Options, ParameterError, Positive, PositiveInt, whole
 from ....mechanisms.literature.ngrams.alphabet import Tokens
 from ....mechanisms.literature.ngrams.model import NGramModel
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.core.arrays import Bools, Floats
-from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core import Bools, Floats, ParameterError
 from ....mechanisms.literature.synthetic_data.anonymity.grouped_table import GroupedTable, check_columns
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Bools, Ints
-from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core import Bools, Ints, ParameterError
 from ....mechanisms.literature.synthetic_data.anonymity.grouped_table import check_columns
 
 if TYPE_CHECKING:

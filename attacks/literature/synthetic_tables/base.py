@@ -19,10 +19,7 @@ from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.base import Dataset, Neighbours, Outputs
-from ....mechanisms.core.constraints import one_of_names
-from ....mechanisms.core.errors import AttackError, plural
+from ....mechanisms.core import AttackError, Dataset, Floats, Neighbours, Outputs, one_of_names, plural
 from ....mechanisms.learning.base import multiset_difference
 from ...base import Attack, Scorer, Target
 from ...distinguishing.classifier import MODELS, Classifier, ClassifierScorer

@@ -22,8 +22,7 @@ from typing import Annotated
 import numpy as np
 from scipy.special import logsumexp
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import one_of_names
+from ....mechanisms.core import Floats, one_of_names
 from .base import Tables
 from .levels import Levels
 from .records import KnownRecords, RecordAttack, nearest

@@ -10,10 +10,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Bools, Floats
-from ....mechanisms.core.constraints import PositiveInt
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import Bools, Floats, ParameterError, PositiveInt, whole
 from ...base import Target
 from .base import LearnedAttack, Tables, differing
 from .levels import Levels, agreeing

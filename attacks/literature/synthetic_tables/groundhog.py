@@ -7,9 +7,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import Positive, one_of_names
-from ....mechanisms.core.errors import AttackError
+from ....mechanisms.core import AttackError, Floats, Positive, one_of_names
 from ...base import Target
 from ...membership.base import MembershipAttack
 from ...membership.shadows import Shadows

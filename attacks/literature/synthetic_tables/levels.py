@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Bools, Floats, Ints
+from ....mechanisms.core import Bools, Floats, Ints
 from .base import Tables
 
 MAX_LEVELS = 64

@@ -8,10 +8,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.base import Outputs
-from ....mechanisms.core.constraints import one_of_names
-from ....mechanisms.core.errors import AttackError, ParameterError
+from ....mechanisms.core import AttackError, Floats, Outputs, ParameterError, one_of_names
 from ...base import Scorer, Target
 from .base import TableAttack, differing, in_chunks, tables_of
 from .generated_queries import AgreementCounts, Query

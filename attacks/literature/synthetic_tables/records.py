@@ -17,10 +17,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Bools, Floats
-from ....mechanisms.core.base import Neighbours, Outputs
-from ....mechanisms.core.constraints import Positive, PositiveInt, one_of_names
-from ....mechanisms.core.errors import AttackError
+from ....mechanisms.core import AttackError, Bools, Floats, Neighbours, Outputs, Positive, PositiveInt, one_of_names
 from ....mechanisms.learning.base import multiset_difference
 from ...base import Scorer, Target
 from .base import TableAttack, Tables, as_table, differing, tables_of

@@ -12,10 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Ints
-from ....mechanisms.core.constraints import NonNegativeInt, check_fields
-from ....mechanisms.core.errors import AttackError, ParameterError
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import AttackError, Ints, NonNegativeInt, ParameterError, check_fields, whole
 from ....mechanisms.literature.query_release.tables.domain import Group
 from .encoding import Encoding, encode
 from .integer_programme import DEFAULT_TIME_LIMIT, ConstraintRow, Deadline, SolverStatus, row

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Bools, Floats, Ints
-from ....mechanisms.core.errors import AttackError, ParameterError
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import AttackError, Bools, Floats, Ints, ParameterError, whole
 from ....mechanisms.literature.query_release.tables.noisy import NoisyTables
 from .integer_programme import DEFAULT_TIME_LIMIT, Deadline, Rows, SolverStatus, row
 

@@ -26,8 +26,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats, Ints
-from ....mechanisms.core.errors import AttackError
+from ....mechanisms.core import AttackError, Floats, Ints
 from ....mechanisms.literature.query_release.tables.domain import Group
 from ....mechanisms.literature.query_release.tables.statistics import GroupCount, GroupShare, MeanAge, MedianAge
 from .integer_programme import Deadline, Rows, SolverStatus, row

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Bools, Ints
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import Bools, Ints, ParameterError, whole
 from ....mechanisms.literature.query_release.tables import TableSet
 from ....mechanisms.literature.query_release.tables.domain import CensusDomain
 from .claims import certain_people

@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
 
-from ....mechanisms.core.arrays import Floats, Ints
-from ....mechanisms.core.errors import AttackError
-from ....mechanisms.core.validation import positive
+from ....mechanisms.core import AttackError, Floats, Ints, positive
 
 DEFAULT_TIME_LIMIT = 60.0
 """Default time limit of a search, in seconds."""

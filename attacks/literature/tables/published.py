@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.core.arrays import Bools, Ints
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import finite
+from ....mechanisms.core import Bools, Ints, ParameterError, finite
 from ....mechanisms.literature.query_release.tables.domain import CensusDomain, Group
 from ....mechanisms.literature.query_release.tables.statistics import (
     NOT_PUBLISHED,

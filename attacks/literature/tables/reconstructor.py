@@ -7,10 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Floats, Ints
-from ....mechanisms.core.base import Outputs
-from ....mechanisms.core.constraints import Positive, at_least
-from ....mechanisms.core.errors import AttackError
+from ....mechanisms.core import AttackError, Floats, Ints, Outputs, Positive, at_least
 from ....mechanisms.literature.query_release.tables.noisy import NoisyTables
 from ....mechanisms.literature.query_release.tables.swapped import SwappedTables
 from ...reconstruction.base import Guesser, OneOf, Reconstructor, SecretTarget, record_secret

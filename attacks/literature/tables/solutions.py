@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Ints
-from ....mechanisms.core.errors import AttackError, plural
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import AttackError, Ints, plural, whole
 from ....mechanisms.literature.query_release.tables.domain import CensusDomain
 from .encoding import Encoding, encode
 from .integer_programme import DEFAULT_TIME_LIMIT, Deadline, NoGoodCuts, SolverStatus

@@ -8,10 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.base import Outputs
-from ....mechanisms.core.constraints import one_of_names
-from ....mechanisms.core.errors import AttackError
+from ....mechanisms.core import AttackError, Floats, Outputs, one_of_names
 from ....mechanisms.literature.studies.column_means import ColumnMeans
 from ....mechanisms.literature.studies.populations import Study
 from ...base import Attack, Scorer, Target

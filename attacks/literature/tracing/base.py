@@ -21,9 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Bools, Floats
-from ....mechanisms.core.constraints import Options
-from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core import Bools, Floats, Options, ParameterError
 from ....mechanisms.literature.studies.populations import check_frequencies, check_people
 from .packed import PackedPeople
 

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from ....mechanisms.core.arrays import Floats, Ints
-from ....mechanisms.core.errors import ParameterError, plural
+from ....mechanisms.core import Floats, Ints, ParameterError, plural
 from .base import Linear
 
 GRID_DEVIATIONS = 14.0

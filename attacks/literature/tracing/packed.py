@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.errors import ParameterError, plural
+from ....mechanisms.core import Floats, ParameterError, plural
 from ....mechanisms.literature.studies.populations import check_people
 
 BYTES_PER_BLOCK = 4096

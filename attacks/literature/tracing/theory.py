@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from ....mechanisms.core.arrays import Bools, Floats
-from ....mechanisms.core.validation import non_negative, whole
+from ....mechanisms.core import Bools, Floats, non_negative, whole
 from ....mechanisms.literature.studies.populations import check_frequencies
 from .base import varying
 

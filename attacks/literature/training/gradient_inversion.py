@@ -18,9 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.errors import AttackError, ParameterError, plural
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import AttackError, Floats, ParameterError, plural, whole
 from ....mechanisms.learning.models.architectures import MultiLayerPerceptron
 from ....mechanisms.learning.models.base import Model
 from ....mechanisms.learning.models.trained import TrainedModels

@@ -19,9 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from ....mechanisms.core.arrays import Bools, Floats
-from ....mechanisms.core.constraints import Positive, PositiveInt, check_fields, one_of_names
-from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core import Bools, Floats, ParameterError, Positive, PositiveInt, check_fields, one_of_names
 from ....mechanisms.learning.models.base import Model
 from ....mechanisms.learning.models.trained import TrainedModels
 

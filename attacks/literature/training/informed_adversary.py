@@ -29,9 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.errors import AttackError, ParameterError
-from ....mechanisms.core.validation import positive
+from ....mechanisms.core import AttackError, Floats, ParameterError, positive
 from .regression import Regression
 
 ZERO_TOLERANCE = 64.0 * float(np.finfo(np.float64).eps)

@@ -28,11 +28,7 @@ from typing import Annotated, Any
 import numpy as np
 from scipy.special import log_ndtr, logsumexp
 
-from ....mechanisms.core.arrays import Floats, Ints
-from ....mechanisms.core.base import Outputs
-from ....mechanisms.core.constraints import one_of_names
-from ....mechanisms.core.errors import AttackError, ParameterError
-from ....mechanisms.core.validation import non_negative, whole
+from ....mechanisms.core import AttackError, Floats, Ints, Outputs, ParameterError, non_negative, one_of_names, whole
 from ....mechanisms.learning.base import TrainingData
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsRecordGradients, noise_strategy_of
 from ....mechanisms.learning.dp_sgd.catalogue import samplings

@@ -20,9 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Bools, Ints
-from ....mechanisms.core.constraints import Options
-from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core import Bools, Ints, Options, ParameterError
 from ....mechanisms.noise.queries.domain import Domain
 
 

@@ -7,9 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Bools, Floats, Ints
-from ....mechanisms.core.constraints import NonNegativeInt, PositiveInt
-from ....mechanisms.core.errors import AttackError, ParameterError
+from ....mechanisms.core import AttackError, Bools, Floats, Ints, NonNegativeInt, ParameterError, PositiveInt
 from ..base import LABEL_COLUMN, AttributeInference, Sensitive
 from ..imputation import Imputation
 from .base import Disclosure, PeopleGroups

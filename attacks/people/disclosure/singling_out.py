@@ -7,9 +7,7 @@ from typing import Annotated, Self
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Bools, Ints
-from ....mechanisms.core.constraints import PositiveInt, one_of_names
-from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core import Bools, Ints, ParameterError, PositiveInt, one_of_names
 from ....mechanisms.noise.queries.domain import Domain
 from .base import Disclosure, PeopleGroups
 

@@ -49,9 +49,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ....mechanisms.accounting import GaussianDP, LaplaceDP
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.root_finding import bisect, geometric
+from ....mechanisms.core import Floats, ParameterError, bisect, geometric
 from ...evidence.scores import BitScores
 from ..families import CurveFamily
 from .curve_of_ranks import CurveOfRanks

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core import Floats
 
 _NEAR_0 = np.geomspace(1e-9, 0.5, 400)
 

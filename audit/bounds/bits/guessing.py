@@ -13,10 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import Finite, UnitInterval, check_fields
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import Finite, Floats, ParameterError, UnitInterval, check_fields, whole
 from ...evidence.scores import BitScores
 from ..base import Bound, Evidence, FixedBound, LedgerEntry
 

@@ -50,10 +50,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.guarantee import Guarantee
-from ....mechanisms.core.root_finding import bisect_all
+from ....mechanisms.core import Floats, Guarantee, ParameterError, bisect_all
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound

@@ -55,8 +55,7 @@ import numpy as np
 from scipy import special
 
 from ....mechanisms.accounting.numerics.binomial import binomial_log_pmf
-from ....mechanisms.core.constraints import one_of_names
-from ....mechanisms.core.root_finding import bisect
+from ....mechanisms.core import bisect, one_of_names
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import LowerBound

@@ -35,9 +35,7 @@ from scipy import special
 from ....mechanisms.accounting.kinds.approximate import PureDP
 from ....mechanisms.accounting.kinds.gaussian import GaussianDP
 from ....mechanisms.accounting.kinds.profile import LossGuarantee
-from ....mechanisms.core.guarantee import Guarantee
-from ....mechanisms.core.root_finding import bisect, integer
-from ....mechanisms.core.validation import open_unit, whole
+from ....mechanisms.core import Guarantee, bisect, integer, open_unit, whole
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import LedgerEntry, LowerBound

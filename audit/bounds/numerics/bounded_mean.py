@@ -16,8 +16,7 @@ import math
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.root_finding import bisect
+from ....mechanisms.core import Floats, bisect
 
 _MOST = 0.75  # largest share of the wealth that one round can lose
 

@@ -43,7 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Bools, Floats
+from ....mechanisms.core import Bools, Floats
 
 _BLOCKS = (4096, 512, 64, 8, 1)  # largest number of steps that are skipped together; the last must be 1
 _FEW_STEPS = 512  # fewer steps than this are all visited

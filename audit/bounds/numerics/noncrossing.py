@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 from scipy import linalg, special
 
 from ....mechanisms.accounting.numerics.binomial import binomial_log_pmf
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.validation import open_unit, whole
+from ....mechanisms.core import Floats, open_unit, whole
 
 Basis = tuple[NDArray[np.intp], Floats]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core import Floats
 from .binomial import lower, upper
 
 _LARGEST = 700.0  # epsilon above which a limit of fewer than 10^300 trials shows no delta: e^700 times it exceeds 1

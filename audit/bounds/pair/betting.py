@@ -21,10 +21,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Bools, Floats
-from ....mechanisms.core.constraints import one_of_names
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import non_negative, one_of
+from ....mechanisms.core import Bools, Floats, ParameterError, non_negative, one_of, one_of_names
 from ...evidence.scores import PairCounts, PairScores, Scores
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound

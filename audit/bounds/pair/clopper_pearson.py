@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core import Floats
 from ...evidence.scores import Scores, Tally
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound

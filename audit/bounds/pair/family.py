@@ -28,8 +28,7 @@ import numpy as np
 from scipy import special
 
 from ....mechanisms.accounting import ApproximateDP
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core import Floats, Guarantee
 from ...evidence.scores import Scores
 from ...evidence.statement import Statement
 from ..base import LedgerEntry, LowerBound

@@ -21,9 +21,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import one_of_names
-from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core import Floats, Guarantee, one_of_names
 from ...evidence.scores import Scores
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core import Floats
 from ...evidence.scores import PairScores, Tally
 from ..numerics.binomial import lower, upper
 from ..numerics.martingale import block_edges

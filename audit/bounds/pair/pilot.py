@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core import Floats, ParameterError
 from ...evidence.scores import Counts, PairScores, Scores, Tally
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, PairBound, PilotMissingError

@@ -25,8 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core import Floats, Guarantee
 from ...evidence.scores import Counts, Scores
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound

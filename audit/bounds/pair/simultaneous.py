@@ -11,11 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.accounting.kinds.exact import lower_hull
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.guarantee import Guarantee
-from ....mechanisms.core.root_finding import bisect
-from ....mechanisms.core.validation import delta_range, open_unit
+from ....mechanisms.core import Floats, Guarantee, ParameterError, bisect, delta_range, open_unit
 from ...evidence.scores import Scores, Tally
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound

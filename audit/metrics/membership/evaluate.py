@@ -14,11 +14,7 @@ from ....attacks.membership.catalogue import catalogue
 from ....attacks.membership.consistency import consistency_warnings
 from ....attacks.membership.designs import Design, form_for, offline_form, possible_targets
 from ....attacks.membership.shadows import Shadows
-from ....mechanisms.core.arrays import Floats, Ints
-from ....mechanisms.core.errors import AttackError, ParameterError
-from ....mechanisms.core.guarantee import Guarantee
-from ....mechanisms.core.printable import display_name
-from ....mechanisms.core.validation import open_unit
+from ....mechanisms.core import AttackError, Floats, Guarantee, Ints, ParameterError, display_name, open_unit
 from ...evidence.statement import check_claim
 from ...games.training import person_of
 from .feature_baseline import FeatureBaseline, feature_baseline

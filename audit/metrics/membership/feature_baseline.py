@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import one_of, open_unit, whole
+from ....mechanisms.core import ParameterError, one_of, open_unit, whole
 from .roc import Pooled
 
 

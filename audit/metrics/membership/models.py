@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from ....attacks.membership.shadows import Shadows
-from ....mechanisms.core.arrays import Bools, Floats
+from ....mechanisms.core import Bools, Floats
 from .records import GroupRow
 from .roc import Pooled
 

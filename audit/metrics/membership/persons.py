@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....attacks.membership.shadows import Shadows
-from ....mechanisms.core.arrays import Floats, Ints
-from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core import Floats, Ints, ParameterError
 
 
 def shadows_of_persons(shadows: Shadows, index: Ints, names: list[str]) -> Shadows:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import one_of
+from ....mechanisms.core import ParameterError, one_of
 from ...evidence.scores import Tally
 from ...results.saved import DrawnResult, check_tally, require, same_length, within
 from .feature_baseline import FeatureBaseline

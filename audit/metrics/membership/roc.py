@@ -47,8 +47,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core import Floats, ParameterError
 from ...bounds.numerics import binomial
 from ...evidence.scores import PairScores, Tally
 

@@ -20,8 +20,7 @@ import numpy as np
 from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.catalogue import catalogue
 from ....mechanisms.adapters.estimator import EstimatorLearner
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import instance, one_of, open_unit, whole
+from ....mechanisms.core import ParameterError, instance, one_of, open_unit, whole
 from ....mechanisms.learning.base import TrainingData
 from ...games.training import train_shadows
 from .roc import MIN_EXPECTED_FALSE_POSITIVES, Pooled

@@ -48,7 +48,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Bools, Ints
+from ....mechanisms.core import Bools, Ints
 
 MIN_AGREEMENTS = 3
 """Smallest number of agreements of a finding, whatever the sizes: one record is never a finding by itself."""

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Bools, Floats, Ints
-from ....mechanisms.core.root_finding import bisect_all
+from ....mechanisms.core import Bools, Floats, Ints, bisect_all
 
 PER_ROW, MOST = 6, 60_000
 """Number of descriptions of each row, and of all rows."""

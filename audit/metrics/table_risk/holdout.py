@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Bools, Floats, Ints
-from ....mechanisms.core.errors import ParameterError, listed
+from ....mechanisms.core import Bools, Floats, Ints, ParameterError, listed
 from .successes import distances
 from .tables import Tables, row_keys
 

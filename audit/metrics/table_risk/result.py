@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ....mechanisms.core.errors import listed, plural
+from ....mechanisms.core import listed, plural
 from ...results.saved import Saved, require
 from ...results.text import percent
 from ..membership.roc import RateAt

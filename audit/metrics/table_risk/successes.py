@@ -22,7 +22,7 @@ import numpy as np
 
 from ....attacks.people.disclosure import AttributeDisclosure
 from ....attacks.people.disclosure.nearest_rows import MAX_BLOCK_DISTANCES
-from ....mechanisms.core.arrays import Bools, Floats, Ints
+from ....mechanisms.core import Bools, Floats, Ints
 from ....mechanisms.noise.queries.domain import Domain
 from .descriptions import between_records, singled_out
 from .tables import Table, Tables, row_keys

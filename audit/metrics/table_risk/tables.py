@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Bools, Floats, Ints
-from ....mechanisms.core.errors import ParameterError, listed, plural, unknown_name_message
+from ....mechanisms.core import Bools, Floats, Ints, ParameterError, listed, plural, unknown_name_message
 
 if TYPE_CHECKING:
     import pandas as pd

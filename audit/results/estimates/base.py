@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import delta_range, open_unit
+from ....mechanisms.core import ParameterError, delta_range, open_unit
 from ...evidence.scores import Scores
 
 

@@ -9,9 +9,7 @@ from typing import Self
 import numpy as np
 from scipy import special
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import one_of, whole
+from ....mechanisms.core import Floats, ParameterError, one_of, whole
 from ...evidence.scores import Counts, PairScores, Scores
 from .base import Estimate, check_arguments
 

@@ -17,8 +17,7 @@ import numpy as np
 from scipy import special
 
 from ....mechanisms.accounting import GaussianDP
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import Floats, whole
 from ...evidence.scores import Counts, Scores
 from .base import Estimate, check_arguments
 from .bootstrap import Bins

@@ -6,7 +6,7 @@ import math
 
 from scipy import special
 
-from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core import ParameterError
 from ...evidence.scores import Scores
 from .base import Estimate, check_arguments
 

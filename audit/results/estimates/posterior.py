@@ -24,8 +24,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.root_finding import bracket
+from ....mechanisms.core import Floats, bracket
 from ...evidence.scores import Scores
 from .base import Estimate, check_arguments
 

@@ -32,9 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.core.base import Neighbours
-from ....mechanisms.core.constraints import Delta, check_fields
-from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core import Delta, Guarantee, Neighbours, check_fields
 
 CERTAIN_DELTA = math.nextafter(1.0, 0.0)
 """Largest delta below 1, which an event of probability 1 exceeds."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ....attacks.base import Scorer
-from ....mechanisms.core.base import Outputs
+from ....mechanisms.core import Outputs
 
 MOST_INTERVALS, MOST_ATOMS = 100, 500
 """Largest numbers of intervals and of atoms; a longer rule is discarded as unreadable."""

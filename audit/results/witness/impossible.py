@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....mechanisms.adapters.functions.guard import cut
-from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core import Guarantee
 from ...trials.impossible_outputs import ImpossibleOutputs
 from .base import Witness, WitnessKind
 

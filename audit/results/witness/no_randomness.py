@@ -39,8 +39,7 @@ from ....attacks.distinguishing.events import mark
 from ....mechanisms.adapters.functions.first_runs import FirstRuns, state_before
 from ....mechanisms.adapters.functions.fresh_runs import FreshObservations, FreshRun, Runs, is_imported_again, run
 from ....mechanisms.adapters.functions.function import FunctionMechanism
-from ....mechanisms.core.base import Neighbours, Outputs
-from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core import Guarantee, Neighbours, Outputs
 from ...trials.independence import Dependence
 from ...trials.repeated_outputs import DistinctOutputs, common_output_digest
 from .base import CERTAIN_DELTA, Witness, WitnessKind

@@ -23,10 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....mechanisms.core.base import Neighbours
-from ....mechanisms.core.constraints import Positive, PositiveInt, check_fields
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.relation import Relation
+from ....mechanisms.core import Neighbours, ParameterError, Positive, PositiveInt, Relation, check_fields
 from .base import SearchDomain
 from .values import in_range, plain
 

@@ -19,8 +19,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ....mechanisms.core.base import Neighbours
-from ....mechanisms.core.relation import Relation
+from ....mechanisms.core import Neighbours, Relation
 
 S = TypeVar("S")
 """Sketch of a pair: a frozen dataclass with a unique `repr`."""

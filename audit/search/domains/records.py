@@ -15,12 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ....mechanisms.core.base import Neighbours
-from ....mechanisms.core.constraints import PositiveInt, check_fields
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.fingerprint import identity
-from ....mechanisms.core.relation import Relation
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import Neighbours, ParameterError, PositiveInt, Relation, check_fields, identity, whole
 from .base import SearchDomain, pick
 from .values import Values
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ....mechanisms.core.errors import ParameterError, unknown_name_message
+from ....mechanisms.core import ParameterError, unknown_name_message
 from ...trials.array_files import read_text
 from .answers import AnswersDomain
 from .base import SearchDomain

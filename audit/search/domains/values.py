@@ -17,11 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.core.base import Dataset
-from ....mechanisms.core.constraints import PositiveInt, check_fields
-from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.fingerprint import identity
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import Dataset, ParameterError, PositiveInt, check_fields, identity, whole
 from .base import pick
 
 OVERFLOWING = 1e300

@@ -26,8 +26,7 @@ from ....audit.metrics.membership.result import MembershipResult
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.with_estimates import check_estimates, with_estimates
 from ....audit.trials.options import RunOptions
-from ....mechanisms.core.base import Mechanism
-from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core import Guarantee, Mechanism
 from ..schema import Config
 from ..sweep import folder_name
 from . import build

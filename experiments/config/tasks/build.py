@@ -13,10 +13,8 @@ from typing import Any, get_args, get_type_hints
 
 from ....attacks.canaries.initial import worst_case_initial
 from ....mechanisms.catalogue import catalogue as mechanisms
-from ....mechanisms.core.base import Dataset, Mechanism
-from ....mechanisms.core.errors import ParameterError, unknown_name_message
-from ....mechanisms.core.guarantee import Guarantee
-from ....mechanisms.core.registry import Catalogue, catalogue_of
+from ....mechanisms.core import Catalogue, Dataset, Guarantee, Mechanism, ParameterError, unknown_name_message
+from ....mechanisms.core.registry import catalogue_of
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsInitialParameters
 from ....mechanisms.learning.models.base import Model
 from ...data import datasets, examples

@@ -18,9 +18,7 @@ from ....audit.metrics.membership.evaluate import evaluate, targets_of
 from ....audit.metrics.membership.result import MembershipResult
 from ....audit.trials.execution import in_this_process
 from ....audit.trials.options import RunOptions
-from ....mechanisms.core.errors import AccountingError, DpassayError, ParameterError, plural
-from ....mechanisms.core.guarantee import Guarantee
-from ....mechanisms.core.relation import Relation
+from ....mechanisms.core import AccountingError, DpassayError, Guarantee, ParameterError, Relation, plural
 from ....mechanisms.learning.base import Learner
 from ...data.shadow_files import NamedShadows, load_shadows
 from ..sections import DataSection, MembershipSection, Named

@@ -13,8 +13,7 @@ from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import BitScores
 from ....audit.games.canaries import check_relation, gradient_canary_game, membership_game
 from ....audit.trials.options import RunOptions
-from ....mechanisms.core.base import Dataset, Mechanism
-from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core import Dataset, Mechanism, ParameterError
 from ....mechanisms.learning.base import Learner, TrainingData
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, has_capability
 from ..sections import Named, NeighboursSection, OneRunSection

@@ -19,9 +19,7 @@ import numpy as np
 
 from ....mechanisms.adapters.functions.function import FunctionMechanism
 from ....mechanisms.adapters.functions.guard import Guard, in_words
-from ....mechanisms.core.base import Mechanism
-from ....mechanisms.core.errors import DpassayError, ParameterError
-from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core import DpassayError, Guarantee, Mechanism, ParameterError
 from ..sections import Named, NeighboursSection
 from .neighbours import pair_of_function
 

@@ -13,8 +13,7 @@ from ....audit.evidence.scores import PairScores
 from ....audit.results.audit_result import AuditResult
 from ....audit.trials.options import RunOptions
 from ....audit.trials.plan import MIN_TRIALS
-from ....mechanisms.core.base import Dataset, Mechanism, Neighbours
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import Dataset, Mechanism, Neighbours, whole
 from ..sections import NeighboursSection
 from . import build
 from .base import HERE, AuditTask

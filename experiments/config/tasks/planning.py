@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from ....mechanisms.core.registry import Catalogue
+from ....mechanisms.core import Catalogue
 from ..config_errors import at
 from ..overrides import apply
 from ..schema import Config

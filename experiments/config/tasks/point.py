@@ -8,8 +8,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
 from ....mechanisms.adapters.functions.target import load_target
-from ....mechanisms.core.base import Dataset, Mechanism
-from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core import Dataset, Guarantee, Mechanism
 from ....mechanisms.learning.models.base import Model
 from ..config_errors import pointing_at
 from ..schema import Config

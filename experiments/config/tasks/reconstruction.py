@@ -14,11 +14,7 @@ from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import BitScores, Successes
 from ....audit.games.reconstruction import reconstruction_game
 from ....audit.trials.options import RunOptions
-from ....mechanisms.core.base import Dataset, Mechanism
-from ....mechanisms.core.errors import ParameterError, plural
-from ....mechanisms.core.record_edits import is_pandas
-from ....mechanisms.core.records import n_records
-from ....mechanisms.core.validation import rectangular
+from ....mechanisms.core import Dataset, Mechanism, ParameterError, is_pandas, n_records, plural, rectangular
 from ....mechanisms.local.base import LocalMechanism
 from ..schema import Config
 from ..sections import Named, NeighboursSection, ReconstructionSection, SecretSection

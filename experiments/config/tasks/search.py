@@ -15,8 +15,7 @@ from ....audit.evidence.scores import PairScores
 from ....audit.results.audit_result import AuditResult
 from ....audit.search import SearchDomain, domain_from, first_pair, search
 from ....audit.trials.options import RunOptions
-from ....mechanisms.core.base import Mechanism
-from ....mechanisms.core.validation import whole
+from ....mechanisms.core import Mechanism, whole
 from ..sections import NeighboursSection, SearchSection
 from . import build
 from .base import HERE, AuditTask

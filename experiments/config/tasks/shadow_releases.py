@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from ....mechanisms.core.registry import Catalogue
+from ....mechanisms.core import Catalogue
 from ..sections import MembershipSection
 from .point import Point
 

@@ -17,7 +17,7 @@ from typing import Any
 from ....audit.bounds.base import LedgerEntry
 from ....audit.metrics.membership.result import MembershipResult
 from ....audit.metrics.membership.text import notes
-from ....mechanisms.core.printable import markdown
+from ....mechanisms.core import markdown
 from ..results.formatting import number, parameters_text
 from ..results.latex import ATTACKS
 from ..results.sentences import RELATION, verdict_headline

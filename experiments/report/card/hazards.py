@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from ....audit.evidence.game import Game
 from ....audit.metrics.membership.result import MembershipResult
 from ....audit.results.audit_result import AuditResult
-from ....mechanisms.core.errors import plural
+from ....mechanisms.core import plural
 from ..results.formatting import number
 
 TESTED, IN_PART, STATED, NOT_COVERED, OUT_OF_SCOPE = "tested", "in part", "stated", "not covered", "out of scope"

@@ -17,8 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ....mechanisms.core.errors import plural
-from ....mechanisms.core.printable import line
+from ....mechanisms.core import line, plural
 from ..results.formatting import number, parameters_text
 from ..results.sentences import RELATION
 from .card import AuditCard, Card

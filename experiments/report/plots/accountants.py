@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from ....audit.results.text import percent
 from ....mechanisms.accounting.dp_sgd.noisy_sgd import ACCOUNTANTS, epsilon_curves
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core import Floats
 from ..results.formatting import number
 from .style import BOUND, EndLabel, axes_or_new, end_labels, logarithmic, series_colour, style_axes
 

@@ -17,7 +17,7 @@ from ....audit.evidence.game import Game
 from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.text import Explanations
-from ....mechanisms.core.errors import DpassayError
+from ....mechanisms.core import DpassayError
 from ..results.formatting import cut, number, parameters_text
 from .bound_claim import BoundClaim
 from .breakdown import BreakdownPlot

@@ -16,7 +16,7 @@ from ....audit.evidence.scores import Tally
 from ....audit.metrics.membership.result import HEADLINE_FPR as AT, AttackMetrics, MembershipResult, Region
 from ....audit.metrics.membership.text import too_few_models
 from ....audit.results.text import percent
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core import Floats
 from ..results.formatting import cut, share
 from .style import (
     CLAIM,

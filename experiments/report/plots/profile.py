@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from ....audit.bounds.pair.simultaneous import band
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.text import percent
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core import Floats
 from ..results.formatting import number
 from .style import BOUND, CLAIM, MUTED, VIOLATION, axes_or_new, logarithmic, style_axes, write
 

@@ -15,7 +15,7 @@ from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.recovery import Recovery
 from ....audit.results.text import percent
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core import Floats
 from ..results.formatting import cut, distinct_texts, long_key, percent_range, share, short_keys, value_text
 from .bound_claim import x_key
 from .style import (

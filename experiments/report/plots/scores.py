@@ -14,7 +14,7 @@ from matplotlib.transforms import ScaledTranslation
 from ....audit.evidence.game import Game
 from ....audit.evidence.scores import Tally
 from ....audit.results.audit_result import AuditResult
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core import Floats
 from ..results.formatting import cut, number, share
 from .style import MUTED, SIDE0, SIDE1, Mark, axes_or_new, logarithmic, style_axes
 

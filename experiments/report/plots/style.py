@@ -46,7 +46,7 @@ from matplotlib.ticker import Formatter, NullLocator, ScalarFormatter
 from matplotlib.transforms import blended_transform_factory
 
 from ....audit.trials.folder import write_atomically
-from ....mechanisms.core.printable import html
+from ....mechanisms.core import html
 from ..results.formatting import one_notation
 
 PAGE = ("#ffffff", "#15191e")

@@ -14,7 +14,7 @@ from ....audit.bounds.pair.simultaneous import band
 from ....audit.evidence.scores import Tally
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.text import percent
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core import Floats
 from ..results.formatting import number, share
 from .style import BOUND, CLAIM, MUTED, VIOLATION, Mark, axes_or_new, logarithmic, style_axes
 

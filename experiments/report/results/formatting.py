@@ -9,8 +9,7 @@ from typing import Any
 
 from ....audit.bounds.numerics.binomial import SMALLEST_P_VALUE
 from ....audit.results.text import digits_beside
-from ....mechanisms.core.errors import plural
-from ....mechanisms.core.printable import line
+from ....mechanisms.core import line, plural
 from ...config.sweep import CASE
 
 DAGGER = "†"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....audit.bounds.numerics.binomial import SMALLEST_P_VALUE
-from ....mechanisms.core.printable import line
+from ....mechanisms.core import line
 from .formatting import number
 
 if TYPE_CHECKING:

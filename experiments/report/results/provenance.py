@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ....audit.trials.folder import Folder
-from ....mechanisms.core.registry import packages_used
+from ....mechanisms.core import packages_used
 
 TIMES = "times.json"
 """File with the duration of each audit, separate from the numbers, which are the same on every machine."""

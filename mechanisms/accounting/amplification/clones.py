@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from ...core.arrays import Floats
-from ...core.constraints import Positive, PositiveInt
-from ...core.relation import Relation
-from ...core.root_finding import bisect, bracket
-from ...core.validation import open_unit, positive, whole
+from ...core import Floats, Positive, PositiveInt, Relation, bisect, bracket, open_unit, positive, whole
 from ..kinds.profile import LARGEST, ProfileGuarantee
 from ..numerics.binomial import binomial_cdf, binomial_pmf, binomial_sf
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...core.errors import AccountingError
-from ...core.validation import one_of, open_unit, positive, whole
+from ...core import AccountingError, one_of, open_unit, positive, whole
 
 FORMS = ("theorem", "simplified", "released")
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...core.errors import AccountingError, RelationError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ...core.validation import one_of, positive, unit_interval
+from ...core import AccountingError, Guarantee, Relation, RelationError, one_of, positive, unit_interval
 from ..conversion.convert import nominal
 from ..kinds.approximate import ApproximateDP, PureDP
 

@@ -10,11 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.constraints import one_of_names
-from ...core.errors import ParameterError
-from ...core.relation import Relation
-from ...core.validation import delta_range, non_negative
+from ...core import Floats, ParameterError, Relation, delta_range, non_negative, one_of_names
 from ..kinds.approximate import ApproximateDP
 from ..kinds.profile import ProfileGuarantee, supremum_over_lines
 

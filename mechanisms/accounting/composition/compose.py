@@ -21,11 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.errors import AccountingError, ParameterError, RelationError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ...core.validation import one_of
+from ...core import AccountingError, Floats, Guarantee, ParameterError, Relation, RelationError, one_of
 from ..conversion.convert import nominal, to_privacy_loss, to_renyi
 from ..kinds.approximate import ApproximateDP, PureDP
 from ..kinds.bounded_range import BoundedRange

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import AccountingError
-from ...core.guarantee import Guarantee
-from ...core.validation import whole
+from ...core import AccountingError, Guarantee, whole
 from ..kinds.approximate import ApproximateDP, PureDP
 from ..kinds.bounded_range import BoundedRange
 from ..kinds.concentrated import ConcentratedDP

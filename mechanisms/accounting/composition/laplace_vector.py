@@ -9,11 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ...core.validation import positive
+from ...core import Floats, Guarantee, ParameterError, Relation, positive
 from ..kinds.laplace import LaplaceDP
 from ..kinds.profile import ProfileGuarantee
 from .compose import compose

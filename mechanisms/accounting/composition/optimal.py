@@ -10,10 +10,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.special import log_expit
 
-from ...core.arrays import Floats
-from ...core.constraints import Positive, PositiveInt
-from ...core.relation import Relation
-from ...core.validation import delta_range, non_negative, whole
+from ...core import Floats, Positive, PositiveInt, Relation, delta_range, non_negative, whole
 from ..kinds.profile import LossGuarantee
 from ..numerics.binomial import log_choose
 from ..numerics.losses import LossProfile

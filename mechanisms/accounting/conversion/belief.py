@@ -6,8 +6,7 @@ import math
 
 from scipy.special import expit, logit
 
-from ...core.guarantee import Guarantee
-from ...core.validation import open_unit
+from ...core import Guarantee, open_unit
 
 
 def posterior_interval(guarantee: Guarantee, *, prior: float, fpr: float | None = None) -> tuple[float, float]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ...core.errors import AccountingError
-from ...core.guarantee import Guarantee
-from ...core.validation import open_unit, positive
+from ...core import AccountingError, Guarantee, open_unit, positive
 
 LARGEST_NOISE = 2.0**40
 """Largest noise multiplier of any search."""

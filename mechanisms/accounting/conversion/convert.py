@@ -19,10 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, hyp1f1, logsumexp
 
-from ...core.arrays import Floats
-from ...core.errors import AccountingError, ParameterError
-from ...core.guarantee import Guarantee
-from ...core.validation import delta_range
+from ...core import AccountingError, Floats, Guarantee, ParameterError, delta_range
 from ..kinds.approximate import ApproximateDP, PureDP
 from ..kinds.bounded_range import BoundedRange
 from ..kinds.concentrated import ConcentratedDP

@@ -24,12 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Floats
-from ...core.constraints import Options, PositiveInt
-from ...core.errors import AccountingError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ...core.validation import positive
+from ...core import AccountingError, Floats, Guarantee, Options, PositiveInt, Relation, positive
 from ..kinds.gaussian import GaussianDP
 from ..kinds.privacy_loss import PrivacyLossDP
 

@@ -21,10 +21,7 @@ import math
 import numpy as np
 from scipy.special import log_ndtr
 
-from ...core.arrays import Floats
-from ...core.errors import AccountingError, ParameterError
-from ...core.relation import Relation
-from ...core.validation import delta_range, one_of, positive, whole
+from ...core import AccountingError, Floats, ParameterError, Relation, delta_range, one_of, positive, whole
 from ..kinds.gaussian import GaussianDP
 
 ORDERS_OF_BATCHES = ("cyclic", "shuffled")

@@ -47,9 +47,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from ...core.arrays import Floats
-from ...core.errors import AccountingError
-from ...core.relation import Relation
+from ...core import AccountingError, Floats, Relation
 from ..kinds.privacy_loss import PrivacyLossDP, fitting_interval, gaussian_reach
 from ..kinds.renyi import RenyiDP, check_steps
 from ..numerics.binomial import log_choose

@@ -16,10 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.errors import AccountingError
-from ...core.guarantee import Guarantee
-from ...core.validation import open_unit, positive, whole
+from ...core import AccountingError, Floats, Guarantee, open_unit, positive, whole
 from ..amplification.subsampling import subsample
 from ..composition.advanced import AdvancedComposition
 from ..kinds.approximate import ApproximateDP

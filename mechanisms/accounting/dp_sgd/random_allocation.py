@@ -32,10 +32,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
-from ...core.arrays import Floats
-from ...core.errors import AccountingError, ParameterError
-from ...core.relation import Relation
-from ...core.validation import positive, whole
+from ...core import AccountingError, Floats, ParameterError, Relation, positive, whole
 from ..composition.compose import compose
 from ..conversion.convert import to_privacy_loss
 from ..kinds.exact import ExactDP

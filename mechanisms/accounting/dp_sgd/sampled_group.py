@@ -21,9 +21,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import logsumexp, ndtr
 
-from ...core.errors import AccountingError
-from ...core.relation import Relation
-from ...core.validation import whole
+from ...core import AccountingError, Relation, whole
 from ..composition.compose import compose
 from ..conversion.convert import to_privacy_loss
 from ..kinds.exact import ExactDP

@@ -18,9 +18,7 @@ curve of a replaced record in the second case. Chua et al. 2024, Theorem 3.3, ad
 
 from __future__ import annotations
 
-from ...core.errors import AccountingError
-from ...core.relation import Relation
-from ...core.validation import whole
+from ...core import AccountingError, Relation, whole
 from ..kinds.privacy_loss import PrivacyLossDP
 from ..kinds.renyi import check_steps
 from ..numerics.binomial import binomial_sf

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.relation import Relation
-from ...core.validation import delta_range, non_negative
+from ...core import Floats, Relation, delta_range, non_negative
 from .profile import ProfileGuarantee
 
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.constraints import Positive
-from ...core.relation import Relation
+from ...core import Floats, Positive, Relation
 from .profile import ProfileGuarantee
 
 

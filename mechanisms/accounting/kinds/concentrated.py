@@ -9,11 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.constraints import NonNegative
-from ...core.relation import Relation
-from ...core.root_finding import bisect, bracket
-from ...core.validation import open_unit, positive
+from ...core import Floats, NonNegative, Relation, bisect, bracket, open_unit, positive
 from ..numerics.renyi import largest_total_variation, tight_epsilon, tight_log_delta
 from .profile import ProfileGuarantee
 

@@ -10,9 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...core.arrays import Bools, Floats
-from ...core.errors import ParameterError
-from ...core.relation import Relation
+from ...core import Bools, Floats, ParameterError, Relation
 from ..numerics.losses import LossProfile
 from .profile import LossGuarantee
 

@@ -10,11 +10,7 @@ from typing import Self
 import numpy as np
 from scipy.special import erfcx, ndtr, ndtri
 
-from ...core.arrays import Floats
-from ...core.constraints import Positive
-from ...core.relation import Relation
-from ...core.root_finding import arithmetic, bisect, bracket, geometric
-from ...core.validation import open_unit, positive
+from ...core import Floats, Positive, Relation, arithmetic, bisect, bracket, geometric, open_unit, positive
 from .profile import ProfileGuarantee
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)

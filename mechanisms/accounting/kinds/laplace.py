@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.relation import Relation
-from ...core.validation import positive
+from ...core import Floats, Relation, positive
 from .profile import ProfileGuarantee
 
 

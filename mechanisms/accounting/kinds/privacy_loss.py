@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import AccountingError, ParameterError
-from ...core.relation import Relation
-from ...core.validation import positive
+from ...core import AccountingError, ParameterError, Relation, positive
 from ..numerics.composed_losses import composed_losses
 from ..numerics.gaussian_losses import gaussian_losses
 from ..numerics.losses import LossProfile

@@ -16,11 +16,7 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...core.arrays import Floats
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ...core.root_finding import least_satisfying, maximise
+from ...core import Floats, Guarantee, ParameterError, Relation, least_satisfying, maximise
 from ..numerics.losses import LossProfile, SupportingLines
 
 LARGEST = 700.0

@@ -15,10 +15,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
-from ...core.arrays import Floats
-from ...core.constraints import Finite, Positive
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
+from ...core import Finite, Floats, Guarantee, Positive, Relation
 from ..numerics.cells import normal_between
 from ..numerics.laplace import log_laplace, log_laplace_mass
 from .approximate import PureDP

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ...core.arrays import Floats
+from ...core import Floats
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 

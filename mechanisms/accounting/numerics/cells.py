@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr
 
-from ...core.arrays import Floats
+from ...core import Floats
 
 SHELLS = 2_000
 """Number of shells in each half of each Gaussian; the curve is then too low by less than 0.01."""

@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
-from ...core.arrays import Floats
+from ...core import Floats
 
 TAIL = 1e-22
 """Largest probability of losses outside of the window, which is added to that of an infinite loss."""

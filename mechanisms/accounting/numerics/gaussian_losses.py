@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Floats
+from ...core import Floats
 
 
 def gaussian_losses(noise_multiplier: float, sampling_probability: float, interval: float) -> Any:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...core.arrays import Floats
+from ...core import Floats
 
 SHARP = 1e6
 """Log density of a point mass, in place of infinity."""

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...core.arrays import Floats
+from ...core import Floats
 
 WIDTH = 700.0
 """Width of the range of losses that are summed together: e^-700 is about the smallest float of full precision."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.arrays import Floats
+from ...core import Floats
 
 
 def gauss_legendre(edges: Floats, n_nodes: int) -> tuple[Floats, Floats]:

@@ -31,7 +31,7 @@ import math
 
 import numpy as np
 
-from ...core.arrays import Floats
+from ...core import Floats
 from .binomial import log_choose
 
 _REACH = 14.0

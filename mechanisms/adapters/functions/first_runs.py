@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...core.tensors import random_states
+from ...core import random_states
 from .same_seed import SameSeed
 from .state import content_digest, is_small
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Floats
+from ...core import Floats
 from .guard import class_name, cut, digest, message_of
 
 EXCEPTIONAL_NAMES = {1.0: "nan", 2.0: "inf", 3.0: "-inf", 4.0: "None"}

@@ -30,7 +30,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...accounting.kinds.approximate import PureDP
-from ...core.tensors import random_states
+from ...core import random_states
 from .first_runs import FILE_MODULE_PREFIX, Address, digest_of, digests_of, generators_of, is_installed, is_users
 from .function import FunctionMechanism
 from .guard import Guard

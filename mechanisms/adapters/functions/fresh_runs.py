@@ -26,7 +26,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ...core.base import Neighbours
+from ...core import Neighbours
 from .first_runs import Address, address_of, globals_of
 from .forms import ResultForm
 

@@ -38,8 +38,7 @@ from hashlib import blake2b
 from types import FrameType, TracebackType
 from typing import IO, Any
 
-from ...core.errors import DpassayError, ParameterError, ReleaseError
-from ...core.validation import positive
+from ...core import DpassayError, ParameterError, ReleaseError, positive
 from .state import PYTHON_RANDOM_STATE, ProcessState
 
 SIGNAL_NAMES = "INT TERM HUP QUIT ABRT ALRM VTALRM PROF USR1 USR2 CHLD PIPE BREAK"

@@ -34,10 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Floats
-from ...core.base import Outputs
-from ...core.errors import ReleaseError
-from ...core.tensors import tensor_to_array
+from ...core import Floats, Outputs, ReleaseError, tensor_to_array
 from .forms import (
     EXCEPTIONAL_NAMES,
     OutputRow,

@@ -26,10 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.base import Outputs
-from ...core.errors import plural
-from ...core.tensors import own_random_states
+from ...core import Floats, Outputs, own_random_states, plural
 from .forms import OutputRow, UnusualForm
 from .outcomes import read_result
 

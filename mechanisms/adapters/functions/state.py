@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.tensors import random_states, set_random_states
+from ...core import random_states, set_random_states
 
 WATCHED_MODULES = (
     *(

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ...core.errors import ParameterError, UnknownNameError
+from ...core import ParameterError, UnknownNameError
 from .fresh_runs import cloudpickle
 from .guard import Guard, in_words, printable, short_repr
 

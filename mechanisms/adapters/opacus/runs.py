@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.base import Dataset, Neighbours, Outputs
-from ...core.errors import DpassayError, ParameterError
+from ...core import Dataset, DpassayError, Neighbours, Outputs, ParameterError
 from ...learning.base import MAX_ROUNDING, AnyFloats, TrainingData, differing
 from ..functions.forms import RaisedException
 from .options import OpacusOptions

@@ -17,8 +17,7 @@ from opacus.accountants import create_accountant
 from opacus.data_loader import DPDataLoader
 from torch.utils.data import DataLoader, TensorDataset
 
-from ...core.errors import ParameterError
-from ...core.tensors import own_random_states, tensor_to_array
+from ...core import ParameterError, own_random_states, tensor_to_array
 from ...learning.base import AnyFloats, TrainingData
 from .options import OpacusOptions
 

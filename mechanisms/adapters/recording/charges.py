@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...accounting import ApproximateDP, GaussianDP, PureDP
-from ...core.guarantee import Guarantee
+from ...core import Guarantee
 
 Charge = Callable[[Any, Any], Guarantee]
 

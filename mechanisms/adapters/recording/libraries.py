@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...accounting import ApproximateDP, ConcentratedDP, PureDP
-from ...core.errors import AccountingError
-from ...core.guarantee import Guarantee
+from ...core import AccountingError, Guarantee
 from .charges import UNPROTECTED, declared_cost, input_change
 from .standard import recorded_primitive
 from .tape import PrimitiveCall, replaced

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Floats
+from ...core import Floats
 
 __tracebackhide__ = True  # pytest shows the lines of the program, not those of this module
 

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.guarantee import Guarantee
+from ...core import Floats, Guarantee
 from .charges import input_change
 from .noisy import RecordedDraw, as_noisy
 

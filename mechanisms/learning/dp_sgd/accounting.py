@@ -28,10 +28,7 @@ from __future__ import annotations
 
 from ...accounting.conversion.calibration import least_noise_multiplier
 from ...accounting.kinds.renyi import check_steps
-from ...core.errors import AccountingError, ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ...core.validation import one_of
+from ...core import AccountingError, Guarantee, ParameterError, Relation, one_of
 from .catalogue import build_noise, samplings
 from .noise.base import StepNoise
 from .sampling.base import Sampling

@@ -9,10 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.base import Dataset, LogDensity, Neighbours, Outputs, example
-from ...core.constraints import OpenUnit, Positive
-from ...core.errors import ParameterError
-from ...core.relation import Relation
+from ...core import Dataset, LogDensity, Neighbours, OpenUnit, Outputs, ParameterError, Positive, Relation
+from ...core.base import example
 from ..base import AnyFloats, TrainingData
 from ..models.passes import squared_norms
 from .mechanism import DPSGD

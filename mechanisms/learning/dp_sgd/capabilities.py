@@ -24,9 +24,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.base import Outputs
-from ...core.errors import ParameterError
-from ...core.relation import Relation
+from ...core import Outputs, ParameterError, Relation
 from ..base import AnyFloats, Classifiers, TrainingData
 from ..models.base import Model
 from .sampling.base import Sampling

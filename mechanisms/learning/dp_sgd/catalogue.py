@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
-from ...core.errors import ParameterError, missing_message
-from ...core.registry import Catalogue
-from ...core.validation import one_of, positive
+from ...core import Catalogue, ParameterError, missing_message, one_of, positive
 from ..models.base import Model
 from .noise.base import StepNoise
 from .sampling.base import Sampling

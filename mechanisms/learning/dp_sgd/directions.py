@@ -12,10 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.base import Neighbours
-from ...core.errors import NeighboursError
-from ...core.records import check_records
-from ...core.relation import Relation
+from ...core import Neighbours, NeighboursError, Relation, check_records
 from ..base import MAX_ROUNDING, AnyFloats, TrainingData, check_in_place, differing, gradients_of
 from ..models.trained import TrainedModels
 from .steps import clip_rows

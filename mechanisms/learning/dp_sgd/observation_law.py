@@ -18,9 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import GaussianDP
-from ...core.base import Dataset, Neighbours, Outputs
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
+from ...core import Dataset, Guarantee, Neighbours, Outputs, ParameterError
 from ..base import MAX_ROUNDING, AnyFloats, TrainingData
 from .directions import gradient_direction, sides_of
 from .noise.base import IndependentNoise, StepNoise

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ...core.constraints import Delta, Options, Positive
+from ...core import Delta, Options, Positive
 from ...core.registry import named_in
 from ..base import AnyFloats
 

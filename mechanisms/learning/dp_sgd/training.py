@@ -26,9 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import GaussianDP
-from ...core.errors import AccountingError, ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
+from ...core import AccountingError, Guarantee, ParameterError, Relation
 from ..base import AnyFloats, TrainingData
 from ..models.base import Model
 from ..models.passes import Workspace, accumulate, backward, forward, squared_norms

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
-from ...core.constraints import PositiveInt, at_least, one_of_names
-from ...core.errors import ParameterError
-from ...core.validation import whole
+from ...core import ParameterError, PositiveInt, at_least, one_of_names, whole
 from .base import Model
 from .losses import LOSSES, LossFunction
 

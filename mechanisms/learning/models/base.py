@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.constraints import Options, PositiveInt
-from ...core.errors import ParameterError, plural
+from ...core import Options, ParameterError, PositiveInt, plural
 from ...core.registry import named_in
 from ..base import AnyFloats, TrainingData
 from .losses import LOSSES, LossFunction

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.errors import ParameterError
+from ...core import ParameterError
 from ..base import AnyFloats
 
 Labels = NDArray[Any]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.errors import ParameterError
+from ...core import ParameterError
 from ..base import AnyFloats, TrainingData
 from .base import Model
 from .passes import Workspace, backward, forward, squared_norms

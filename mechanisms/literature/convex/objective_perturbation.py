@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import LaplaceDP
-from ...core.arrays import Floats
-from ...core.base import Dataset, Outputs
-from ...core.guarantee import Guarantee
+from ...core import Dataset, Floats, Guarantee, Outputs
 from .regularised_logistic import (
     MAX_CURVATURE,
     PerturbedRegression,

@@ -10,9 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from ...accounting import LaplaceDP
-from ...core.arrays import Floats
-from ...core.base import Dataset, Outputs
-from ...core.guarantee import Guarantee
+from ...core import Dataset, Floats, Guarantee, Outputs
 from .regularised_logistic import (
     PerturbedRegression,
     SignedExamples,

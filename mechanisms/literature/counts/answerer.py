@@ -8,9 +8,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...core.arrays import Floats
-from ...core.errors import ParameterError
-from ...core.validation import non_negative, one_of, whole
+from ...core import Floats, ParameterError, non_negative, one_of, whole
 from ...noise.base import AdditiveNoise
 
 MEMORY_KINDS = ("fresh", "sticky")

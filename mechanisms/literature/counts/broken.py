@@ -7,7 +7,7 @@ from functools import cached_property
 
 from ...accounting.broken import Broken
 from ...combinators.repeated import Repeated
-from ...core.guarantee import Guarantee
+from ...core import Guarantee
 from ...noise.laplace import Laplace
 from .subset_counts import LaplaceSubsetCounts
 

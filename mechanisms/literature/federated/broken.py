@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 from ...accounting import ExactDP, GaussianDP
 from ...accounting.broken import Broken
 from ...accounting.numerics.cells import radius_laws
-from ...core.arrays import Floats
-from ...core.base import Neighbours
-from ...core.constraints import Positive, PositiveInt
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
+from ...core import Floats, Guarantee, Neighbours, ParameterError, Positive, PositiveInt, Relation
 from ...learning.dp_sgd.steps import clip_rows
 from ...learning.models import LogisticRegression
 from ...learning.models.base import Model

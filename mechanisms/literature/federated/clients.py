@@ -14,11 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours
-from ...core.errors import NeighboursError, ParameterError, plural
-from ...core.records import check_records
-from ...core.relation import Relation
+from ...core import Dataset, Floats, Neighbours, NeighboursError, ParameterError, Relation, check_records, plural
 from ...learning.base import TrainingData
 from ...learning.models.base import Model
 

@@ -15,11 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...accounting import ExactDP
-from ...core.arrays import Floats
-from ...core.constraints import Positive, PositiveInt, one_of_names
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
+from ...core import Floats, Guarantee, ParameterError, Positive, PositiveInt, Relation, one_of_names
 from .bounded_mean import MAX_EPSILON, BoundedMean, Duchi, Hybrid, NumbersOfUsers, Piecewise
 
 COORDINATE_MECHANISMS: dict[str, type[BoundedMean]] = {"duchi": Duchi, "piecewise": Piecewise, "hybrid": Hybrid}

@@ -10,9 +10,7 @@ import numpy as np
 
 from ...accounting import ExactDP
 from ...accounting.broken import Broken
-from ...core.arrays import Floats
-from ...core.base import Neighbours
-from ...core.constraints import Positive
+from ...core import Floats, Neighbours, Positive
 from .bounded_mean import Duchi
 from .bounded_vector import DuchiVector
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import hadamard
 
-from ...core.arrays import Bools, Floats, Ints
-from ...core.guarantee import Guarantee
+from ...core import Bools, Floats, Guarantee, Ints
 from ...local.base import FrequencyOracle, curve_of_two_values, message_counts
 
 

@@ -10,11 +10,8 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Bools, Floats, Ints
+from ...core import Bools, Floats, Guarantee, Ints, ParameterError, at_least
 from ...core.base import example
-from ...core.constraints import at_least
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
 from ...local.base import MAX_MESSAGES, FrequencyOracle, curve_of_two_values
 
 MERSENNE = 2**31 - 1

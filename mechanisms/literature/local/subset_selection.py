@@ -10,10 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting.numerics.binomial import log_choose
-from ...core.arrays import Bools, Floats, Ints
-from ...core.constraints import PositiveInt
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
+from ...core import Bools, Floats, Guarantee, Ints, ParameterError, PositiveInt
 from ...local.base import FrequencyOracle, curve_of_two_values
 
 

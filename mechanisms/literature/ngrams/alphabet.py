@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.errors import ParameterError
+from ...core import ParameterError
 
 Tokens = NDArray[np.int64]
 """Indices of symbols, from 0 to the size of the alphabet - 1."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from ...accounting.broken import Broken
-from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours
-from ...core.guarantee import Guarantee
-from ...core.validation import whole
+from ...core import Dataset, Floats, Guarantee, Neighbours, whole
 from .ngram_counts import NGramCounts, curve_of_moved_counts
 
 

@@ -9,9 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...core.arrays import Floats
-from ...core.errors import ParameterError
-from ...core.validation import non_negative, positive, whole
+from ...core import Floats, ParameterError, non_negative, positive, whole
 from .alphabet import Alphabet, Tokens
 
 

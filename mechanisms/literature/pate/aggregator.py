@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ExactDP
-from ...core.arrays import Floats
-from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs
-from ...core.constraints import PositiveInt, at_least
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
+from ...core import Dataset, Floats, Guarantee, Mechanism, Neighbours, Outputs, PositiveInt, Relation, at_least
+from ...core.base import Data
 from .repeated_queries import repeated_law
 from .vote_counts import Counts, as_neighbours, check_one_teacher, check_votes, moved_vote
 

@@ -11,12 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ...accounting import GaussianDP
-from ...core.arrays import Floats
+from ...core import Finite, Floats, Guarantee, ParameterError, Positive, PositiveInt, UnitInterval, whole
 from ...core.base import example
-from ...core.constraints import Finite, Positive, PositiveInt, UnitInterval
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.validation import whole
 from .aggregator import ABSTAINED, Aggregator, log_total
 from .renyi import CHECK_DEVIATION_RATIO, gaussian_divergences, log_check_miss, log_gaussian_miss
 from .vote_counts import Counts

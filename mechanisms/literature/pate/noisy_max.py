@@ -12,11 +12,8 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP, GaussianDP, OptimalComposition, PureDP
 from ...accounting.numerics.binomial import response_logs
-from ...core.arrays import Floats
+from ...core import Floats, Guarantee, ParameterError, Positive, one_of_names
 from ...core.base import example
-from ...core.constraints import Positive, one_of_names
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
 from ...noise.laplace import draw_laplace
 from .aggregator import Aggregator, never_abstains
 from .renyi import gaussian_divergences, laplace_divergences, log_gaussian_miss, log_laplace_miss

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
-from ...core.arrays import Floats
+from ...core import Floats
 
 CHECK_DEVIATION_RATIO = math.sqrt(2.0)
 """Ratio of the deviation of an equivalent GNMax of two labels to that of a check.

@@ -11,8 +11,7 @@ from scipy.special import logsumexp
 
 from ...accounting import ExactDP
 from ...accounting.numerics.binomial import log_choose, log_orders
-from ...core.arrays import Floats
-from ...core.relation import Relation
+from ...core import Floats, Relation
 
 MAX_OUTCOMES = 200_000
 """Largest number of outcomes that are enumerated."""

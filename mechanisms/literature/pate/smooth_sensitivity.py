@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri, ndtri_exp
 
-from ...core.arrays import Floats
+from ...core import Floats
 from .renyi import gaussian_divergences
 
 STEPS_PER_VOTE = 32

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.constraints import OpenUnit, Options, PositiveInt, one_of_names
-from ...core.errors import ParameterError
+from ...core import OpenUnit, Options, ParameterError, PositiveInt, one_of_names
 from ...learning.base import AnyFloats
 
 if TYPE_CHECKING:

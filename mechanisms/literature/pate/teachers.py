@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.constraints import Options, Positive
-from ...core.errors import ParameterError
+from ...core import Options, ParameterError, Positive
 from ...learning.base import AnyFloats
 from .disjoint_parts import part_of
 

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...core.base import Dataset, Neighbours
-from ...core.errors import NeighboursError, ParameterError
-from ...core.validation import whole
+from ...core import Dataset, Neighbours, NeighboursError, ParameterError, whole
 
 Counts = NDArray[np.int64]
 

@@ -7,8 +7,7 @@ import math
 import numpy as np
 from scipy.special import erfcx, log_expit, log_ndtr, logsumexp
 
-from ...core.arrays import Floats
-from ...core.root_finding import bisect
+from ...core import Floats, bisect
 from ...selection.laws import log_largest_laplace
 from .vote_counts import Counts
 

@@ -4,7 +4,7 @@ strategy = {name = "hierarchical"}
 tables = {name = "census"}
 """
 
-from ...core.registry import Catalogue
+from ...core import Catalogue
 
 strategies = Catalogue(
     "strategy",

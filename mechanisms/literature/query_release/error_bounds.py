@@ -24,10 +24,7 @@ import math
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.errors import ParameterError, plural
-from ...core.relation import Relation
-from ...core.validation import positive, whole
+from ...core import Floats, ParameterError, Relation, plural, positive, whole
 from ...noise.queries.workload import Workload
 
 SPAN_TOLERANCE = 1e-7

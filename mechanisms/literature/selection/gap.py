@@ -10,10 +10,7 @@ import numpy as np
 
 from ...accounting import ExactDP
 from ...accounting.numerics.laplace import laplace_log_cdf, log_laplace
-from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, Neighbours, Outputs
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
+from ...core import Dataset, Floats, Guarantee, Ints, Neighbours, Outputs, ParameterError
 from ...selection.base import Selection
 from ...selection.laws import log_all_below, log_hazards_below, nodes_between, piece_ends
 from ...selection.noisy_max import NOISES

@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ApproximateDP, ExactDP, FiniteMechanism
-from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, Neighbours, Outputs
-from ...core.constraints import OpenUnit
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
+from ...core import Dataset, Floats, Guarantee, Ints, Neighbours, OpenUnit, Outputs, ParameterError
 from ...selection.base import TopK
 
 NO_CANDIDATE = -1

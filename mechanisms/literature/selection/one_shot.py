@@ -13,12 +13,8 @@ from ...accounting import ApproximateDP, ConcentratedDP, ExactDP, LaplaceVectorD
 from ...accounting.kinds.profile import ProfileGuarantee
 from ...accounting.numerics.binomial import log_choose
 from ...accounting.numerics.laplace import laplace_log_density, log_laplace_mass
-from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, Neighbours, Outputs, example
-from ...core.constraints import OpenUnit
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
+from ...core import Dataset, Floats, Guarantee, Ints, Neighbours, OpenUnit, Outputs, ParameterError, Relation
+from ...core.base import example
 from ...noise.laplace import draw_laplace
 from ...noise.queries.answers import refuse_worst_case
 from ...selection.base import TopK, rare_lead

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import BoundedRange, ConcentratedDP, ExactDP, compose
-from ...core.arrays import Bools, Floats, Ints
-from ...core.base import Dataset, Neighbours, Outputs
-from ...core.guarantee import Guarantee
+from ...core import Bools, Dataset, Floats, Guarantee, Ints, Neighbours, Outputs
 from ...noise.queries.answers import refuse_worst_case
 from ...selection.base import TopK, rare_lead
 from ...selection.noisy_max import NOISES

@@ -15,9 +15,7 @@ import numpy as np
 from scipy.special import bdtr
 
 from ...accounting.amplification import local_epsilon_for
-from ...core.arrays import Floats, Ints
-from ...core.constraints import OpenUnit, PositiveInt, at_least, check_fields
-from ...core.errors import ParameterError
+from ...core import Floats, Ints, OpenUnit, ParameterError, PositiveInt, at_least, check_fields
 from ...local.base import FrequencyOracle
 from ...local.randomized_response import KAryRandomizedResponse
 from ...noise.laplace import draw_laplace

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-from ...core.errors import ParameterError
-from ...core.validation import one_of, open_unit, positive, whole
+from ...core import ParameterError, one_of, open_unit, positive, whole
 
 MODELS = ("non-private", "central", "local", "shuffle")
 

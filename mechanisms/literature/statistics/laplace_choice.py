@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...accounting.kinds.profile import ProfileGuarantee
-from ...core.arrays import Bools, Floats
-from ...core.errors import ParameterError
-from ...core.relation import Relation
+from ...core import Bools, Floats, ParameterError, Relation
 
 MAX_EPSILON = 1e300
 """Largest epsilon, used in place of infinity: no finite privacy loss reaches it."""

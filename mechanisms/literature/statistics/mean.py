@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...accounting.numerics.laplace import laplace_log_density
-from ...core.arrays import Floats
-from ...core.base import Data, Dataset, Neighbours, Outputs
-from ...core.constraints import Positive
-from ...core.records import RecordsMechanism
-from ...core.relation import Relation
+from ...core import Dataset, Floats, Neighbours, Outputs, Positive, RecordsMechanism, Relation
+from ...core.base import Data
 from ...noise.laplace import LaplaceQuery, draw_laplace
 from ...noise.queries.base import column_of
 from ...noise.queries.sums import Sum

@@ -9,10 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.base import Dataset
-from ...core.constraints import Finite, check_fields
-from ...core.errors import ParameterError
+from ...core import Dataset, Finite, Floats, ParameterError, check_fields
 from ...noise.queries.base import numbers_of
 
 

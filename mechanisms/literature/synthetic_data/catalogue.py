@@ -1,6 +1,6 @@
 """Names of the selections and of the generators. Adding one takes one file and one line in this module."""
 
-from ...core.registry import Catalogue
+from ...core import Catalogue
 
 selections = Catalogue(
     "selection of marginals",

@@ -7,10 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ...accounting.broken import Broken
-from ...core.arrays import Floats
-from ...core.base import Dataset, Outputs, example
-from ...core.constraints import PositiveInt
-from ...core.guarantee import Guarantee
+from ...core import Dataset, Floats, Guarantee, Outputs, PositiveInt
+from ...core.base import example
 from . import BestOfRepetitions
 from .private_selection import ChoosesRun, best_of
 

@@ -1,6 +1,6 @@
 """Names of the laws of a number of runs, for configurations."""
 
-from ...core.registry import Catalogue
+from ...core import Catalogue
 
 repetitions = Catalogue(
     "repetitions",

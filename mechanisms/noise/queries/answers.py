@@ -11,10 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours
-from ...core.errors import NeighboursError, ParameterError
-from ...core.records import check_records
+from ...core import Dataset, Floats, Neighbours, NeighboursError, ParameterError, check_records
 from .base import AnyQuery, Query
 
 DISTANCE_TOLERANCE = 1e-9

@@ -14,12 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Floats
-from ...core.base import Dataset
-from ...core.constraints import Options
-from ...core.errors import ParameterError
+from ...core import Dataset, Floats, Options, ParameterError, Relation
 from ...core.registry import named_in
-from ...core.relation import Relation
 
 Column: TypeAlias = str | int | None
 """Name of a column of a DataFrame, its index in a two-dimensional array, or None for one-dimensional data."""

@@ -1,6 +1,6 @@
 """Catalogue names of the queries. A new query is one file and one line in this table."""
 
-from ...core.registry import Catalogue
+from ...core import Catalogue
 
 WORKLOADS = ("identity", "total", "prefixes", "ranges", "marginals", "parities", "random")
 """Workloads with their own constructor, a class method of `Workload`."""

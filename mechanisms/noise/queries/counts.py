@@ -8,12 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Bools, Floats
-from ...core.base import Dataset
-from ...core.constraints import Finite
-from ...core.errors import ParameterError
-from ...core.relation import Relation
-from ...core.validation import finite
+from ...core import Bools, Dataset, Finite, Floats, ParameterError, Relation, finite
 from .base import Column, Query, column_of, numbers_of
 
 

@@ -11,10 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Floats, Ints
-from ...core.base import Dataset
-from ...core.errors import ParameterError, plural, unknown_name_message
-from ...core.validation import whole
+from ...core import Dataset, Floats, Ints, ParameterError, plural, unknown_name_message, whole
 
 MAX_TABLE_BYTES = 2 * 10**9
 """Largest size of one table of numbers, in bytes."""

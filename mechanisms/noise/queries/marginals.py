@@ -10,11 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.base import Dataset
-from ...core.errors import ParameterError
-from ...core.relation import Relation
-from ...core.validation import whole
+from ...core import Dataset, Floats, ParameterError, Relation, whole
 from .base import Query
 from .domain import Domain, check_memory
 

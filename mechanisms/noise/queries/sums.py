@@ -6,11 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.base import Dataset
-from ...core.constraints import Finite, PositiveInt
-from ...core.errors import ParameterError
-from ...core.relation import Relation
+from ...core import Dataset, Finite, Floats, ParameterError, PositiveInt, Relation
 from .base import Column, Query, numbers_of
 
 

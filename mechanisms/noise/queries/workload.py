@@ -7,11 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.base import Dataset
-from ...core.errors import ParameterError
-from ...core.relation import Relation
-from ...core.validation import real_numbers, whole
+from ...core import Dataset, Floats, ParameterError, Relation, real_numbers, whole
 from .base import Query
 from .domain import Domain, check_memory
 from .marginals import attribute_sets

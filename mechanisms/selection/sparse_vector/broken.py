@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 from ...accounting import ExactDP, compose
 from ...accounting.broken import Broken
 from ...accounting.numerics.laplace import laplace_log_cdf
-from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
+from ...core import Dataset, Floats, Guarantee, Mechanism, Neighbours, Outputs, Relation
 from ...noise.queries.base import AnyQuery
 from . import NumericalSparseVector
 from .above_threshold import MAX_PATTERNS, AboveThreshold, SparseVector

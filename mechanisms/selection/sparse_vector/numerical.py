@@ -19,10 +19,7 @@ from numpy.typing import NDArray
 from ...accounting import ExactDP
 from ...accounting.numerics.laplace import laplace_log_density
 from ...accounting.numerics.quadrature import gauss_legendre
-from ...core.arrays import Bools, Floats
-from ...core.base import Dataset, Neighbours, Outputs
-from ...core.constraints import PositiveInt
-from ...core.guarantee import Guarantee
+from ...core import Bools, Dataset, Floats, Guarantee, Neighbours, Outputs, PositiveInt
 from ...noise.laplace import draw_laplace
 from .above_threshold import MAX_PATTERNS, SparseVector
 from .answers import ABOVE, BELOW, STOPPED, Answers, all_patterns, distinct

@@ -24,8 +24,7 @@ from scipy.special import logsumexp
 
 from ...accounting.numerics.laplace import laplace_log_cdf, log_laplace
 from ...accounting.numerics.quadrature import gauss_legendre
-from ...core.arrays import Floats, Ints
-from ...core.errors import AccountingError
+from ...core import AccountingError, Floats, Ints
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicHermiteSpline

@@ -22,9 +22,7 @@ from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.games import gradient_canary_game, membership_game
 from dpassay.mechanisms.accounting import GaussianDP
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import AccountingError, Neighbours, NeighboursError, ParameterError, Relation
 from dpassay.mechanisms.learning.base import TrainingData, differing, shared
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.directions import gradient_direction

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dpassay.attacks.canaries import inserted_tokens, mislabelled, out_of_distribution, random_records
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 RNG = np.random.default_rng(0)
 TABLE, IMAGES = RNG.normal(size=(200, 6)), RNG.integers(0, 256, size=(200, 4, 4, 1), dtype=np.uint8)

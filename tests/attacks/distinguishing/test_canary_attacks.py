@@ -15,8 +15,7 @@ from dpassay.attacks.distinguishing.canary_attacks import TargetedAttack
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import AttackError
+from dpassay.mechanisms.core import AttackError, Neighbours, Outputs
 from dpassay.mechanisms.learning.base import TrainingData, differing
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.broken.clipping import ExpectedBatchSizeOfData

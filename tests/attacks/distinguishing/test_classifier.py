@@ -20,8 +20,7 @@ from dpassay.attacks.distinguishing.classifier import Classifier
 from dpassay.attacks.learners.additive import fit_additive
 from dpassay.attacks.learners.base import two_classes
 from dpassay.attacks.learners.table import OutputCells, find_cells, fit_table
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import AttackError
+from dpassay.mechanisms.core import AttackError, Outputs
 
 
 def learned(law: str, n: int = 5_000, **options: object):

@@ -17,8 +17,7 @@ from dpassay.attacks.distinguishing.likelihood_ratio import SCORE_RESOLUTION
 from dpassay.audit import audit
 from dpassay.mechanisms import Laplace, Neighbours, Outputs, PureDP
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.core.base import LogDensity
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, LogDensity, ParameterError
 from dpassay.mechanisms.noise.broken_floats import FloatLaplace
 
 N = 200_000

@@ -5,8 +5,7 @@ import pytest
 from tests.attacks.attack_laws import TARGET, auc, naive_auc, outputs
 
 from dpassay.attacks.distinguishing.threshold import Threshold, _superiority
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, Outputs, ParameterError
 
 ROWS = np.array([[3.0, -4.0], [0.0, 2.0]])
 

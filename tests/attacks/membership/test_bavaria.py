@@ -17,7 +17,7 @@ from dpassay.attacks.membership.likelihood_ratios import (
     _variance_prior,
 )
 from dpassay.attacks.membership.shadows import Shadows
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 
 
 def predictive(values, m0, kappa, nu, scale2):

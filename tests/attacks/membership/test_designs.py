@@ -8,7 +8,7 @@ from dpassay.attacks.membership import shadows_of
 from dpassay.attacks.membership.catalogue import catalogue
 from dpassay.attacks.membership.designs import Design, form_for, offline_form, possible_targets
 from dpassay.audit.metrics.membership import evaluate
-from dpassay.mechanisms.core.errors import AttackError
+from dpassay.mechanisms.core import AttackError
 
 N = 300
 

@@ -13,7 +13,7 @@ from dpassay.attacks.membership.label_only import boundary_distance, noise_robus
 from dpassay.attacks.membership.likelihood_ratios import LiRA
 from dpassay.audit.games import train_shadows
 from dpassay.audit.metrics.membership import evaluate
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 
 D = 20
 W = np.random.default_rng(0).normal(size=D)

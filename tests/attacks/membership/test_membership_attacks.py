@@ -13,7 +13,7 @@ from dpassay.attacks.membership.learned import QuantileRegression, ShadowClassif
 from dpassay.attacks.membership.likelihood_ratios import BASE, RMIA, LiRA
 from dpassay.attacks.membership.shadows import Shadows
 from dpassay.attacks.membership.thresholds import CorrectnessGap, Entropy, LossThreshold, ModifiedEntropy
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 
 N = 40_000
 GRID = ndtri((np.arange(N) + 0.5) / N)

@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpassay.attacks.literature.extraction import TextSampling
 from dpassay.attacks.membership.memorization import extractable, extraction_probability, queries_needed
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.ngrams import NGramModel
 
 

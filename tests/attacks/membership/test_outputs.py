@@ -7,7 +7,7 @@ from dpassay.attacks.membership import Shadows
 from dpassay.attacks.membership.likelihood_ratios import BaVarIA, LiRA
 from dpassay.attacks.membership.outputs import shadows_of
 from dpassay.audit.metrics.membership import evaluate
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 
 N_MODELS, N_RECORDS = 32, 400
 

@@ -10,7 +10,7 @@ from dpassay.attacks.membership.ranges import discriminant
 from dpassay.attacks.membership.thresholds import LossThreshold
 from dpassay.audit.games import one_run
 from dpassay.audit.metrics.membership import evaluate
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 
 
 def queried(rng, shift, *, n_models=16, n_records=400, noise=None):

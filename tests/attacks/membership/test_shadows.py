@@ -13,7 +13,7 @@ from dpassay.attacks.membership.thresholds import LossThreshold
 from dpassay.audit.games import membership_game, train_shadows
 from dpassay.audit.trials.seeds import Stage, stream
 from dpassay.mechanisms.adapters.estimator import EstimatorLearner
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import SoftmaxRegression

@@ -7,7 +7,7 @@ import pytest
 
 from dpassay.attacks.membership.token_signals import TEXT_SIGNALS, ScoredTexts, signal_of
 from dpassay.audit.metrics.membership import evaluate_texts
-from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
+from dpassay.mechanisms.core import ParameterError, UnknownNameError
 
 VALUES = [0.0, -0.0, math.nan, -100.0, -1e4, float(np.finfo(np.float32).min)]
 MEMBER = np.random.default_rng(1).random(400) < 0.5

@@ -14,7 +14,7 @@ from dpassay.attacks.membership.token_signals import (
     signal_of,
     token_moments,
 )
-from dpassay.mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
+from dpassay.mechanisms.core import AttackError, ParameterError, UnknownNameError
 
 WORDS = ["a rather common sentence", "xq7 482913 kkkkkkkkkkkkkkkkkkkkkk", "b", "the the the the the the"]
 

@@ -26,7 +26,7 @@ from dpassay.audit.games import reconstruction_game
 from dpassay.mechanisms import Gaussian, KAryRandomizedResponse, Laplace, Neighbours, Outputs
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.core.errors import AttackError
+from dpassay.mechanisms.core import AttackError
 from dpassay.mechanisms.literature.counts import GaussianSubsetCounts
 
 FALSE_ALARM = 1e-6

@@ -11,8 +11,7 @@ from dpassay.attacks.reconstruction.maximum_likelihood import _MostProbableBits
 from dpassay.mechanisms import KAryRandomizedResponse, Mechanism, Neighbours, Outputs
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import AttackError, ParameterError, Relation, UnknownNameError
 from dpassay.mechanisms.literature.local import OneTimeRAPPOR
 
 K_ARY = KAryRandomizedResponse(epsilon=1.0, k=4)

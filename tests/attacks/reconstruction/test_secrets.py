@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 
 from dpassay.attacks.reconstruction import FairBits, OneOf
-from dpassay.mechanisms.core.errors import ParameterError, RelationError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import ParameterError, Relation, RelationError
 
 
 def test_prior_success_is_that_of_the_best_of_all_guesses():

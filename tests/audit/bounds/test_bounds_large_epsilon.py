@@ -15,7 +15,7 @@ from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.models.architectures import LogisticRegression
 from dpassay.mechanisms.literature.local import HadamardResponse

@@ -19,7 +19,7 @@ from dpassay.audit.evidence.scores import PairScores, Successes
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms import KAryRandomizedResponse
 from dpassay.mechanisms.accounting import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError, RelationError
+from dpassay.mechanisms.core import AccountingError, ParameterError, RelationError
 
 GAUSSIAN = family_of(GaussianDP(1.0))
 GUESSED = Successes(60, 100, prior_success=0.1)

@@ -44,7 +44,7 @@ from dpassay.audit.calibration.methods import (
 )
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.mechanisms.accounting import ExactDP
-from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
+from dpassay.mechanisms.core import ParameterError, UnknownNameError
 
 TINY = CertificatePlan(
     "tiny",

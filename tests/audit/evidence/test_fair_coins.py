@@ -10,7 +10,7 @@ from dpassay.audit.evidence.fair_coins import STATED_COINS_LEVEL, UNSTATED_COINS
 from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.mechanisms.accounting import PureDP
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 RNG = np.random.default_rng(0)
 

@@ -11,8 +11,7 @@ from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.mechanisms import Gaussian, Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
-from dpassay.mechanisms.core.errors import AccountingError, ConfigError, ParameterError, RelationError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import AccountingError, ConfigError, ParameterError, Relation, RelationError
 
 CALIBRATED = """\
 [mechanism]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dpassay.audit.evidence.scores import PairScores
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 values = st.lists(st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 0.5, 3.0, np.inf]), max_size=25)
 

@@ -7,8 +7,7 @@ import pytest
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import MAX_UNSEEN_SHARE, Verdict, judge, mostly_unseen
 from dpassay.mechanisms.accounting import PureDP
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import ResultError
+from dpassay.mechanisms.core import Neighbours, ResultError
 
 JUST_TOO_MANY = MAX_UNSEEN_SHARE + 1e-9
 

@@ -18,7 +18,7 @@ from dpassay.audit.games.pair import PairRun
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError, RelationError
+from dpassay.mechanisms.core import AccountingError, ParameterError, RelationError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import LogisticRegression
 

@@ -15,9 +15,7 @@ from dpassay.audit.results.estimates.gaussian_fit import gaussian_fit
 from dpassay.experiments.report.plots.breakdown import BreakdownPlot
 from dpassay.experiments.report.plots.style import new_figure
 from dpassay.mechanisms.accounting import GaussianDP
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import ParameterError, ResultError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import Neighbours, ParameterError, Relation, ResultError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.catalogue import samplings

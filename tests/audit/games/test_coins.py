@@ -10,7 +10,7 @@ from scipy import stats
 
 from dpassay.audit.games.coins import Coins
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 N = 600
 CLAIM = ApproximateDP(1.0, 1e-5)

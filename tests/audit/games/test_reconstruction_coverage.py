@@ -13,7 +13,7 @@ from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.games import reconstruction_game
 from dpassay.mechanisms import Gaussian, Geometric, KAryRandomizedResponse, Laplace, Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.local import OneTimeRAPPOR, SubsetSelection
 from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 

@@ -16,16 +16,16 @@ from dpassay.audit.games.rounds import CandidateRounds, plan_rounds
 from dpassay.audit.trials.seeds import Stage, stream
 from dpassay.mechanisms import Gaussian, KAryRandomizedResponse, Laplace
 from dpassay.mechanisms.accounting import GaussianDP, PureDP
-from dpassay.mechanisms.core.errors import (
+from dpassay.mechanisms.core import (
     AttackError,
     DependentTrialsError,
     FingerprintError,
     NeighboursError,
     ParameterError,
+    Relation,
     RelationError,
     ReleaseError,
 )
-from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.literature.counts import LaplaceSubsetCounts
 
 

@@ -10,7 +10,7 @@ from dpassay.attacks.people import Majority
 from dpassay.attacks.people.disclosure import AttributeDisclosure, Linkability, SinglingOut
 from dpassay.audit.metrics import disclosure, most_gained, residual_risk
 from dpassay.audit.metrics.residual_risk import of_counts
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.synthetic_data import DirectGenerator, FixedMarginals, SelectMeasureGenerate
 from dpassay.mechanisms.noise.queries.domain import Domain
 

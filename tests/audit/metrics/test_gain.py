@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpassay.audit.metrics import Gain, gain
-from dpassay.mechanisms.core.errors import ParameterError, ResultError
+from dpassay.mechanisms.core import ParameterError, ResultError
 
 
 def flags(right, n):

@@ -22,7 +22,7 @@ from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.power.power import detectable, detectable_epsilon, detectable_in_bits, refutable
 from dpassay.mechanisms.accounting import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 BOUNDS = [ClopperPearson(), SimultaneousBand()]
 

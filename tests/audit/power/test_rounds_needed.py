@@ -8,7 +8,7 @@ from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.power.rounds_needed import rounds_needed
 from dpassay.mechanisms.accounting import GaussianDP, PureDP
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 CASES = {
     "pure": (PureDP(1.0), PureDP(1.5), 0.1, None),

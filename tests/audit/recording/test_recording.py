@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpassay.audit import record
 from dpassay.mechanisms import ApproximateDP, GaussianDP, Neighbours, PureDP, compose
-from dpassay.mechanisms.core.errors import PrivacyViolation
+from dpassay.mechanisms.core import PrivacyViolation
 
 ONE_MORE = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 CLASSES = Neighbours([0, 1, 0], [0, 1, 2, 0], "add_remove")

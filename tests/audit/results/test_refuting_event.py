@@ -15,7 +15,7 @@ from dpassay.experiments.report.content import content
 from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
 from dpassay.mechanisms.adapters.functions.outcomes import BELOW_ZERO
-from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core import Outputs
 from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
 PAIR = Neighbours(["al", "al"], ["al", "al", "bob"], "add_remove")

@@ -26,7 +26,7 @@ from dpassay.audit.results.saved import Saved
 from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.accounting import GaussianDP, PureDP
-from dpassay.mechanisms.core.errors import ParameterError, ResultError
+from dpassay.mechanisms.core import ParameterError, ResultError
 from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
 MUTATIONS = 150

@@ -14,13 +14,7 @@ from dpassay.audit.calibration.coverage import Coverage
 from dpassay.audit.search import SCREENING_CONFIDENCE, SearchResult, search
 from dpassay.audit.trials.seeds import Stage, child_seed
 from dpassay.mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse
-from dpassay.mechanisms.core.errors import (
-    AttackError,
-    FingerprintError,
-    NeighboursError,
-    ParameterError,
-    UnknownNameError,
-)
+from dpassay.mechanisms.core import AttackError, FingerprintError, NeighboursError, ParameterError, UnknownNameError
 
 
 def pair(d1, d0=0.0):

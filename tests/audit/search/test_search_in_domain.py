@@ -11,7 +11,7 @@ from dpassay.audit.calibration.coverage import Coverage
 from dpassay.audit.search import SearchResult, search
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace, Neighbours, PureDP
 from dpassay.mechanisms.catalogue import catalogue
-from dpassay.mechanisms.core.errors import FingerprintError, NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.core import FingerprintError, NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")

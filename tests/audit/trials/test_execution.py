@@ -14,7 +14,7 @@ from dpassay.audit.trials.progress import SilentReporter
 from dpassay.audit.trials.repeated_outputs import ReplayGuard
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.core.base import Workers
+from dpassay.mechanisms.core import Workers
 
 
 class Elsewhere(SequentialBackend):

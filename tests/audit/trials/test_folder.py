@@ -15,7 +15,7 @@ import pytest
 
 from dpassay.audit.trials.folder import Folder, is_temporary, write_atomically
 from dpassay.audit.trials.store import TrialStore
-from dpassay.mechanisms.core.errors import StoreError
+from dpassay.mechanisms.core import StoreError
 
 SECRET = b"not to be touched"
 LINK = "is a symbolic link, and nothing is written or read through it"

@@ -12,8 +12,7 @@ from dpassay.audit import audit
 from dpassay.audit.games.reconstruction import reconstruction_game
 from dpassay.audit.games.training import train_shadows
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import DpassayError, StoreError
+from dpassay.mechanisms.core import DpassayError, Outputs, StoreError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import SoftmaxRegression
 from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse

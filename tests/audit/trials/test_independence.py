@@ -27,7 +27,7 @@ from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Laplace, Neighbours, Outputs, PureDP, Repeated
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.core.errors import DependentTrialsError
+from dpassay.mechanisms.core import DependentTrialsError
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 

@@ -4,7 +4,7 @@ from hypothesis import given, strategies as st
 
 from dpassay.audit.trials.plan import MAX_CHUNK_BYTES, TrialPlan, plan_trials
 from dpassay.audit.trials.seeds import Stage, root_seed, stream
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 
 @given(

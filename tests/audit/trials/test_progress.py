@@ -12,7 +12,7 @@ from dpassay.audit.games.reconstruction import reconstruction_game
 from dpassay.audit.trials.execution import announce
 from dpassay.audit.trials.progress import ProgressBar, SilentReporter
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace, Neighbours, PureDP
-from dpassay.mechanisms.core.base import Workers
+from dpassay.mechanisms.core import Workers
 
 
 def shown(monkeypatch, width):

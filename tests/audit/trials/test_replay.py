@@ -9,7 +9,7 @@ from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.repeated_outputs import ReplayGuard, signature
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace, Neighbours, Outputs, PureDP
-from dpassay.mechanisms.core.errors import ReleaseError
+from dpassay.mechanisms.core import ReleaseError
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

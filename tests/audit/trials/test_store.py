@@ -9,7 +9,7 @@ from dpassay.audit.trials import store as store_module
 from dpassay.audit.trials.folder import write_atomically
 from dpassay.audit.trials.plan import Slice
 from dpassay.audit.trials.store import TrialStore, differences, merge_stores
-from dpassay.mechanisms.core.errors import FingerprintError, StoreError
+from dpassay.mechanisms.core import FingerprintError, StoreError
 
 MANIFEST = {"mechanism": {"class": "Laplace", "epsilon": 1.0}, "seed": 7}
 

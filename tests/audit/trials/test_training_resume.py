@@ -10,7 +10,7 @@ from dpassay.audit.games import gradient_canary_game, membership_game, train_sha
 from dpassay.audit.games.training import plan_training
 from dpassay.audit.trials.seeds import Stage, stream
 from dpassay.mechanisms.adapters.estimator import EstimatorLearner
-from dpassay.mechanisms.core.errors import FingerprintError, ParameterError
+from dpassay.mechanisms.core import FingerprintError, ParameterError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 

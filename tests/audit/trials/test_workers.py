@@ -12,7 +12,7 @@ import pytest
 from dpassay.audit import audit
 from dpassay.audit.trials import execution, workers
 from dpassay.mechanisms import Neighbours, PureDP
-from dpassay.mechanisms.core.errors import ClusterError, ReleaseError
+from dpassay.mechanisms.core import ClusterError, ReleaseError
 
 OWNER = """
 import sys, time

@@ -18,7 +18,7 @@ from dpassay.experiments.ci.comparison import (
     compare_claim,
     false_alarm,
 )
-from dpassay.mechanisms.core.errors import ParameterError, ResultError
+from dpassay.mechanisms.core import ParameterError, ResultError
 
 KEPT = CheckedClaim(
     name="count",

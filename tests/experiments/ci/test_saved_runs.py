@@ -10,7 +10,7 @@ from dpassay.experiments.ci.checked import claims_of
 from dpassay.experiments.ci.comparison import compare
 from dpassay.experiments.ci.saved_runs import load, run_notes
 from dpassay.experiments.config.sweep import folder_name
-from dpassay.mechanisms.core.errors import ResultError
+from dpassay.mechanisms.core import ResultError
 
 CONFIG = '[mechanism]\nname = "laplace"\n[audit]\ntrials = {trials}\n[sweep]\n"mechanism.epsilon" = [0.5, 1.0]\n'
 

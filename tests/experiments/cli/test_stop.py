@@ -3,7 +3,7 @@
 import pytest
 
 from dpassay.experiments.runs.runner import run
-from dpassay.mechanisms.core.errors import ConfigError
+from dpassay.mechanisms.core import ConfigError
 
 CONFIG = """\
 seed = 5

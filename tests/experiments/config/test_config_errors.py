@@ -15,7 +15,7 @@ from dpassay.experiments.config.source import CONFIGS, Source
 from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.config.tasks.point import Point
 from dpassay.experiments.config.toml_text import to_toml
-from dpassay.mechanisms.core.errors import ConfigError, ParameterError
+from dpassay.mechanisms.core import ConfigError, ParameterError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 
 LEARNING = """\

@@ -3,7 +3,7 @@
 import pytest
 
 from dpassay.experiments.config.overrides import apply, parse_settings
-from dpassay.mechanisms.core.errors import ConfigError
+from dpassay.mechanisms.core import ConfigError
 
 
 @pytest.mark.parametrize(

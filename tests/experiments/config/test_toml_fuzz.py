@@ -14,7 +14,7 @@ from dpassay.experiments.config.overrides import parse_settings
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import CONFIGS, Source, shipped
 from dpassay.experiments.config.toml_lines import lines_of_keys, locate
-from dpassay.mechanisms.core.errors import ConfigError
+from dpassay.mechanisms.core import ConfigError
 
 TEXTS = 400
 

@@ -13,7 +13,7 @@ from dpassay.experiments.data import datasets
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.data.images import oriented_gradients
 from dpassay.experiments.literature.census import ages_law, census_blocks, female_share, population
-from dpassay.mechanisms.core.errors import DataError, ParameterError, UnknownNameError
+from dpassay.mechanisms.core import DataError, ParameterError, UnknownNameError
 from dpassay.mechanisms.literature.query_release.tables import census_domain
 
 

@@ -7,7 +7,7 @@ from dpassay.experiments.config.sections import DataSection
 from dpassay.experiments.config.tasks.build import load_data
 from dpassay.experiments.data import examples
 from dpassay.experiments.data.datasets import load
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 
 def section(**keys):

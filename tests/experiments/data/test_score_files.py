@@ -11,7 +11,7 @@ from tests.experiments.data.hostile_arrays import crafted, mutated
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.trials import array_files
 from dpassay.experiments.data.score_files import read_evidence
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from dpassay.experiments.cli import app
 from dpassay.experiments.data.shadow_files import load_shadows
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 N_MODELS, N_RECORDS = 30, 120
 

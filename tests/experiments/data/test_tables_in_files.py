@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from dpassay.experiments.data.table_files import read_table
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 TABLE = pd.DataFrame({"Straße": ["Ä", "B", "C"], "n": ["1", "2", "3"], "x": ["0.5", "1.5", "2.5"]})
 

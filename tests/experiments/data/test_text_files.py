@@ -9,7 +9,7 @@ import pytest
 
 from dpassay.audit.metrics.membership.language_models import evaluate_texts
 from dpassay.experiments.data.text_files import load_texts
-from dpassay.mechanisms.core.errors import DpassayError, ParameterError
+from dpassay.mechanisms.core import DpassayError, ParameterError
 
 LINE = {
     "id": "a",

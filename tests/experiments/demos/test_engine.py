@@ -14,7 +14,7 @@ from dpassay.experiments.demos.demonstration import Demonstration
 from dpassay.experiments.demos.document import Document
 from dpassay.experiments.demos.execution import ShownTable
 from dpassay.experiments.demos.terminal import terminal
-from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
+from dpassay.mechanisms.core import ParameterError, UnknownNameError
 
 TEXT = '''# Is a [bold] question here?
 

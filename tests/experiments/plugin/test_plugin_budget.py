@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from dpassay.experiments.plugin.budget import confidence_at, seed_of, share
 from dpassay.experiments.plugin.options import merge
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 
 @given(st.floats(1e-9, 0.5), st.integers(1, 1000))

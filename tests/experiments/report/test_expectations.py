@@ -12,7 +12,7 @@ from dpassay.experiments.report.content import content
 from dpassay.experiments.report.results.expectations import half_unit, repetition_interval, unmet
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import Gaussian, Laplace
-from dpassay.mechanisms.core.errors import ConfigError
+from dpassay.mechanisms.core import ConfigError
 
 CONFIG = """
 [mechanism]

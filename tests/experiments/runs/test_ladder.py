@@ -24,7 +24,7 @@ from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.report.plots import LadderPlot
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP, least_noise_multiplier
-from dpassay.mechanisms.core.errors import ConfigError, ParameterError
+from dpassay.mechanisms.core import ConfigError, ParameterError
 from dpassay.mechanisms.learning.base import differing
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy

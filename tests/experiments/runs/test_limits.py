@@ -13,8 +13,7 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.runs import limits, runner
 from dpassay.experiments.runs.limits import announced, within_limits
 from dpassay.experiments.runs.runner import run
-from dpassay.mechanisms.core import memory
-from dpassay.mechanisms.core.errors import ConfigError, ParameterError
+from dpassay.mechanisms.core import ConfigError, ParameterError, memory
 
 TRILLION = 10**12
 MEMORY, NO_FLOAT = "memory", "cannot be computed"

@@ -16,7 +16,7 @@ from dpassay.audit.power.power import Detectable
 from dpassay.audit.trials.store import TrialStore
 from dpassay.experiments.cli.commands import app
 from dpassay.experiments.runs import runner as runs
-from dpassay.mechanisms.core.errors import ConfigError
+from dpassay.mechanisms.core import ConfigError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 
 STUDIES = STUDY.replace("n_models = 8", "n_models = 16").replace(', { name = "lira", mode = "offline-tail" }', "")

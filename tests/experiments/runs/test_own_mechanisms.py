@@ -15,7 +15,7 @@ from dpassay.experiments.config.source import allowed_modules
 from dpassay.experiments.runs.again import card
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
-from dpassay.mechanisms.core.errors import ConfigError, FingerprintError, ParameterError, StoreError
+from dpassay.mechanisms.core import ConfigError, FingerprintError, ParameterError, StoreError
 
 CODE = """
 from pathlib import Path

@@ -21,7 +21,7 @@ from dpassay.experiments.report.results.sweep import SweepResult
 from dpassay.experiments.runs import runner as run_module
 from dpassay.experiments.runs.again import report
 from dpassay.experiments.runs.runner import run
-from dpassay.mechanisms.core.errors import ConfigError, FingerprintError, ParameterError, ReleaseError, StoreError
+from dpassay.mechanisms.core import ConfigError, FingerprintError, ParameterError, ReleaseError, StoreError
 
 ROOT = Path(__file__).parents[3]
 CONFIG = """\

@@ -19,7 +19,7 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.runs import run
 from dpassay.experiments.runs.directory import RunDirectory
 from dpassay.experiments.runs.slices import SliceRecord, merge, run_slice
-from dpassay.mechanisms.core.errors import ConfigError, FingerprintError, ParameterError, StoreError
+from dpassay.mechanisms.core import ConfigError, FingerprintError, ParameterError, StoreError
 
 SWEEP = """
 seed = 3

@@ -20,7 +20,7 @@ from dpassay.experiments.cli.commands import app
 from dpassay.experiments.report.pages import SCRIPT, TEMPLATES
 from dpassay.experiments.runs.again import report
 from dpassay.experiments.runs.runner import run
-from dpassay.mechanisms.core.errors import DpassayError
+from dpassay.mechanisms.core import DpassayError
 
 CONFIG = """\
 title = "Laplace"

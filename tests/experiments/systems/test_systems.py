@@ -13,7 +13,7 @@ from dpassay.experiments.cli.listing import KINDS, demos, entries
 from dpassay.experiments.config.source import CONFIGS, shipped
 from dpassay.experiments.demos import document
 from dpassay.experiments.systems import FAMILIES, load, table
-from dpassay.mechanisms.core.errors import ConfigError
+from dpassay.mechanisms.core import ConfigError
 
 CHECKOUT = Path(__file__).parents[3]
 SYSTEMS = load()

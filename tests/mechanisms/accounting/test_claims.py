@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from dpassay.mechanisms.accounting.claims import FiniteMechanism, PureMechanism
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.constraints import Positive
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import Neighbours, Outputs, Positive, Relation
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from scipy import stats
 from dpassay.mechanisms.accounting import ExactDP, OptimalComposition, PureDP
 from dpassay.mechanisms.accounting.kinds.profile import ProfileGuarantee
 from dpassay.mechanisms.accounting.numerics.losses import LossProfile
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 masses = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1.0)), min_size=1, max_size=6)
 

@@ -25,7 +25,7 @@ from dpassay.mechanisms.accounting import (
     to_renyi,
 )
 from dpassay.mechanisms.accounting.kinds.two_laws import TwoCauchysDP, TwoGaussiansDP, TwoLaplacesDP
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError
+from dpassay.mechanisms.core import AccountingError, ParameterError
 from dpassay.mechanisms.literature.synthetic_data.deniability import DeniabilityDP
 
 EPSILONS = (1e-6, 1.0, 349.0, 351.0, 709.0, 711.0, 745.0, 1e6)

@@ -24,7 +24,7 @@ from dpassay.mechanisms.accounting import (
     RenyiDP,
     compose,
 )
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError
+from dpassay.mechanisms.core import AccountingError, ParameterError
 
 DELTAS = np.geomspace(1e-9, 0.3, 10)
 

@@ -23,9 +23,7 @@ from dpassay.mechanisms.accounting import (
     RenyiDP,
 )
 from dpassay.mechanisms.accounting.kinds.profile import ProfileGuarantee
-from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.core.guarantee import Guarantee
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import Guarantee, ParameterError, Relation
 
 epsilons = st.floats(0.01, 20.0)
 small_deltas = st.floats(1e-12, 0.3)

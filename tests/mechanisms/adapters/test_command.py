@@ -12,7 +12,7 @@ from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours, PureDP
 from dpassay.mechanisms.adapters.command import Command, PlainCommand
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.core.errors import AlwaysRaisesError, ParameterError, ReleaseError
+from dpassay.mechanisms.core import AlwaysRaisesError, ParameterError, ReleaseError
 
 COIN = """
 import json, random, sys

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from dpassay.mechanisms.adapters.estimator import EstimatorLearner
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.learning.base import Learner, TrainingData
 
 RNG = np.random.default_rng(0)

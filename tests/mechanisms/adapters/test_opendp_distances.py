@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpassay.mechanisms.adapters.recording.libraries import distance_in
-from dpassay.mechanisms.core.errors import AccountingError
+from dpassay.mechanisms.core import AccountingError
 
 
 def edits(one, other):

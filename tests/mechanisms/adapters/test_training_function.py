@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from dpassay.audit.games import train_shadows
 from dpassay.mechanisms.adapters import EstimatorLearner, FunctionLearner, TorchLearner
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.learning.base import Learner, TrainingData
 
 RNG = np.random.default_rng(0)

@@ -11,7 +11,7 @@ from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.adapters.functions.forms import usual_form
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.adapters.functions.outcomes import collect, collect_array, read_result
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 
 PAIR = Neighbours([0], [0, 1], "add_remove")
 SAME = {

@@ -13,7 +13,7 @@ from tests.mechanisms.local.claims_local import responses
 from dpassay.mechanisms.combinators import Parallel, PostProcessed, Subsampled, UserLevel
 from dpassay.mechanisms.combinators.broken import BrokenParallel, FixedSample
 from dpassay.mechanisms.combinators.repeated import Repeated
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.statistics import NaiveBayesCounts
 from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.local.broken import BiasedCoinResponse

@@ -23,7 +23,7 @@ from dpassay.mechanisms.combinators import (
 )
 from dpassay.mechanisms.combinators.broken import VIOLATIONS, BrokenParallel, FixedSample
 from dpassay.mechanisms.combinators.subsampled import MAX_SIMPLE_EPSILON
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.core import NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.literature.statistics import NaiveBayesCounts
 from dpassay.mechanisms.noise.discrete_gaussian import DiscreteGaussian
 from dpassay.mechanisms.noise.queries import Count, Histogram, Sum

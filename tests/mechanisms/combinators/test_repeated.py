@@ -8,8 +8,7 @@ import pytest
 from dpassay.mechanisms.accounting import ExactDP, PureDP
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.combinators.repeated import Repeated
-from dpassay.mechanisms.core.base import Neighbours, Outputs, Workers
-from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError
+from dpassay.mechanisms.core import AccountingError, Neighbours, NeighboursError, Outputs, ParameterError, Workers
 from dpassay.mechanisms.local.broken import BiasedCoinResponse
 from dpassay.mechanisms.local.randomized_response import RandomizedResponse
 from dpassay.mechanisms.noise.gaussian import Gaussian

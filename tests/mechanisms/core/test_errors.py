@@ -5,8 +5,7 @@ import pickle
 
 import pytest
 
-from dpassay.mechanisms.core import errors
-from dpassay.mechanisms.core.errors import (
+from dpassay.mechanisms.core import (
     AlwaysRaisesError,
     CallError,
     DependentTrialsError,
@@ -14,18 +13,17 @@ from dpassay.mechanisms.core.errors import (
     ParameterError,
     SliceDoneError,
     UnknownNameError,
-    plural,
-    unknown_name_message,
-)
-from dpassay.mechanisms.core.validation import (
     counted,
     delta_range,
+    errors,
     finite,
     non_negative,
     one_of,
     open_unit,
+    plural,
     positive,
     unit_interval,
+    unknown_name_message,
     whole,
 )
 

@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.fingerprint import describe, fingerprint, identity, opaque
-from dpassay.mechanisms.core.printable import display_name
+from dpassay.mechanisms.core import Neighbours, describe, display_name, identity, opaque
+from dpassay.mechanisms.core.fingerprint import fingerprint
 
 
 @dataclass(frozen=True)

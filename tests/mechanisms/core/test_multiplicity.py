@@ -15,7 +15,7 @@ from dpassay.audit.bounds.numerics.binomial import quantile
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.calibration.coverage import bounds_drawn
 from dpassay.audit.calibration.laws import laplace_ratio
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.core.multiplicity import bonferroni, e_bh, e_from_p, holm, shared_confidence
 
 probabilities = st.lists(st.floats(1e-200, 1.0) | st.just(0.0), min_size=1, max_size=6)

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from dpassay.mechanisms.core.printable import csv_cell, fenced, html, line, markdown, terminal
+from dpassay.mechanisms.core import csv_cell, fenced, html, line, markdown, terminal
 
 anything = st.text(st.characters(), max_size=40)
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")

@@ -4,15 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from dpassay.mechanisms.core.root_finding import (
-    bisect,
-    bisect_all,
-    geometric,
-    integer,
-    least_integers,
-    least_integers_near,
-    least_satisfying,
-)
+from dpassay.mechanisms.core import bisect, bisect_all, geometric, integer, least_satisfying
+from dpassay.mechanisms.core.root_finding import least_integers, least_integers_near
 
 BRACKETS = st.lists(st.integers(-60, 60), min_size=1, max_size=20)
 """The least number at which a condition holds, in brackets from -61 to 61."""

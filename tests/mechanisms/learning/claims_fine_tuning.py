@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from tests.mechanisms.claims import two_gaussians
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.broken.fine_tuning import ONE_STEP, EncoderOfPrivateRecords
 from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Neighbours, ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD

@@ -11,7 +11,7 @@ from dpassay.attacks.canaries import Mislabelled
 from dpassay.attacks.distinguishing.canary_attacks import CanaryLoss
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.broken.fine_tuning import EncoderOfPrivateRecords
 from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning

@@ -11,8 +11,7 @@ from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms.accounting import GaussianDP
 from dpassay.mechanisms.combinators.repeated import Repeated
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import NeighboursError
+from dpassay.mechanisms.core import Neighbours, NeighboursError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.directions import gradient_direction

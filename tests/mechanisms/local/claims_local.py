@@ -9,7 +9,7 @@ from scipy.special import expit
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import case
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.local import (
     RAPPOR,
     CountMeanSketch,

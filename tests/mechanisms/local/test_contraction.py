@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.local import RAPPOR, HadamardResponse, LocalHashing, OneTimeRAPPOR, SubsetSelection
 from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse, UnaryEncoding
 from dpassay.mechanisms.local.broken import BiasedCoinResponse

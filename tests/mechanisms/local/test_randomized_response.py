@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs, ParameterError, RelationError
 from dpassay.mechanisms.local.randomized_response import KAryRandomizedResponse, RandomizedResponse
 
 FALSE_ALARM = 1e-6

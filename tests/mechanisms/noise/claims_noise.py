@@ -9,7 +9,7 @@ from scipy import stats
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import CUT, FINE, RELATIONS, case
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.noise.broken import ClassicGaussian, LaplaceInverseScale, LaplaceUnitSensitivity
 from dpassay.mechanisms.noise.broken_floats import FloatGaussian, FloatLaplace, LoopCountReleased, RoundedSum
 from dpassay.mechanisms.noise.counters import GaussianCounters

@@ -9,8 +9,7 @@ from scipy import special, stats
 
 from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Outputs, ParameterError
 from dpassay.mechanisms.noise.broken_floats import (
     LAPLACE_SAMPLERS,
     FloatGaussian,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Outputs, ParameterError
 from dpassay.mechanisms.noise.broken import ClassicGaussian, LaplaceInverseScale, LaplaceUnitSensitivity
 
 FALSE_ALARM = 1e-6

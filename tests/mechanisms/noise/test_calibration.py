@@ -7,7 +7,7 @@ import pytest
 
 from dpassay.mechanisms.accounting import ConcentratedDP
 from dpassay.mechanisms.combinators.repeated import Repeated
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.noise.calibration import concentrated_budget, laplace_scale
 from dpassay.mechanisms.noise.laplace import Laplace
 

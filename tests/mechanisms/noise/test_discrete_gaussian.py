@@ -11,8 +11,7 @@ from tests.mechanisms.noise.frequencies import p_value_of
 
 from dpassay.audit import audit
 from dpassay.mechanisms.accounting import ConcentratedDP, GaussianDP
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Neighbours, Outputs, ParameterError
 from dpassay.mechanisms.noise.discrete_gaussian import DiscreteGaussian
 from dpassay.mechanisms.noise.exact_samplers import (
     bernoulli,

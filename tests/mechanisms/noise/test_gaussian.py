@@ -9,8 +9,7 @@ from scipy.special import log_ndtr
 
 from dpassay.mechanisms.accounting import GaussianDP
 from dpassay.mechanisms.combinators.repeated import Repeated
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs, ParameterError
 from dpassay.mechanisms.noise.gaussian import Gaussian
 from dpassay.mechanisms.noise.queries import Histogram
 

@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 from tests.mechanisms.noise.frequencies import p_value_of
 
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Neighbours, Outputs, ParameterError
 from dpassay.mechanisms.noise.geometric import Geometric
 
 FALSE_ALARM = 1e-6

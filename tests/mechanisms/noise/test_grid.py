@@ -6,8 +6,7 @@ from scipy import stats
 
 from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import NeighboursError, Outputs, ParameterError
 from dpassay.mechanisms.noise.grid import GridLaplace
 
 FALSE_ALARM = 1e-6

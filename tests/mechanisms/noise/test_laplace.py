@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from dpassay.audit import audit
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs, ParameterError
 from dpassay.mechanisms.noise.laplace import Laplace, PrefixSums, orthant_probabilities
 from dpassay.mechanisms.noise.queries import Count, Histogram
 

@@ -10,8 +10,7 @@ from tests.mechanisms.noise.frequencies import p_value_of
 from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.accounting.numerics.laplace import log_laplace_mass
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Outputs, ParameterError
 from dpassay.mechanisms.noise.snapping import Snapping, full_precision_uniform
 
 FALSE_ALARM = 1e-6

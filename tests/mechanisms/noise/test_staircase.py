@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from dpassay.audit import audit
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Outputs, ParameterError
 from dpassay.mechanisms.noise.staircase import Staircase
 
 FALSE_ALARM = 1e-6

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import case
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.selection import (
     BernoulliParameter,
     GumbelTopK,

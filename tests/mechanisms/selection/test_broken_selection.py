@@ -9,8 +9,7 @@ from scipy import stats
 from dpassay.attacks.distinguishing.likelihood_ratio import LikelihoodRatioScorer
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs
 from dpassay.mechanisms.selection import Exponential, ReportNoisyMax
 from dpassay.mechanisms.selection.broken import ExponentialMaxValue, HalvedScoreSensitivity, LaplaceMaxValue
 

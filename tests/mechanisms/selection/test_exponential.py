@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms.accounting import ExactDP, to_concentrated
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs, ParameterError
 from dpassay.mechanisms.noise.queries import Histogram, MedianUtility
 from dpassay.mechanisms.selection import Exponential, PermuteAndFlip, chance_of_shortfall, expected_shortfall, shortfall
 from dpassay.mechanisms.selection.base import TIGHTNESS

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.selection import (
     GumbelTopK,
     GumbelTopKCounts,

@@ -13,10 +13,7 @@ import numpy as np
 
 from ....accounting.amplification.clones import divergence
 from ....accounting.amplification.closed_form import shuffled_epsilon
-from ....core.arrays import Floats
-from ....core.guarantee import Guarantee
-from ....core.root_finding import arithmetic, bisect
-from ....core.validation import open_unit, positive, whole
+from ....core import Floats, Guarantee, arithmetic, bisect, open_unit, positive, whole
 from ..accounting import calibrate_noise
 
 # --- composition ------------------------------------------------------------------------------------------------------

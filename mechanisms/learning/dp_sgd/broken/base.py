@@ -27,11 +27,7 @@ from numpy.typing import NDArray
 
 from ....accounting import GaussianDP
 from ....accounting.broken import Broken, certain_leak
-from ....core.base import Dataset, LogDensity, Neighbours, Outputs
-from ....core.constraints import PositiveInt
-from ....core.errors import ParameterError
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
+from ....core import Dataset, Guarantee, LogDensity, Neighbours, Outputs, ParameterError, PositiveInt, Relation
 from ...base import MAX_ROUNDING, AnyFloats, TrainingData
 from ...models import LogisticRegression, MultiLayerPerceptron
 from ...models.base import Model

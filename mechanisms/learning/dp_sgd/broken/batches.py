@@ -11,11 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....accounting import ExactDP, GaussianDP, PrivacyLossDP
-from ....core.base import Dataset, LogDensity, Neighbours, Outputs
-from ....core.constraints import PositiveInt
-from ....core.errors import ParameterError
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
+from ....core import Dataset, Guarantee, LogDensity, Neighbours, Outputs, ParameterError, PositiveInt, Relation
 from ...base import AnyFloats, TrainingData
 from ...models import LogisticRegression
 from ...models.base import Model

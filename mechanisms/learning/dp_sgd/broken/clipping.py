@@ -16,11 +16,7 @@ from scipy.special import binom
 from ....accounting import ExactDP, GaussianDP
 from ....accounting.broken import Broken
 from ....accounting.numerics.cells import radius_laws
-from ....core.base import Neighbours
-from ....core.constraints import PositiveInt
-from ....core.errors import NeighboursError
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
+from ....core import Guarantee, Neighbours, NeighboursError, PositiveInt, Relation
 from ...base import AnyFloats, TrainingData, check_in_place
 from ...models import LogisticRegression, MultiLayerPerceptron
 from ...models.base import Model

@@ -9,10 +9,7 @@ from numpy.typing import NDArray
 
 from ....accounting import GaussianDP
 from ....accounting.broken import Broken
-from ....core.base import Dataset, LogDensity, Neighbours, Outputs
-from ....core.errors import ParameterError
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
+from ....core import Dataset, Guarantee, LogDensity, Neighbours, Outputs, ParameterError, Relation
 from ...base import TrainingData
 from ...models.architectures import LogisticRegression
 from ..fine_tuning import FineTuning, principal_components

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....accounting import GaussianDP
-from ....core.base import LogDensity
-from ....core.guarantee import Guarantee
+from ....core import Guarantee, LogDensity
 from ...base import AnyFloats, TrainingData
 from ...models.base import Model
 from ..mechanism import DPSGD

@@ -14,9 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from ....accounting import PrivacyLossDP, random_allocation
-from ....core.base import LogDensity
-from ....core.errors import ParameterError
-from ....core.guarantee import Guarantee
+from ....core import Guarantee, LogDensity, ParameterError
 from ...base import AnyFloats
 from ..mechanism import DPSGD
 from ..sampling import CyclicPoisson, RandomAllocation, Sampling, ShuffledEpochs, TruncatedPoisson

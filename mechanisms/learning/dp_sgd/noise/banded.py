@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular, toeplitz
 
-from ....core.arrays import Floats
-from ....core.constraints import PositiveInt, one_of_names
-from ....core.errors import ParameterError
+from ....core import Floats, ParameterError, PositiveInt, one_of_names
 from .base import CorrelatedNoise, prefix_decoder
 
 MAX_OPTIMISED_STEPS = 1024

@@ -28,11 +28,8 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from ....accounting.dp_sgd.correlated_noise import count_bands
-from ....core.arrays import Floats
-from ....core.constraints import Options
-from ....core.guarantee import Guarantee
+from ....core import Floats, Guarantee, Options, Relation
 from ....core.registry import named_in
-from ....core.relation import Relation
 from ..sampling.base import Sampling
 
 ERRORS = ("rms", "max")

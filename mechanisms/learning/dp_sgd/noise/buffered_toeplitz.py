@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import toeplitz
 
-from ....core.arrays import Floats
-from ....core.constraints import PositiveInt, one_of_names
-from ....core.errors import ParameterError
+from ....core import Floats, ParameterError, PositiveInt, one_of_names
 from .base import ERRORS, CorrelatedNoise
 
 OPTIMISER_OPTIONS = {"maxiter": 1000, "maxfun": 20_000, "ftol": 1e-13}

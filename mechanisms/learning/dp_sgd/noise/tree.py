@@ -8,8 +8,7 @@ from typing import Annotated
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ....core.arrays import Floats
-from ....core.constraints import one_of_names
+from ....core import Floats, one_of_names
 from .base import CorrelatedNoise
 
 Node = tuple[int, int]

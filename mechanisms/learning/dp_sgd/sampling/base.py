@@ -21,11 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....accounting.dp_sgd.correlated_noise import Participation, correlated_gaussian
-from ....core.constraints import Options
-from ....core.errors import AccountingError, ParameterError
-from ....core.guarantee import Guarantee
+from ....core import AccountingError, Guarantee, Options, ParameterError, Relation
 from ....core.registry import named_in
-from ....core.relation import Relation
 from ...base import AnyFloats
 
 Rows = NDArray[np.intp]

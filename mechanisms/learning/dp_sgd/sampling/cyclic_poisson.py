@@ -11,10 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....accounting.dp_sgd.correlated_noise import FixedOrder, Participation, amplified_banded, count_bands
-from ....core.constraints import PositiveInt
-from ....core.errors import AccountingError
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
+from ....core import AccountingError, Guarantee, PositiveInt, Relation
 from ...base import AnyFloats
 from .base import BatchDraw, Mask, Sampling, gaussian_exponent, single_contribution
 from .poisson import POISSON_ACCOUNTANTS, PoissonSampling

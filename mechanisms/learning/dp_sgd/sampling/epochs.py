@@ -18,8 +18,7 @@ from scipy.special import logsumexp
 from ....accounting import GaussianDP
 from ....accounting.dp_sgd.correlated_noise import AnyOrder, FixedOrder, Participation
 from ....accounting.dp_sgd.deterministic_batches import deterministic_batches
-from ....core.relation import Relation
-from ....core.validation import whole
+from ....core import Relation, whole
 from ...base import AnyFloats
 from .base import BatchDraw, Mask, Rows, gaussian_exponent
 from .fixed_size import BatchSampling, Members, common_and_differing

@@ -11,10 +11,7 @@ import numpy as np
 
 from ....accounting.dp_sgd.correlated_noise import MinSeparation
 from ....accounting.dp_sgd.fixed_size import fixed_size_gaussian, fixed_size_losses
-from ....core.constraints import PositiveInt
-from ....core.errors import AccountingError, ParameterError, plural
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
+from ....core import AccountingError, Guarantee, ParameterError, PositiveInt, Relation, plural
 from ...base import AnyFloats
 from .base import BatchDraw, Mask, Rows, Sampling, gaussian_exponent
 

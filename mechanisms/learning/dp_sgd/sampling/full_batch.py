@@ -11,8 +11,7 @@ import numpy as np
 
 from ....accounting import GaussianDP
 from ....accounting.dp_sgd.correlated_noise import FixedOrder
-from ....core.constraints import Positive
-from ....core.relation import Relation
+from ....core import Positive, Relation
 from ...base import AnyFloats
 from .base import BatchDraw, Mask, Sampling, gaussian_exponent
 

@@ -14,10 +14,7 @@ import numpy as np
 from ....accounting import PrivacyLossDP, RenyiDP
 from ....accounting.dp_sgd.correlated_noise import MinSeparation, Participation
 from ....accounting.kinds.renyi import MomentsDP
-from ....core.constraints import Positive, PositiveProbability
-from ....core.errors import ParameterError, plural
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
+from ....core import Guarantee, ParameterError, Positive, PositiveProbability, Relation, plural
 from ...base import AnyFloats
 from .base import DENSE_RATE, BatchDraw, Mask, Rows, Sampling, gaussian_exponent, padded
 from .full_batch import FullBatch

@@ -13,8 +13,7 @@ from ....accounting import PrivacyLossDP
 from ....accounting.dp_sgd.correlated_noise import AnyOrder, Participation
 from ....accounting.dp_sgd.random_allocation import check_allocation, random_allocation
 from ....accounting.numerics.binomial import log_choose
-from ....core.constraints import Positive, PositiveInt
-from ....core.relation import Relation
+from ....core import Positive, PositiveInt, Relation
 from ...base import AnyFloats
 from .base import BatchDraw, Mask, Sampling, gaussian_exponent, sampled_rows, single_contribution
 

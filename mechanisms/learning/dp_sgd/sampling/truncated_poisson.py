@@ -13,9 +13,7 @@ import numpy as np
 from ....accounting import PrivacyLossDP
 from ....accounting.dp_sgd.truncated_poisson import truncated_poisson
 from ....accounting.numerics.binomial import binomial_pmf, binomial_sf
-from ....core.constraints import Positive, PositiveInt, PositiveProbability
-from ....core.errors import AccountingError, ParameterError, plural
-from ....core.relation import Relation
+from ....core import AccountingError, ParameterError, Positive, PositiveInt, PositiveProbability, Relation, plural
 from ...base import AnyFloats
 from .base import BatchDraw, Mask, Sampling, gaussian_exponent
 from .fixed_size import common_and_differing

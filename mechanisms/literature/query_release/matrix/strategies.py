@@ -9,9 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from ....core.arrays import Floats
-from ....core.constraints import NonNegativeInt, Options, PositiveInt, at_least
-from ....core.errors import ParameterError
+from ....core import Floats, NonNegativeInt, Options, ParameterError, PositiveInt, at_least
 from ....core.registry import named_in
 from ....noise.queries.domain import check_memory
 from ....noise.queries.workload import Workload, product

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....accounting.broken import Broken
-from ....core.arrays import Floats
+from ....core import Floats
 from ....core.base import example
 from .dual_query import DualQuery
 from .mwem import MWEM

@@ -14,10 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ....core.arrays import Bools, Ints
-from ....core.base import Dataset
-from ....core.errors import ParameterError, plural, unknown_name_message
-from ....core.validation import whole
+from ....core import Bools, Dataset, Ints, ParameterError, plural, unknown_name_message, whole
 
 Where = tuple[tuple[str, tuple[str, ...]], ...]
 

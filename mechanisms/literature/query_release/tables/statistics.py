@@ -9,9 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from ....core.arrays import Bools, Floats, Ints
-from ....core.constraints import NonNegativeInt, Options, check_fields, one_of_names
-from ....core.errors import ParameterError
+from ....core import Bools, Floats, Ints, NonNegativeInt, Options, ParameterError, check_fields, one_of_names
 from .domain import Group
 
 ROUNDING_RULES = ("half-even", "half-up", "half-down", "down", "unknown")

@@ -9,11 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ....core.arrays import Bools, Floats, Ints
-from ....core.constraints import NonNegativeInt, check_fields
-from ....core.errors import ParameterError
+from ....core import Bools, Floats, Ints, NonNegativeInt, ParameterError, check_fields, one_of, whole
 from ....core.registry import named_in
-from ....core.validation import one_of, whole
 from .domain import CensusDomain, Group, group
 from .statistics import NOT_PUBLISHED, GroupCount, MeanAge, MedianAge, TableStatistic
 

@@ -8,11 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ....accounting.broken import Broken, certain_leak
-from ....core.base import Mechanism, Neighbours
-from ....core.errors import ParameterError
-from ....core.guarantee import Guarantee
-from ....core.records import RecordsMechanism
-from ....core.relation import Relation
+from ....core import Guarantee, Mechanism, Neighbours, ParameterError, RecordsMechanism, Relation
 from .noise import GeometricTopDown
 
 

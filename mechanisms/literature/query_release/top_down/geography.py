@@ -9,10 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ....core.arrays import Bools, Floats, Ints
-from ....core.constraints import PositiveInt, check_fields, one_of_names
-from ....core.errors import ParameterError, plural
-from ....core.validation import one_of, whole
+from ....core import Bools, Floats, Ints, ParameterError, PositiveInt, check_fields, one_of, one_of_names, plural, whole
 from ....noise.queries.domain import Domain
 
 LEVELS = ("nation", "state", "county")

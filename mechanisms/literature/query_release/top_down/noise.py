@@ -11,10 +11,7 @@ from scipy.special import logsumexp
 
 from ....accounting import ConcentratedDP, PureMechanism
 from ....accounting.numerics.binomial import response_logs
-from ....core.arrays import Floats
-from ....core.constraints import Positive
-from ....core.errors import ParameterError
-from ....core.guarantee import Guarantee
+from ....core import Floats, Guarantee, ParameterError, Positive
 from ....noise.discrete_gaussian import MAX_SIGMA, DiscreteGaussian
 from ....noise.geometric import Geometric
 from .base import TopDown

@@ -8,9 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ....core.arrays import Bools, Floats, Ints
-from ....core.base import Dataset
-from ....core.errors import ParameterError, plural
+from ....core import Bools, Dataset, Floats, Ints, ParameterError, plural
 from ....noise.queries.domain import Domain, check_memory
 from .geography import LEVELS, Geography, Invariant, LevelQuery, Where, members
 

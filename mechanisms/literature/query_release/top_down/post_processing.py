@@ -25,9 +25,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ....core.arrays import Floats, Ints
-from ....core.errors import ReleaseError
-from ....core.validation import one_of
+from ....core import Floats, Ints, ReleaseError, one_of
 from .geography import LEVELS
 from .plan import TopDownPlan, at_level_or_finer
 

@@ -12,8 +12,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from ....core.base import Dataset, Neighbours
-from ....core.constraints import one_of_names
+from ....core import Dataset, Neighbours, one_of_names
 from ....noise.broken_statistic import BrokenStatistic, numbers
 
 WRAPPED_SUM_UPPER = 2**30

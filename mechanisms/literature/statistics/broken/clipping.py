@@ -12,11 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....accounting.broken import certain_leak
-from ....core.base import Dataset, Neighbours, Outputs
-from ....core.constraints import Finite, Positive, check_fields
-from ....core.errors import ParameterError
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
+from ....core import Dataset, Finite, Guarantee, Neighbours, Outputs, ParameterError, Positive, Relation, check_fields
 from ....noise.broken_statistic import BrokenStatistic, numbers
 
 

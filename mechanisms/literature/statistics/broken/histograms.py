@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 from ....accounting import LaplaceDP
 from ....accounting.broken import Broken, certain_leak
 from ....accounting.numerics.laplace import laplace_log_density
-from ....core.arrays import Floats
-from ....core.base import Dataset, Neighbours, Outputs
-from ....core.constraints import Flag, at_least
-from ....core.errors import ParameterError
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
+from ....core import Dataset, Flag, Floats, Guarantee, Neighbours, Outputs, ParameterError, Relation, at_least
 from ....noise.broken_statistic import BrokenStatistic, numbers
 from ....noise.laplace import draw_laplace
 from ..stability_histogram import StabilityHistogram

@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....accounting.numerics.laplace import log_laplace
-from ....core.arrays import Floats
-from ....core.base import Dataset, LogDensity, Neighbours, Outputs
-from ....core.constraints import Flag, Positive, PositiveInt
-from ....core.guarantee import Guarantee
+from ....core import Dataset, Flag, Floats, Guarantee, LogDensity, Neighbours, Outputs, Positive, PositiveInt
 from ....noise.broken_statistic import BrokenStatistic, numbers
 from ....noise.laplace import draw_laplace
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ....core.base import Dataset, Neighbours
-from ....core.relation import Relation
+from ....core import Dataset, Neighbours, Relation
 from ....noise.broken_statistic import BrokenStatistic
 from ..median_sensitivity import BoundedMedian
 

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....core.arrays import Bools, Floats, Ints
-from ....core.errors import ParameterError
-from ....core.relation import Relation
-from ....core.validation import whole
+from ....core import Bools, Floats, Ints, ParameterError, Relation, whole
 from ....noise.geometric import Geometric
 from ....noise.queries.counts import Histogram
 from .grouped_table import GroupedTable, QuasiIdentifierCoding, check_columns, numbered

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....core.arrays import Bools, Floats, Ints
-from ....core.errors import ParameterError
+from ....core import Bools, Floats, Ints, ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from ....accounting.broken import Broken, certain_leak
 from ....accounting.numerics.laplace import laplace_log_density
-from ....core.arrays import Floats
-from ....core.base import Dataset, LogDensity, Neighbours, Outputs, example
-from ....core.constraints import Flag
-from ....core.guarantee import Guarantee
+from ....core import Dataset, Flag, Floats, Guarantee, LogDensity, Neighbours, Outputs
+from ....core.base import example
 from .laplace_statistics import LaplaceStatistics
 from .parameters import NoisyFamilyCounts
 from .release import DeniableRelease

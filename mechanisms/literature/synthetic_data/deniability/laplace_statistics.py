@@ -7,8 +7,7 @@ from abc import abstractmethod
 from ....accounting import PureDP, compose
 from ....accounting.kinds.profile import ProfileGuarantee
 from ....combinators.repeated import Repeated
-from ....core.guarantee import Guarantee
-from ....core.records import RecordsMechanism
+from ....core import Guarantee, RecordsMechanism
 from ....noise.base import NoisyQuery
 from ....noise.laplace import Laplace
 

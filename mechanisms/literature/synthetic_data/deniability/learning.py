@@ -8,12 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....core.arrays import Ints
-from ....core.base import Dataset
-from ....core.errors import ParameterError
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
-from ....core.validation import positive
+from ....core import Dataset, Guarantee, Ints, ParameterError, Relation, positive
 from ....noise.queries.domain import Domain
 from .network import BayesianNetwork
 from .parameters import NoisyFamilyCounts

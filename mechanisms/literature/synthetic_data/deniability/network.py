@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....core.arrays import Floats, Ints
-from ....core.errors import ParameterError
+from ....core import Floats, Ints, ParameterError
 from ....noise.queries.domain import Domain
 
 

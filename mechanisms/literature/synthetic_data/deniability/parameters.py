@@ -9,10 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....core.arrays import Floats
-from ....core.base import Dataset, Neighbours
-from ....core.constraints import AddOrReplace, OpenUnit, Positive
-from ....core.relation import Relation
+from ....core import AddOrReplace, Dataset, Floats, Neighbours, OpenUnit, Positive, Relation
 from ....noise.queries.domain import Domain, check_memory
 from .laplace_statistics import LaplaceStatistics
 from .network import BayesianNetwork

@@ -14,11 +14,7 @@ from numpy.typing import ArrayLike
 from ....accounting.kinds.approximate import ApproximateDP, response_delta, response_epsilon
 from ....accounting.kinds.profile import ProfileGuarantee
 from ....accounting.numerics.laplace import laplace_log_cdf
-from ....core.arrays import Floats, Ints
-from ....core.constraints import Positive, at_least
-from ....core.errors import ParameterError
-from ....core.relation import Relation
-from ....core.validation import positive, whole
+from ....core import Floats, Ints, ParameterError, Positive, Relation, at_least, positive, whole
 
 
 def check_gamma(gamma: float) -> None:

@@ -19,12 +19,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....core.arrays import Floats, Ints
-from ....core.base import Dataset
-from ....core.constraints import Options
-from ....core.errors import ParameterError
+from ....core import Dataset, Floats, Ints, Options, ParameterError, whole
 from ....core.registry import named_in
-from ....core.validation import whole
 from ....noise.queries.domain import Domain
 from .network import BayesianNetwork, markov_chain
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import softmax
 
-from ....core.arrays import Floats, Ints
+from ....core import Floats, Ints
 from ....noise.queries.domain import Domain, check_memory
 from ..base import FittedDistribution, NoisyMarginal
 from .mirror_descent import MirrorDescentGenerator, Parts

@@ -10,9 +10,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import softmax
 
-from ....core.arrays import Floats
-from ....core.constraints import Positive, PositiveInt
-from ....core.validation import whole
+from ....core import Floats, Positive, PositiveInt, whole
 from .objective import LeastSquaresProblem
 from .product_mixtures import MixtureGenerator, adam, error_gradients, through_softmax
 

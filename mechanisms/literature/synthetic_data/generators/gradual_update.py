@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ....core.arrays import Floats, Ints
+from ....core import Floats, Ints
 
 
 def fitted_table(

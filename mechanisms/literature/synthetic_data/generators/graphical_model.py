@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....core.arrays import Floats, Ints
-from ....core.constraints import PositiveInt
-from ....core.errors import ParameterError
+from ....core import Floats, Ints, ParameterError, PositiveInt
 from ....noise.queries.domain import Domain, check_memory
 from ..base import FittedDistribution, Generator, NoisyMarginal
 from .direct import MAX_BLOCK_ENTRIES, Projection, sampled_given, systematic_sample

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from ....core.errors import ParameterError
+from ....core import ParameterError
 from ....noise.queries.domain import MAX_TABLE_BYTES, Domain
 from ..base import Marginal
 

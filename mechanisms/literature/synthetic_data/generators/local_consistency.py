@@ -17,8 +17,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ....core.arrays import Floats, Ints
-from ....core.constraints import PositiveInt
+from ....core import Floats, Ints, PositiveInt
 from ....noise.queries.domain import Domain
 from ..base import FittedDistribution, Generator, NoisyMarginal
 from .gradual_update import fitted_table, independent_table

@@ -19,8 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ....core.arrays import Bools, Floats, Ints
-from ....core.constraints import Positive, PositiveInt
+from ....core import Bools, Floats, Ints, Positive, PositiveInt
 from ..base import Generator, NoisyMarginal
 
 Parts: TypeAlias = list[Floats]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....core.arrays import Floats
+from ....core import Floats
 from ....noise.queries.domain import Domain
 from ..base import FittedDistribution, NoisyMarginal
 

@@ -18,7 +18,7 @@ from functools import reduce
 
 import numpy as np
 
-from ....core.arrays import Floats, Ints
+from ....core import Floats, Ints
 from ....noise.queries.domain import Domain, check_memory
 from ..base import FittedDistribution, Generator, NoisyMarginal
 from .objective import LeastSquaresProblem

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import softmax
 
-from ....core.arrays import Floats
-from ....core.constraints import Flag, Positive, PositiveInt
+from ....core import Flag, Floats, Positive, PositiveInt
 from .objective import LeastSquaresProblem
 from .product_mixtures import MixtureGenerator, adam, error_gradients, through_softmax
 

@@ -10,8 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from ....core.arrays import Bools, Floats, Ints
-from ....core.errors import ParameterError
+from ....core import Bools, Floats, Ints, ParameterError
 from ....noise.queries.domain import Domain, check_memory
 from ..base import FittedDistribution, NoisyMarginal, n_runs
 from .mirror_descent import MirrorDescentGenerator, Parts

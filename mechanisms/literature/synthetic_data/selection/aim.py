@@ -12,12 +12,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from ....accounting import ConcentratedDP
-from ....core.arrays import Bools, Floats, Ints
-from ....core.constraints import OpenUnit, Positive, at_least
-from ....core.errors import ParameterError
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
-from ....core.validation import whole
+from ....core import Bools, Floats, Guarantee, Ints, OpenUnit, ParameterError, Positive, Relation, at_least, whole
 from ....noise.queries.domain import Domain
 from ..base import (
     CodedTable,

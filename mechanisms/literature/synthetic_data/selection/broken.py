@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....accounting.broken import Broken
-from ....core.arrays import Floats, Ints
-from ....core.base import Neighbours
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
+from ....core import Floats, Guarantee, Ints, Neighbours, Relation
 from ....noise.queries.domain import Domain
 from ..base import CodedTable, Generator
 from . import spanning_trees as trees

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....core.arrays import Bools, Floats, Ints
+from ....core import Bools, Floats, Ints
 from ....noise.queries.domain import Domain
 from ..base import CodedTable
 from .spanning_trees import pairs

@@ -10,12 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from ....accounting import ConcentratedDP
-from ....core.arrays import Floats
-from ....core.base import Outputs
-from ....core.constraints import Positive, one_of_names
-from ....core.errors import ParameterError
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
+from ....core import Floats, Guarantee, Outputs, ParameterError, Positive, Relation, one_of_names
 from ....noise.gaussian import Gaussian
 from ....noise.laplace import Laplace
 from ....noise.queries.domain import Domain

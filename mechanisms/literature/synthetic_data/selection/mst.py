@@ -11,12 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....accounting import ConcentratedDP, ExactDP, GaussianDP, compose
-from ....core.arrays import Bools, Floats, Ints
-from ....core.base import Neighbours
-from ....core.constraints import Flag, NonNegative, Positive
-from ....core.errors import ParameterError
-from ....core.guarantee import Guarantee
-from ....core.relation import Relation
+from ....core import Bools, Flag, Floats, Guarantee, Ints, Neighbours, NonNegative, ParameterError, Positive, Relation
 from ....noise.queries.domain import Domain
 from ..base import CodedTable, Generator, Marginal, MarginalSelection, NoisyMarginal
 from . import spanning_trees as trees

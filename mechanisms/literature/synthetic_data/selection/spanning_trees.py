@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import logsumexp
 
-from ....core.arrays import Bools, Floats, Ints
+from ....core import Bools, Floats, Ints
 
 
 def pairs(n_nodes: int) -> Ints:

@@ -15,7 +15,7 @@ from dpassay.attacks.literature.answers import (
     floor_subsets,
 )
 from dpassay.mechanisms import Gaussian, Laplace
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.counts import Answerer
 
 FALSE_ALARM = 1e-6

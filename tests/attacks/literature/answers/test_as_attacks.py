@@ -14,7 +14,7 @@ from dpassay.audit import audit_scores
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games.reconstruction import reconstruction_game
 from dpassay.mechanisms import Laplace, Outputs
-from dpassay.mechanisms.core.errors import AttackError
+from dpassay.mechanisms.core import AttackError
 from dpassay.mechanisms.literature.counts import (
     BoundedNoiseSubsetCounts,
     GaussianSubsetCounts,

@@ -20,7 +20,7 @@ from dpassay.attacks.literature.answers import (
 )
 from dpassay.attacks.literature.answers.exhaustive import all_columns
 from dpassay.attacks.literature.answers.likelihood import flipped
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 FALSE_ALARM = 1e-6
 EVERY = (

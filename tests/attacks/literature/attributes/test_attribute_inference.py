@@ -24,7 +24,7 @@ from dpassay.attacks.literature.attributes import (
 from dpassay.attacks.people import Imputation, Majority, Sensitive
 from dpassay.audit.metrics import attribute_gain
 from dpassay.mechanisms import KAryRandomizedResponse
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 from dpassay.mechanisms.learning.models.architectures import LogisticRegression as HouseLogistic
 from dpassay.mechanisms.learning.models.trained import TrainedModels
 

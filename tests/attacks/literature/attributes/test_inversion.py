@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 
 from dpassay.attacks.literature.attributes import Inversion, closeness
 from dpassay.audit.metrics import gain
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 
 
 def test_ascent_ends_where_a_solver_with_exact_gradients_does():

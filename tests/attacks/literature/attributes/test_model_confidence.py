@@ -9,7 +9,7 @@ from dpassay.attacks.reconstruction import FairBits, OneOf, SecretTarget
 from dpassay.attacks.reconstruction.catalogue import catalogue
 from dpassay.audit.evidence.scores import Successes
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace
-from dpassay.mechanisms.core.errors import AttackError
+from dpassay.mechanisms.core import AttackError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import LogisticRegression
 

@@ -26,7 +26,7 @@ from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.games.reconstruction import reconstruction_game
 from dpassay.experiments.data.mails import mails
 from dpassay.mechanisms.accounting import GaussianDP, PureDP
-from dpassay.mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
+from dpassay.mechanisms.core import AttackError, ParameterError, UnknownNameError
 from dpassay.mechanisms.literature.ngrams import Alphabet, NGramCounts, NGramModel
 from dpassay.mechanisms.noise.laplace import Laplace
 

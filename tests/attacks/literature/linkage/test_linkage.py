@@ -20,7 +20,7 @@ from dpassay.attacks.literature.linkage import (
     unique_share,
 )
 from dpassay.experiments.data.people import age_shares, people, place_sizes, ratings
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.synthetic_data.anonymity import GeneralizedCells, global_recoding, mondrian
 
 TRIPLE = ["zip", "born", "sex"]

@@ -13,7 +13,7 @@ from dpassay.attacks.literature.synthetic_tables.generated_queries import (
     draw_queries,
 )
 from dpassay.attacks.literature.synthetic_tables.levels import Levels, agreeing
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 
 @pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 130])
@@ -73,7 +73,7 @@ def test_invalid_options_are_refused(options, message):
 def test_a_data_frame_is_a_table():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(TABLE, columns=list("abcde"))
-    from dpassay.mechanisms.core.records import remove_record
+    from dpassay.mechanisms.core import remove_record
 
     pair = remove_record(frame, -1)
     attack = GeneratedQueries(n_queries=5).features(target(pair), TABLE[None], TABLE[None], np.random.default_rng(0))

@@ -10,7 +10,7 @@ from dpassay.attacks.literature.synthetic_tables.levels import Levels
 from dpassay.attacks.membership.shadows import Shadows, draw_inclusion
 from dpassay.audit.games import train_shadows
 from dpassay.audit.metrics.membership import evaluate
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 from dpassay.mechanisms.literature.synthetic_data import NoisyHistogramTable
 
 

@@ -9,9 +9,7 @@ from tests.attacks.table_laws import Bootstrap, sides, target
 from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import choose
 from dpassay.attacks.literature.synthetic_tables import GeneratedQueries, MarginalLikelihood
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
-from dpassay.mechanisms.core.records import remove_record
+from dpassay.mechanisms.core import AttackError, Outputs, ParameterError, remove_record
 from dpassay.mechanisms.literature.synthetic_data import (
     DirectGenerator,
     FixedMarginals,

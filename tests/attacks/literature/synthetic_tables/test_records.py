@@ -6,8 +6,7 @@ from tests.attacks.attack_laws import auc
 from tests.attacks.table_laws import PAIR, REPLACED, OneCopy, Synthesiser, sides, target
 
 from dpassay.attacks.literature.synthetic_tables import ClosestRecord, KnownRecords, Neighbourhood
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import AttackError
+from dpassay.mechanisms.core import AttackError, Outputs
 
 NOTHING = Outputs(np.empty((0, 1, 5), dtype=int))
 

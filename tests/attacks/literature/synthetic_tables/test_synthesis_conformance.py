@@ -15,9 +15,7 @@ from dpassay.attacks.literature.synthetic_tables import ClosestRecord, Generated
 from dpassay.attacks.literature.synthetic_tables.records import share_closer
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import ApproximateDP, PureDP
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import AttackError
-from dpassay.mechanisms.core.records import replace_record
+from dpassay.mechanisms.core import AttackError, Neighbours, Outputs, replace_record
 from dpassay.mechanisms.noise.laplace import Laplace
 
 ATTACKS = [name for name in catalogue if issubclass(catalogue.get(name), TableAttack)]

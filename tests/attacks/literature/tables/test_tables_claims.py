@@ -15,7 +15,7 @@ from dpassay.attacks.literature.tables import (
     decide,
     none_of,
 )
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 from dpassay.mechanisms.literature.query_release.tables import (
     CensusDomain,
     Group,

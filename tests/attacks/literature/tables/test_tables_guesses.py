@@ -11,7 +11,7 @@ from dpassay.attacks.literature.tables import TablesReconstructor, decode, expec
 from dpassay.attacks.literature.tables.imputer import matched
 from dpassay.attacks.reconstruction.base import FairBits, OneOf, SecretTarget
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 from dpassay.mechanisms.literature.query_release.tables import (
     CensusDomain,
     Group,

@@ -5,7 +5,7 @@ import pytest
 from tests.attacks.literature.tables.blocks_by_hand import BLACK, BLACK_WOMEN, every_block, keys, seven
 
 from dpassay.attacks.literature.tables import PublishedTables, solve
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 from dpassay.mechanisms.literature.query_release.tables import (
     CensusDomain,
     Group,

@@ -16,7 +16,7 @@ from dpassay.attacks.literature.tracing import (
     trace,
 )
 from dpassay.attacks.literature.tracing.p_values import benjamini_hochberg
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.core.multiplicity import holm
 from dpassay.mechanisms.literature.studies import Genomes, Tardos, Uniform
 

@@ -13,7 +13,7 @@ from dpassay.attacks.literature.tracing import Tracing, expected_z
 from dpassay.attacks.literature.tracing.statistics import catalogue
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import GaussianDP, Laplace, Neighbours, Outputs
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 from dpassay.mechanisms.literature.studies import ColumnMeans, ConstantFrequencies, Study, Uniform
 
 NOTHING = Outputs(np.empty((0, 1)))

@@ -18,7 +18,7 @@ from dpassay.attacks.literature.tracing import (
 )
 from dpassay.attacks.literature.tracing.statistics import catalogue
 from dpassay.attacks.literature.tracing.theory import homer_z
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.studies import ColumnMeans, ConstantFrequencies, Tardos, Uniform
 
 FALSE_ALARM = 1e-6

@@ -13,7 +13,7 @@ from dpassay.attacks.literature.training import (
     matched_errors,
 )
 from dpassay.attacks.literature.training.gradient_matching import descend, hessian_vector_product
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.models import (

@@ -12,7 +12,7 @@ from dpassay.attacks.literature.training import (
     prior_success,
     solver_error,
 )
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 from dpassay.mechanisms.literature.convex import OutputPerturbation
 
 FALSE_ALARM = 1e-6

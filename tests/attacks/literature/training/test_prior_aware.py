@@ -10,8 +10,7 @@ from scipy.stats import binom, multivariate_normal
 from dpassay.attacks.literature.training import PriorAware, orthogonal_success, simplex, simplex_success
 from dpassay.attacks.reconstruction import FairBits, OneOf, SecretTarget
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, Outputs, ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.models.architectures import LogisticRegression

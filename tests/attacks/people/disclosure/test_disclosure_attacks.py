@@ -13,7 +13,7 @@ from dpassay.attacks.people.disclosure import (
     SinglingOut,
     nearest_rows,
 )
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
 
 DOMAIN = Domain({"age": 7, "sex": 2, "place": 5, "job": 4})

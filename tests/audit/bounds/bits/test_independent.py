@@ -21,8 +21,7 @@ from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
-from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.core.root_finding import bisect, integer
+from dpassay.mechanisms.core import ParameterError, bisect, integer
 
 MU = 1.66603  # epsilon 8 at delta 1e-5
 FDP, SHARED = "one-run-fdp", OneRunIndependent.condition

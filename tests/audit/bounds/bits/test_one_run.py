@@ -31,7 +31,7 @@ from dpassay.audit.bounds.bits.one_run import OneRun, guess_p_value, least_epsil
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms import Laplace, PureDP
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 LEVEL = {"delta": 0.0, "confidence": 0.95}
 

@@ -40,7 +40,7 @@ from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError
+from dpassay.mechanisms.core import AccountingError, ParameterError
 
 GAUSSIAN = family_of(GaussianDP(1.0))
 PURE = family_of(PureDP(1.0))

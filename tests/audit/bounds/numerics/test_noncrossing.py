@@ -8,7 +8,7 @@ from scipy import special
 
 from dpassay.audit.bounds.numerics.binomial import quantile
 from dpassay.audit.bounds.numerics.noncrossing import both_miss, local_level, miss_probability, residual
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 
 def slow_miss_probability(n, eta):

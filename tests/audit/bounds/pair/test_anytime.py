@@ -13,7 +13,7 @@ from dpassay.audit.bounds.pair.betting import Betting
 from dpassay.audit.trials.plan import FIRST_LOOK, TrialPlan, plan_trials
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse
-from dpassay.mechanisms.core.errors import FingerprintError, ParameterError, PrivacyViolation
+from dpassay.mechanisms.core import FingerprintError, ParameterError, PrivacyViolation
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

@@ -27,7 +27,7 @@ from dpassay.audit.calibration.laws import (
 )
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.mechanisms.accounting import ExactDP, PureDP
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 ONE_BET = Betting(threshold=0.5, direction="in", stakes=(0.5,), centre=0.0)
 

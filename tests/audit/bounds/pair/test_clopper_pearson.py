@@ -10,7 +10,7 @@ from tests.audit import calls
 
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 FIXED = ClopperPearson(threshold=1.0)
 

@@ -33,7 +33,7 @@ from dpassay.mechanisms.accounting import (
     RenyiDP,
     compose,
 )
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError
+from dpassay.mechanisms.core import AccountingError, ParameterError
 
 DELTA = 1e-5
 PAIR = Neighbours([0.0], [1.0], "replace_one")

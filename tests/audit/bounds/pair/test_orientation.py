@@ -20,7 +20,7 @@ from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.audit.results.witness_file import content_of
 from dpassay.mechanisms.accounting import PureDP
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 FIND = ("joint-exact", "clopper-pearson", "accountant-family", "betting")
 

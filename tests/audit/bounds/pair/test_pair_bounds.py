@@ -16,7 +16,7 @@ from dpassay.audit.bounds.pair.family import Family
 from dpassay.audit.bounds.pair.joint import JointExact
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.mechanisms.accounting import GaussianDP
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 PAIR = [name for name in catalogue if catalogue.get(name).reads is PairScores]
 VARIANTS = [

@@ -15,7 +15,7 @@ from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand, band
 from dpassay.audit.calibration.coverage import bounds_drawn
 from dpassay.audit.calibration.laws import laplace
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 BAND = SimultaneousBand()
 

@@ -10,7 +10,7 @@ from dpassay.attacks.membership.token_signals import ScoredTexts
 from dpassay.audit import Coins
 from dpassay.audit.metrics.membership.language_models import evaluate_texts
 from dpassay.mechanisms.accounting import ApproximateDP, PureDP
-from dpassay.mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
+from dpassay.mechanisms.core import AttackError, ParameterError, UnknownNameError
 
 
 def responded(coins, epsilon, rng, **fields):

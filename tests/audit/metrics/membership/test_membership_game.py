@@ -16,7 +16,7 @@ from dpassay.audit.bounds.bits.guessing import Guessing
 from dpassay.audit.bounds.bits.one_run import OneRun, least_epsilon
 from dpassay.audit.games import gradient_canary_game, membership_game, one_run, train_shadows
 from dpassay.mechanisms.adapters.estimator import EstimatorLearner
-from dpassay.mechanisms.core.errors import AttackError, ParameterError, RelationError
+from dpassay.mechanisms.core import AttackError, ParameterError, RelationError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import SoftmaxRegression
 

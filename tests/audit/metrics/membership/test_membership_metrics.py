@@ -27,7 +27,7 @@ from dpassay.audit.metrics.membership.records import (
 )
 from dpassay.audit.metrics.membership.roc import Pooled
 from dpassay.mechanisms.accounting import GaussianDP
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core import AttackError, ParameterError
 
 N = 4_000
 GRID = stats.norm.ppf((np.arange(N) + 0.5) / N)

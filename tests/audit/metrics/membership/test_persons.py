@@ -10,7 +10,7 @@ from dpassay.attacks.membership.likelihood_ratios import LiRA
 from dpassay.audit.games import train_shadows
 from dpassay.audit.metrics.membership import evaluate
 from dpassay.mechanisms.adapters.estimator import EstimatorLearner
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 
 def people(rng, shift, *, n_models=32, n_people=200, sizes=4):

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from dpassay.audit.metrics.membership import membership_scorer
-from dpassay.mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
+from dpassay.mechanisms.core import AttackError, ParameterError, UnknownNameError
 
 X, y = load_breast_cancer(return_X_y=True)
 NAMES = np.array(["benign", "malign"])[y]

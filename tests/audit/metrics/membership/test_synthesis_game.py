@@ -14,9 +14,7 @@ from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.games import membership_game, train_shadows
 from dpassay.audit.metrics.membership import evaluate
 from dpassay.mechanisms.adapters.estimator import EstimatorLearner
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import AttackError, ParameterError, RelationError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import AttackError, Outputs, ParameterError, Relation, RelationError
 from dpassay.mechanisms.literature.synthetic_data import (
     DirectGenerator,
     FixedMarginals,

@@ -9,7 +9,7 @@ from dpassay.attacks.membership.likelihood_ratios import LiRA
 from dpassay.audit.metrics.membership import MembershipResult, evaluate, models
 from dpassay.audit.metrics.membership.models import aucs, odd_models
 from dpassay.audit.metrics.membership.roc import Pooled
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 
 def shadows_with(rng, leaks, n=600, pairs=False):

@@ -15,7 +15,7 @@ from dpassay.audit.metrics.table_risk.risk import _memorised
 from dpassay.audit.metrics.table_risk.splits import due_to_use, fewest_hits, p_value
 from dpassay.audit.metrics.table_risk.successes import AttackedRecords
 from dpassay.audit.metrics.table_risk.tables import read_tables
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 
 def rng_of(seed):

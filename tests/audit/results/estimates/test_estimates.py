@@ -23,7 +23,7 @@ from dpassay.audit.results.estimates.bootstrap import Bins, _acceleration, _bca,
 from dpassay.audit.results.estimates.katz import katz_log
 from dpassay.audit.results.estimates.posterior import _Posterior, bayesian
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 
 def counts(k0, n0, k1, n1):

@@ -12,7 +12,7 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import Laplace, PureDP
-from dpassay.mechanisms.core.errors import ConfigError, ParameterError, ResultError
+from dpassay.mechanisms.core import ConfigError, ParameterError, ResultError
 
 CONFIG = 'seed = 3\n[mechanism]\nname = "laplace"\nepsilon = 1.0\n[audit]\ntrials = 2_000\n'
 

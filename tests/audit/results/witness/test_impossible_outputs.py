@@ -9,7 +9,7 @@ from dpassay.audit import audit
 from dpassay.audit.results.witness.base import WitnessKind
 from dpassay.mechanisms import Laplace, Mechanism, Neighbours, Outputs, PureDP
 from dpassay.mechanisms.accounting import ApproximateDP
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import Relation
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 

@@ -26,7 +26,7 @@ from dpassay.mechanisms.adapters.functions import fresh_runs as fresh
 from dpassay.mechanisms.adapters.functions.first_runs import FirstRuns
 from dpassay.mechanisms.adapters.functions.forms import ResultForm
 from dpassay.mechanisms.adapters.functions.fresh_runs import FreshObservations, FreshRun
-from dpassay.mechanisms.core.errors import PrivacyViolation
+from dpassay.mechanisms.core import PrivacyViolation
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 

@@ -11,7 +11,7 @@ from dpassay.experiments.report.results.sentences import answer, reading
 from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, ConcentratedDP, GaussianDP, PureDP
-from dpassay.mechanisms.core.errors import ResultError
+from dpassay.mechanisms.core import ResultError
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 

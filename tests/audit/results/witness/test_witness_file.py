@@ -25,7 +25,7 @@ from dpassay.audit.results.witness.event import EventRule, rule_of
 from dpassay.experiments.cli.commands import app
 from dpassay.mechanisms import Neighbours, Outputs
 from dpassay.mechanisms.accounting import ApproximateDP, PureDP
-from dpassay.mechanisms.core.errors import ResultError, StoreError
+from dpassay.mechanisms.core import ResultError, StoreError
 from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from dpassay.audit.search import AnswersDomain, Categories, Integers, Numbers, OneValue, Records, Vectors, domain_from
-from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.core.records import check_different, check_records
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import ParameterError, Relation, check_different, check_records
 
 NUMERIC = [Numbers(0.0, 1.0), Numbers(), Numbers(0.0), Numbers(-1.0, 1.0, special=True), Integers(0, 10), Integers()]
 VALUES = [*NUMERIC, Vectors(Numbers(0.0, 1.0), 3), Vectors(Integers(-1, 1), 4), Vectors(Numbers(), 2)]

@@ -13,7 +13,7 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.runs.again import report
 from dpassay.experiments.runs.runner import run
-from dpassay.mechanisms.core.errors import ConfigError
+from dpassay.mechanisms.core import ConfigError
 
 
 def planned(tmp_path, text, **settings):

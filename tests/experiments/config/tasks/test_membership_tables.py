@@ -14,7 +14,7 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.literature.census import census_blocks
 from dpassay.experiments.runs.runner import run
-from dpassay.mechanisms.core.errors import ConfigError
+from dpassay.mechanisms.core import ConfigError
 from dpassay.mechanisms.literature.synthetic_data import DirectGenerator, FixedMarginals, SelectMeasureGenerate
 
 TABLES = """\

@@ -12,7 +12,7 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.runs.again import report
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import KAryRandomizedResponse
-from dpassay.mechanisms.core.errors import FingerprintError
+from dpassay.mechanisms.core import FingerprintError
 
 GUESSED = """\
 [mechanism]

@@ -15,7 +15,7 @@ from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.sweep import combinations, folder_name, point_seed, published, settings
 from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.core.errors import ConfigError, ResultError
+from dpassay.mechanisms.core import ConfigError, ResultError
 
 SWEEP = {"mechanism.epsilon": [0.5, 1.0], "audit.delta": [0.0, 1e-5, 1e-3]}
 

@@ -15,7 +15,7 @@ from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.runs.again import card, report
 from dpassay.experiments.runs.runner import run
 from dpassay.experiments.runs.slices import run_slice
-from dpassay.mechanisms.core.errors import ConfigError, FingerprintError
+from dpassay.mechanisms.core import ConfigError, FingerprintError
 
 TRAINED = """\
 title = "Whose records?"

@@ -16,7 +16,7 @@ from dpassay.mechanisms.accounting.amplification import (
     small_epsilon_regime,
 )
 from dpassay.mechanisms.accounting.amplification.clones import divergence
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError
+from dpassay.mechanisms.core import AccountingError, ParameterError
 
 
 def two_laws(local_epsilon, n):

@@ -28,8 +28,7 @@ from dpassay.mechanisms.accounting import (
     to_renyi,
 )
 from dpassay.mechanisms.accounting.composition.compose import ACCOUNTING
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError, RelationError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import AccountingError, ParameterError, Relation, RelationError
 
 DELTAS = np.geomspace(1e-9, 0.3, 10)
 

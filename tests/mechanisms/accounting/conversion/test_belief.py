@@ -7,7 +7,7 @@ import pytest
 
 from dpassay.mechanisms import Gaussian, Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP, posterior_interval
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 
 
 @pytest.mark.parametrize(

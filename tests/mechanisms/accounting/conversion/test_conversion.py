@@ -24,7 +24,7 @@ from dpassay.mechanisms.accounting import (
     to_privacy_loss,
     to_renyi,
 )
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError
+from dpassay.mechanisms.core import AccountingError, ParameterError
 
 DELTAS = np.geomspace(1e-9, 0.3, 10)
 

@@ -15,7 +15,7 @@ from dpassay.mechanisms.accounting import (
     amplified_banded,
 )
 from dpassay.mechanisms.accounting.dp_sgd.correlated_noise import correlated_gaussian, count_bands
-from dpassay.mechanisms.core.errors import AccountingError
+from dpassay.mechanisms.core import AccountingError
 from dpassay.mechanisms.learning.dp_sgd.noise import BandedNoise, BufferedToeplitzNoise, TreeNoise
 
 FALSE_ALARM = 1e-6

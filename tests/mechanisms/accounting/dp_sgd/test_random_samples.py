@@ -10,7 +10,7 @@ from scipy.special import gammaln, logsumexp
 
 from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP, random_allocation, truncated_poisson
 from dpassay.mechanisms.accounting.dp_sgd.random_allocation import _one_of
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError
+from dpassay.mechanisms.core import AccountingError, ParameterError
 
 DELTAS = np.array([1e-9, 1e-5, 1e-2, 0.3])
 EPSILONS = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 4.0])

@@ -30,7 +30,7 @@ from dpassay.mechanisms.accounting.dp_sgd.noisy_sgd import (
     projected_sgd_epsilon,
     projected_sgd_standard_deviation,
 )
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError
+from dpassay.mechanisms.core import AccountingError, ParameterError
 from dpassay.mechanisms.learning.dp_sgd.accounting import calibrate_noise, scheme_named, steps_guarantee
 
 ABADI = {"sampling_probability": 0.01}

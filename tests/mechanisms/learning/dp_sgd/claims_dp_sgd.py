@@ -9,9 +9,7 @@ from scipy import stats
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import CUT, EPSILONS, FINE, RELATIONS, ROUNDING, Case, case
 
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import AccountingError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import AccountingError, Neighbours, Relation
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import (
     DPSGD,

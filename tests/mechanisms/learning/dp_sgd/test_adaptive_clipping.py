@@ -6,7 +6,7 @@ from tests.mechanisms.learning.dp_sgd.empirical import empirical_curves
 from tests.mechanisms.sgd_twin import gradient
 
 from dpassay.audit.games.canaries import gradient_canary_game
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD, AdaptiveClippingDPSGD, PoissonSampling
 from dpassay.mechanisms.learning.dp_sgd.adaptive_clipping import MAX_NORM_FACTOR

@@ -9,8 +9,7 @@ from scipy import stats
 from tests.mechanisms.learning.dp_sgd.empirical import empirical_curves
 
 from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP, sampled_group_gaussian
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import AccountingError
+from dpassay.mechanisms.core import AccountingError, Neighbours
 from dpassay.mechanisms.learning.dp_sgd import DPSGD, GroupPrivacy
 from dpassay.mechanisms.learning.models import LogisticRegression
 

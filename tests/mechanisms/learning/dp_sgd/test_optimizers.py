@@ -6,7 +6,7 @@ import pytest
 from dpassay.audit import audit
 from dpassay.experiments.config.sections import Named
 from dpassay.experiments.config.tasks.build import build_mechanism
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD, Adam
 from dpassay.mechanisms.learning.models import LogisticRegression

@@ -15,8 +15,7 @@ from tests.mechanisms.learning.dp_sgd.empirical import empirical_curves
 from tests.mechanisms.learning.dp_sgd.sampling.test_sampling_conformance import REFUSED
 
 from dpassay.attacks.membership.gradients import canary_log_ratio
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import AccountingError, ParameterError, Relation
 from dpassay.mechanisms.learning.dp_sgd import (
     DPSGD,
     Adam,

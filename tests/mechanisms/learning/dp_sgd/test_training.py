@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 from tests.mechanisms.sgd_twin import clipped_sum, train
 
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.learning.base import Learner, TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD, BandedNoise, BufferedToeplitzNoise, TreeNoise, training
 from dpassay.mechanisms.learning.dp_sgd.sampling import (

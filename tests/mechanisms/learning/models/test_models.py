@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.mechanisms.sgd_twin import gradient, layers_of, loss, outputs
 
-from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
+from dpassay.mechanisms.core import ParameterError, UnknownNameError
 from dpassay.mechanisms.learning.base import SupportsGradients, TrainingData
 from dpassay.mechanisms.learning.dp_sgd.catalogue import models
 from dpassay.mechanisms.learning.models import (

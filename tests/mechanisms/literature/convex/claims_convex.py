@@ -9,7 +9,7 @@ from scipy.special import expit
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import CUT, FINE, case
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.literature.convex.objective_perturbation import ObjectivePerturbation
 from dpassay.mechanisms.literature.convex.output_perturbation import OutputPerturbation

@@ -18,8 +18,7 @@ from dpassay.mechanisms.accounting.dp_sgd.noisy_sgd import (
     projected_sgd_step,
 )
 from dpassay.mechanisms.catalogue import build
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, ReleaseError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs, ParameterError, ReleaseError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.steps import InverseSquareRoot
 from dpassay.mechanisms.literature.convex.objective_perturbation import ObjectivePerturbation

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import NeighboursError, ParameterError
 from dpassay.mechanisms.literature.counts import (
     BoundedNoiseSubsetCounts,
     GaussianSubsetCounts,

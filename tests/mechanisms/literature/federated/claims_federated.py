@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.special import expit
 from tests.mechanisms import claims_laws as laws
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.literature.federated import FederatedAveraging, LocalNoiseAveraging
 from dpassay.mechanisms.literature.federated.broken import (

@@ -8,8 +8,7 @@ from scipy import stats
 
 from dpassay.attacks.literature.training import invert_gradient
 from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.core import AccountingError, Neighbours, NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.models.architectures import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 from dpassay.mechanisms.learning.models.trained import TrainedModels

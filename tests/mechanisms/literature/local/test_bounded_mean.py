@@ -9,8 +9,7 @@ from scipy import integrate, stats
 from tests.mechanisms.test_extreme_data import check
 
 from dpassay.audit import audit
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs, ParameterError
 from dpassay.mechanisms.literature.local import Duchi, DuchiVector, Hybrid, Piecewise, SampledAttributes
 from dpassay.mechanisms.literature.local.broken import RangeAssumed, TiesInBothSets
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Outputs, ParameterError
 from dpassay.mechanisms.literature.local import CountMeanSketch, HadamardResponse, LocalHashing, SubsetSelection
 from dpassay.mechanisms.local import KAryRandomizedResponse, UnaryEncoding
 

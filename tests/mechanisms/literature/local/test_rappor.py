@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 from sklearn.utils import murmurhash3_32
 
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Outputs, ParameterError
 from dpassay.mechanisms.literature.local import RAPPOR, OneTimeRAPPOR
 
 FALSE_ALARM = 1e-6

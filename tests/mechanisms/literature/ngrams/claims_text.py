@@ -6,7 +6,7 @@ from itertools import product
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.literature.statistics.claims_statistics import ROUNDING
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.ngrams import NGramCounts
 from dpassay.mechanisms.literature.ngrams.broken import ContributionNotBounded
 

@@ -8,7 +8,7 @@ from tests.mechanisms.literature.ngrams.claims_text import counted
 
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.ngrams import Alphabet, NGramCounts, NGramModel
 from dpassay.mechanisms.literature.ngrams.broken import ContributionNotBounded
 from dpassay.mechanisms.literature.ngrams.model import planted_probability

@@ -6,7 +6,7 @@ from scipy import stats
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import case
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.pate import TeacherVotes
 from dpassay.mechanisms.literature.pate.broken import SamePartForAll, TeachersKept, VoteScaleInverse
 

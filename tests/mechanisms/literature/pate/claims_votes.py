@@ -9,7 +9,7 @@ from scipy import stats
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.literature.statistics.claims_statistics import FINE, ROUNDING
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.pate import (
     PATE,
     ConfidentGNMax,

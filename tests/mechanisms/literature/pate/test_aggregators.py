@@ -11,8 +11,7 @@ from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.accounting import ConcentratedDP
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import NeighboursError, Outputs, ParameterError
 from dpassay.mechanisms.literature.pate import ConfidentGNMax, GNMax, InteractiveGNMax, LNMax, count_votes
 from dpassay.mechanisms.literature.pate.broken import AbstentionNotAccounted, CheckWithoutNoise
 from dpassay.mechanisms.literature.pate.winners import log_gaussian_winner, log_laplace_winner

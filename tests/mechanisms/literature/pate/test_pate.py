@@ -9,8 +9,7 @@ from dpassay.attacks.distinguishing.canary_attacks import CanaryLoss
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.core.records import replace_record
+from dpassay.mechanisms.core import NeighboursError, ParameterError, replace_record
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.models import SoftmaxRegression
 from dpassay.mechanisms.learning.models.trained import TrainedModels

@@ -6,7 +6,7 @@ import pytest
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import NeighboursError, ParameterError
 from dpassay.mechanisms.literature.pate import LNMax, TeacherVotes
 from dpassay.mechanisms.literature.pate.broken import SamePartForAll, TeachersKept, VoteScaleInverse
 

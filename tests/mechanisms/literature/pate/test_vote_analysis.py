@@ -11,7 +11,7 @@ from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms.accounting import GaussianDP
 from dpassay.mechanisms.accounting.kinds.two_laws import TwoGaussiansDP
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError
+from dpassay.mechanisms.core import AccountingError, ParameterError
 from dpassay.mechanisms.literature.pate import ConfidentGNMax, GNMax, LNMax, PrivateEpsilon, data_dependent
 from dpassay.mechanisms.literature.pate.broken import EpsilonOfVotes
 from dpassay.mechanisms.literature.pate.data_dependent_epsilon import noise_divergences

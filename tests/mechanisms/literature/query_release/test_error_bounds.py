@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.query_release.error_bounds import error_rate
 
 SIZES = {"n_queries": 1000, "n_cells": 100, "n_records": 10**7, "epsilon": 0.5}

@@ -8,8 +8,7 @@ from scipy import integrate, stats
 from scipy.special import logsumexp
 
 from dpassay.mechanisms.accounting.numerics.laplace import laplace_log_cdf
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Outputs, ParameterError
 from dpassay.mechanisms.literature.selection import NoisyMaxWithGap
 from dpassay.mechanisms.selection import ReportNoisyMax
 from dpassay.mechanisms.selection.laws import nodes_between, piece_ends

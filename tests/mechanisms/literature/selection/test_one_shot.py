@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms.accounting import ExactDP, LaplaceDP, to_renyi
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Outputs, ParameterError
 from dpassay.mechanisms.literature.selection import GumbelTopKCounts, LaplaceTopK, PeelingTopK
 
 FALSE_ALARM = 1e-6

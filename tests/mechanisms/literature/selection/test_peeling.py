@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms.accounting import ExactDP, to_renyi
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs, ParameterError
 from dpassay.mechanisms.literature.selection import GumbelTopK, PeelingTopK
 
 FALSE_ALARM = 1e-6

@@ -5,8 +5,7 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms.accounting import compose
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs, ParameterError
 from dpassay.mechanisms.literature.selection import PublishRandomRecord
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms.accounting import ClonesDP
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.local import HadamardResponse, SubsetSelection
 from dpassay.mechanisms.literature.shuffle import FrequencyLearner, UniformityTest, oracle_for
 from dpassay.mechanisms.local import KAryRandomizedResponse

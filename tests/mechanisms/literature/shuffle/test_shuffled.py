@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms.accounting.amplification import local_epsilon_for
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs, ParameterError, RelationError
 from dpassay.mechanisms.literature.local import HadamardResponse, LocalHashing, SubsetSelection
 from dpassay.mechanisms.literature.shuffle import Shuffled, learning_samples, uniformity_samples
 from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse, UnaryEncoding

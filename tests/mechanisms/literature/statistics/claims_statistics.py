@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 from tests.mechanisms import claims_laws as laws
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.selection import Quantile
 from dpassay.mechanisms.literature.statistics import (
     ProposeTestRelease,

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs, ParameterError
 from dpassay.mechanisms.literature.statistics.broken.arithmetic import SinglePrecisionSum, WrappedSum
 from dpassay.mechanisms.literature.statistics.broken.clipping import (
     BoundsFromData,

@@ -7,8 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from dpassay.mechanisms import Exponential, Neighbours, Outputs
-from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import ParameterError, Relation
 from dpassay.mechanisms.literature.selection import Quantile
 from dpassay.mechanisms.literature.statistics import SumAndCount
 from dpassay.mechanisms.noise.queries import Count, Histogram, MedianUtility, PrefixCounts

@@ -10,8 +10,7 @@ from tests.mechanisms.noise.frequencies import p_value_of
 
 from dpassay.mechanisms.accounting import ExactDP, LaplaceDP
 from dpassay.mechanisms.accounting.kinds.two_laws import TwoCauchysDP, two_laplaces
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs, ParameterError
 from dpassay.mechanisms.literature.selection import Quantile
 from dpassay.mechanisms.literature.statistics import (
     BoundedMedian,

@@ -9,7 +9,7 @@ from scipy import stats
 from tests.mechanisms.noise.frequencies import p_value_of
 
 from dpassay.mechanisms import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import NeighboursError, ParameterError
 from dpassay.mechanisms.literature.studies import ColumnMeans, ConstantFrequencies, Genomes, Study, Tardos, Uniform
 
 FALSE_ALARM = 1e-6

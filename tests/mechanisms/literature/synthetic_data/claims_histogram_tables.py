@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from tests.mechanisms import claims_laws as laws
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.synthetic_data import NoisyHistogramTable
 from dpassay.mechanisms.literature.synthetic_data.broken import Resampled
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from tests.mechanisms import claims_laws as laws
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.synthetic_data import DirectGenerator, FixedMarginals, SelectMeasureGenerate
 
 DOMAIN = {"a": 2, "b": 2}

@@ -7,8 +7,7 @@ import pytest
 
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.core.records import remove_record, replace_record
+from dpassay.mechanisms.core import NeighboursError, ParameterError, remove_record, replace_record
 from dpassay.mechanisms.literature.synthetic_data import AIM, MST, CodedTable, DirectGenerator, SelectMeasureGenerate
 from dpassay.mechanisms.literature.synthetic_data.broken import Resampled
 from dpassay.mechanisms.literature.synthetic_data.catalogue import selections

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs, ParameterError, RelationError
 from dpassay.mechanisms.literature.synthetic_data import NoisyHistogramTable
 from dpassay.mechanisms.literature.synthetic_data.noisy_histogram import drawn_cells
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import NeighboursError, ParameterError
 from dpassay.mechanisms.literature.synthetic_data import (
     CodedTable,
     DirectGenerator,

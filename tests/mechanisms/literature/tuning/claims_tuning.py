@@ -6,7 +6,7 @@ CLAIMS: name of the catalogue -> function that yields (mechanism, pair, p0, p1, 
 import numpy as np
 from scipy import stats
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.tuning import (
     BestOfRepetitions,
     FirstGoodEnough,

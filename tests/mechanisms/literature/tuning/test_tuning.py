@@ -9,7 +9,7 @@ from scipy import integrate, stats
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import ConcentratedDP, GaussianDP, Laplace, Outputs, PureDP, RenyiDP
 from dpassay.mechanisms.combinators import PostProcessed
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError
+from dpassay.mechanisms.core import AccountingError, ParameterError
 from dpassay.mechanisms.literature.tuning import (
     BestOfRepetitions,
     FirstGoodEnough,

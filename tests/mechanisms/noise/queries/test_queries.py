@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import ParameterError, Relation, UnknownNameError
 from dpassay.mechanisms.noise.queries import Count, Histogram, Mean, MedianUtility, PrefixCounts, Query, Sum
 from dpassay.mechanisms.noise.queries.catalogue import build, catalogue
 

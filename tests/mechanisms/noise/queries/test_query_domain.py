@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.noise.queries import Domain, check_memory
 
 DOMAIN = Domain({"sex": 2, "age": 4, "race": 3})

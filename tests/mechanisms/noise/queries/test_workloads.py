@@ -7,8 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import ParameterError, Relation
 from dpassay.mechanisms.noise.gaussian import Gaussian
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.noise.queries import Domain, Marginals, Query, Workload

@@ -5,7 +5,7 @@ from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import CUT, case
 from tests.mechanisms.selection.sparse_vector import sparse_vector_laws
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.selection.sparse_vector import AboveThreshold, NumericalSparseVector
 from dpassay.mechanisms.selection.sparse_vector.broken import (
     BudgetOfThreshold,

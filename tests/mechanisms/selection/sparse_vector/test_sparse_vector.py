@@ -8,7 +8,7 @@ from scipy import stats
 from tests.mechanisms.selection.sparse_vector import sparse_vector_twins as twins
 
 from dpassay.mechanisms import AboveThreshold, Neighbours, NumericalSparseVector, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import NeighboursError, ParameterError
 from dpassay.mechanisms.noise.queries import Histogram
 from dpassay.mechanisms.selection.sparse_vector.answers import all_patterns
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate
 
 from dpassay.mechanisms.accounting.numerics.laplace import laplace_log_cdf
-from dpassay.mechanisms.core.errors import AccountingError
+from dpassay.mechanisms.core import AccountingError
 from dpassay.mechanisms.selection.sparse_vector.threshold_integral import ThresholdIntegral
 
 CASES = [

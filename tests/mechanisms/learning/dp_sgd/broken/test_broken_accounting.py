@@ -4,7 +4,7 @@ import pytest
 
 from dpassay.mechanisms.accounting import ClonesDP
 from dpassay.mechanisms.accounting.composition.advanced import AdvancedComposition
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.learning.dp_sgd.broken.accounting import (
     epsilon_of_directions,
     odometer_reading,

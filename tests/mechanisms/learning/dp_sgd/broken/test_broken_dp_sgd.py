@@ -19,9 +19,7 @@ from dpassay.mechanisms.accounting.conversion.calibration import least_noise_mul
 from dpassay.mechanisms.accounting.dp_sgd.deterministic_batches import shuffled_epsilon_at_least
 from dpassay.mechanisms.accounting.numerics.cells import radius_laws
 from dpassay.mechanisms.catalogue import build, catalogue
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import AccountingError, Neighbours, NeighboursError, Outputs, ParameterError, Relation
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.accounting import steps_guarantee

@@ -16,9 +16,7 @@ from dpassay.attacks.distinguishing.gradient_product import GradientProduct
 from dpassay.attacks.membership.gradients import canary_log_ratio
 from dpassay.audit import audit
 from dpassay.mechanisms.accounting import GaussianDP, amplified_banded
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import AccountingError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import AccountingError, Outputs, Relation
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD, BandedNoise, BufferedToeplitzNoise, TreeNoise
 

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.mechanisms.core.errors import AccountingError, ParameterError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import AccountingError, ParameterError, Relation
 from dpassay.mechanisms.learning.dp_sgd import (
     DPSGD,
     AdaptiveClippingDPSGD,

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpassay.mechanisms.core.errors import AccountingError
-from dpassay.mechanisms.core.guarantee import Guarantee
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import AccountingError, Guarantee, Relation
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.accounting import steps_guarantee
 from dpassay.mechanisms.learning.dp_sgd.catalogue import build_sampling, samplings

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from tests.mechanisms import claims_laws as laws
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.query_release.matrix import (
     ExplicitStrategy,
     GaussianMatrixMechanism,

@@ -7,9 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import Neighbours, NeighboursError, ParameterError, Relation
 from dpassay.mechanisms.literature.query_release.error_bounds import singular_value_bound, squared_error
 from dpassay.mechanisms.literature.query_release.matrix import (
     ExplicitStrategy,

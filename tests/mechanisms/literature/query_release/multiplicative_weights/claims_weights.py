@@ -9,7 +9,7 @@ from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.literature.statistics.claims_statistics import ROUNDING
 
 from dpassay.mechanisms.accounting import ConcentratedDP
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.query_release.multiplicative_weights import (
     MWEM,
     DualQuery,

@@ -5,8 +5,7 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms.accounting import BoundedRange, compose, to_concentrated
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Neighbours, Outputs, ParameterError
 from dpassay.mechanisms.literature.query_release.multiplicative_weights import DualQuery
 from dpassay.mechanisms.literature.query_release.multiplicative_weights.dual_query import (
     ExhaustiveSolver,

@@ -7,9 +7,7 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms.accounting import BoundedRange, ConcentratedDP, to_concentrated
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.core import Neighbours, NeighboursError, Outputs, ParameterError, Relation
 from dpassay.mechanisms.literature.query_release.multiplicative_weights import MWEM, GaussianMWEM
 from dpassay.mechanisms.literature.query_release.multiplicative_weights.mwem import GaussianChoiceDP
 from dpassay.mechanisms.noise.queries import Workload

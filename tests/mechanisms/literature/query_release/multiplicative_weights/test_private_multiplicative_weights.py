@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from dpassay.mechanisms.accounting import ConcentratedDP, PureDP
-from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core import Neighbours, Outputs
 from dpassay.mechanisms.literature.query_release.multiplicative_weights import PrivateMultiplicativeWeights
 from dpassay.mechanisms.literature.query_release.multiplicative_weights.online import log_comparison_probability
 from dpassay.mechanisms.noise.queries import Workload

@@ -10,8 +10,7 @@ from scipy import stats
 from scipy.special import log_softmax
 
 from dpassay.audit import audit
-from dpassay.mechanisms.core.base import Neighbours, Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Neighbours, Outputs, ParameterError
 from dpassay.mechanisms.literature.query_release.multiplicative_weights import SmallDatabase
 from dpassay.mechanisms.literature.query_release.multiplicative_weights.small_database import (
     excess_bound,

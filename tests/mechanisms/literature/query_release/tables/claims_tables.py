@@ -3,7 +3,7 @@
 import numpy as np
 from tests.mechanisms import claims_laws as laws
 
-from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.query_release.tables import CensusDomain, GroupCount, NoisyTables, TableSet, group
 
 PAIRS = (

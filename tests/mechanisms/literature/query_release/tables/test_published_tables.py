@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, ParameterError
 from dpassay.mechanisms.literature.query_release.tables import (
     CensusDomain,
     GroupCount,

@@ -4,7 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
+from dpassay.mechanisms.core import ParameterError, UnknownNameError
 from dpassay.mechanisms.literature.query_release.tables import (
     NOT_PUBLISHED,
     CensusDomain,

@@ -7,8 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from dpassay.audit import Verdict, audit
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, ParameterError
 from dpassay.mechanisms.literature.query_release.top_down import (
     LEVELS,
     GaussianTopDown,

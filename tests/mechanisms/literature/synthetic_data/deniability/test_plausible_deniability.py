@@ -9,8 +9,7 @@ from scipy import stats
 from tests.mechanisms import claims_laws as laws
 
 from dpassay.mechanisms.combinators.repeated import Repeated
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core import Neighbours, NeighboursError, ParameterError
 from dpassay.mechanisms.literature.synthetic_data.deniability import (
     BayesianNetwork,
     DeniabilityDP,

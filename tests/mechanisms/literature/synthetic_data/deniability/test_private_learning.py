@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 from tests.mechanisms import claims_laws as laws
 
-from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Neighbours, ParameterError
 from dpassay.mechanisms.literature.synthetic_data.deniability import (
     BayesianNetwork,
     DeniableRelease,

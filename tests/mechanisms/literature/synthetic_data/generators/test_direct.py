@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.synthetic_data import DirectGenerator, NoisyMarginal
 from dpassay.mechanisms.literature.synthetic_data.generators.direct import Projection, systematic_sample
 from dpassay.mechanisms.noise.queries.domain import Domain

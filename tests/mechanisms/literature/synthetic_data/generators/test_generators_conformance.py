@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import Outputs, ParameterError
 from dpassay.mechanisms.literature.synthetic_data import (
     CodedTable,
     FixedMarginals,

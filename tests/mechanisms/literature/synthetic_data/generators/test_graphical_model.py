@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.synthetic_data import DirectGenerator, GraphicalModel, NoisyMarginal
 from dpassay.mechanisms.literature.synthetic_data.generators.junction_tree import JunctionTree
 from dpassay.mechanisms.noise.queries.domain import Domain

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import softmax
 from scipy.stats import chi2
 
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.synthetic_data import NoisyMarginal
 from dpassay.mechanisms.literature.synthetic_data.generators import GeneratorNetwork, RelaxedTable
 from dpassay.mechanisms.literature.synthetic_data.generators.product_mixtures import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.synthetic_data import MST, CodedTable, DirectGenerator, NoisyMarginal, TreeModel
 from dpassay.mechanisms.noise.queries.domain import Domain
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms import ConcentratedDP
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.synthetic_data import AIM, CodedTable, DirectGenerator, SelectMeasureGenerate
 from dpassay.mechanisms.literature.synthetic_data.generators.junction_tree import MEGABYTE, model_size
 from dpassay.mechanisms.literature.synthetic_data.selection.aim import AIMCandidates, AveragedMeasurements

@@ -8,7 +8,7 @@ import pytest
 from scipy import optimize, stats
 
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.synthetic_data import (
     MST,
     CodedTable,
