@@ -11,7 +11,7 @@ from benchmarks.measure import against_sorting
 from dpassay.audit.bounds import families
 from dpassay.audit.bounds.base import Bound
 from dpassay.audit.bounds.bits.one_run import OneRun, least_epsilon
-from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP, least_theta
+from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP, _least_theta
 from dpassay.audit.bounds.families import family_of
 from dpassay.audit.bounds.numerics.unconditional import Ordering, UnconditionalTest
 from dpassay.audit.bounds.pair.betting import Betting
@@ -37,7 +37,7 @@ def one_bound(bound: Bound, claim: Guarantee, delta: float, scores: PairScores |
 def of_bits(bound: Bound, claim: Guarantee, scores: BitScores) -> None:
     families._computed.cache_clear()
     least_epsilon.cache_clear()
-    least_theta.cache_clear()
+    _least_theta.cache_clear()
     bound.fix(Statement(claim, 1e-6, 0.95), None, scores.sizes[:1]).lower_bound(scores)
 
 

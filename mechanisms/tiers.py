@@ -18,8 +18,7 @@ from typing import Any
 
 from .accounting.broken import Broken
 from .catalogue import catalogue
-from .core import DpassayError, Guarantee, Mechanism, describe
-from .core.registry import Tier
+from .core import DpassayError, Guarantee, Mechanism, Tier, describe
 
 ORDER = tuple(Tier)
 

@@ -6,12 +6,14 @@ import shlex
 import shutil
 import subprocess
 import tomllib
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 import dpassay
+from dpassay.mechanisms import core
 
 ROOT = Path(dpassay.__file__).parent
 ROOMS = ("mechanisms", "attacks", "audit", "testing", "experiments")
@@ -175,6 +177,50 @@ def test_a_room_is_listed_whole_in_its_init():
         here |= {f"{path.name}/" for path in folder.iterdir() if (path / "__init__.py").exists()}
         missing[shown(folder)] = here - {line.split()[0] for line in lines if line}
     assert {folder: names for folder, names in missing.items() if names} == {}
+
+
+CHECKOUT = Path(__file__).parent.parent
+OUTSIDE = [
+    *CHECKOUT.glob("*.md"),
+    *(CHECKOUT / "docs").rglob("*.md"),
+    *(CHECKOUT / "docs").rglob("*.py"),
+    *(CHECKOUT / "benchmarks").glob("*.py"),
+    CHECKOUT / "pyproject.toml",
+    CHECKOUT / "tests/conftest.py",
+]
+
+
+def test_a_function_that_only_its_module_uses_has_an_underscore():
+    """Others are used in another module, page or benchmark, listed in `__all__`, or registered by a decorator."""
+    uses = Counter(word for path in [*FILES, *OUTSIDE] for word in set(re.findall(r"\w+", path.read_text())))
+    apart = ("testing", "experiments.plugin", "pytest_plugin", "audit.results.witness.checker")  # called by name
+    public = {
+        (name, node.name)
+        for name, path in NAMES.items()
+        if not name.startswith(apart) and "__all__" not in path.read_text()
+        for node in tree(path).body
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and not node.decorator_list
+    }
+    assert {(name, function) for name, function in public if uses[function] == 1} == set()
+
+
+def test_names_of_the_core_are_imported_by_one_statement_where_a_line_holds_it():
+    exported = set(dir(core))
+    several = {}
+    for path in (path for path in FILES if path.parent.name != "core"):
+        lines = [
+            node
+            for node in tree(path).body
+            if isinstance(node, ast.ImportFrom)
+            and node.level
+            and ".core." in f".{node.module}."
+            and not node.module.endswith(("lazy_names", "fingerprint"))  # functions with the names of their modules
+            and {alias.name for alias in node.names} <= exported
+        ]
+        names = sorted(alias.name for node in lines for alias in node.names)
+        if len(lines) > 1 and len(f"from {'.' * lines[0].level}mechanisms.core import {', '.join(names)}") <= 120:
+            several[shown(path)] = names
+    assert several == {}
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -114,16 +114,16 @@ class LabelOnlyModels:
         noise, directions = np.random.default_rng([o.seed, 0]), np.random.default_rng([o.seed, 1])
         signals = {
             "correct": (_in_batches(scaled, X) == y).astype(np.float64),
-            "noise-robustness": noise_robustness(scaled, X, y, noise, scale=o.noise, n_copies=o.n_copies),
+            "noise-robustness": _noise_robustness(scaled, X, y, noise, scale=o.noise, n_copies=o.n_copies),
         }
         if o.n_steps:
-            signals["boundary-distance"] = boundary_distance(
+            signals["boundary-distance"] = _boundary_distance(
                 scaled, X, y, directions, n_steps=o.n_steps, n_directions=o.n_directions
             )
         return signals
 
 
-def noise_robustness(
+def _noise_robustness(
     predict: Predict, X: Floats, y: Ints, rng: np.random.Generator, *, scale: float, n_copies: int
 ) -> Floats:
     """Return the share of copies of each record, with N(0, scale^2) added to each feature, that get its label.
@@ -145,7 +145,7 @@ def noise_robustness(
 
     Example:
         >>> right = lambda points: (points[:, 0] > 0).astype(int)
-        >>> noise_robustness(right, np.array([[9.0], [0.0]]), np.array([1, 0]), np.random.default_rng(0), scale=1.0,
+        >>> _noise_robustness(right, np.array([[9.0], [0.0]]), np.array([1, 0]), np.random.default_rng(0), scale=1.0,
         ...                  n_copies=400).round(1)
         array([1. , 0.5])
     """
@@ -155,7 +155,7 @@ def noise_robustness(
     return hits / n_copies
 
 
-def boundary_distance(
+def _boundary_distance(
     predict: Predict,
     X: Floats,
     y: Ints,

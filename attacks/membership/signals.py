@@ -67,14 +67,14 @@ def entropy(log_p: Floats, y: Labels) -> Floats:
     return np.asarray(np.sum(np.exp(floored) * floored, axis=-1))
 
 
-def modified_entropy(log_p: Floats, y: Labels) -> Floats:
+def _modified_entropy(log_p: Floats, y: Labels) -> Floats:
     """Return minus the modified entropy: 0 for a certain, correct prediction, towards -inf for a certain, wrong one.
 
     References:
         Song and Mittal (2021), "Systematic evaluation of privacy risks of machine learning models", equation (8).
 
     Example:
-        >>> modified_entropy(np.log([[0.7, 0.2, 0.1]]), np.array([0])).round(4)
+        >>> _modified_entropy(np.log([[0.7, 0.2, 0.1]]), np.array([0])).round(4)
         array([-0.1622])
     """
     floored = np.maximum(log_p, MIN_LOG_PROBABILITY)
@@ -119,7 +119,7 @@ SIGNALS: dict[str, Callable[[Floats, Labels], Floats]] = {
     "loss": loss,
     "confidence": confidence,
     "entropy": entropy,
-    "modified-entropy": modified_entropy,
+    "modified-entropy": _modified_entropy,
     "margin": margin,
     "rescaled-logit": rescaled_logit,
     "correct": correct,

@@ -51,7 +51,7 @@ class Padding:
         """Return the values at the tokens of each text; arrays of another length than the text as they are."""
         kept = []
         for values, before, after, length in zip(rows, self.before, self.after, self.lengths, strict=True):
-            row = as_row(values)
+            row = _as_row(values)
             same = row is not None and len(row) == length and before + after > 0
             kept.append(row[before : length - after] if same and row is not None else values)
         return tuple(kept)
@@ -86,7 +86,7 @@ def find_padding(rows: Sequence[Any], field: str, zeros: str, missing: Sequence[
     Raises:
         ParameterError: zeros that may be padding or tokens.
     """
-    arrays = [as_row(values) for values in rows]
+    arrays = [_as_row(values) for values in rows]
     read = [np.empty(0) if row is None else row for row in arrays]
     unused = [_no_token(row) | _nan(same, len(row)) for row, *same in zip(read, *missing, strict=True)]
     before, after = _runs(unused)
@@ -129,7 +129,7 @@ def _with_tokens(padding: Padding, field: str) -> Padding:
     return padding
 
 
-def as_row(values: Any) -> Floats | None:
+def _as_row(values: Any) -> Floats | None:
     """Return a one-dimensional array of numbers; None if the values are something else."""
     try:
         row = np.asarray(values)
@@ -147,7 +147,7 @@ def _nan(same: Sequence[Any], length: int) -> Bools:
     """Return where an array over the same tokens is NaN."""
     found = np.zeros(length, dtype=np.bool_)
     for values in same:
-        row = as_row(values)
+        row = _as_row(values)
         if row is not None and len(row) == length:
             found |= np.isnan(row)
     return found
@@ -171,7 +171,7 @@ def _contradiction(
 ) -> str:
     """Return a clause on a reference with the same tokens that has probabilities at the zeros; empty if none has."""
     for i, values in enumerate(other):
-        row, n = as_row(values), len(read[i])
+        row, n = _as_row(values), len(read[i])
         if row is None or len(row) != n or (_no_token(row[[0, -1]]) | (row[[0, -1]] == 0.0)).any():
             continue  # with padding of its own, it may have other tokens
         ends = np.concatenate([row[before[i] : before[i] + first[i]], row[n - after[i] - last[i] : n - after[i]]])

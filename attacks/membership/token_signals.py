@@ -373,7 +373,7 @@ def loss(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     return np.array([row.mean() for row in texts.tokens])
 
 
-def zlib_ratio(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
+def _zlib_ratio(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     """Return minus the log perplexity divided by the number of bits of the compressed text."""
     strings = _required(texts.texts, "zlib", "text")
     bits = [8.0 * len(zlib.compress(text.encode("utf-8", "surrogatepass"))) for text in strings]
@@ -385,7 +385,7 @@ def min_k(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     return np.array([_mean_of_smallest(row, share) for row in texts.tokens])
 
 
-def min_k_plus_plus(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
+def _min_k_plus_plus(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     """Return the mean of the `share` smallest standardised log probabilities of each text."""
     means = _required(texts.means, "min-k++", "means and standard_deviations")
     deviations = _required(texts.standard_deviations, "min-k++", "means and standard_deviations")
@@ -405,7 +405,7 @@ def against_reference(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     return np.asarray((texts.total - _reference_total(texts, "reference")) / n_tokens)
 
 
-def reference_ratio(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
+def _reference_ratio(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     """Return minus the ratio of the log perplexity under the model and under the reference."""
     rows = _required(texts.reference_log_probabilities, "reference-ratio", "reference_log_probabilities")
     perplexity = np.array([-np.mean(row) for row in rows])
@@ -417,7 +417,7 @@ def reference_ratio(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     return np.asarray(loss(texts) / perplexity)
 
 
-def exposure_of_canaries(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
+def _exposure_of_canaries(texts: ScoredTexts, share: float = MIN_K_SHARE) -> Floats:
     """Return the exposure of each canary in bits; NaN for texts without alternatives."""
     alternatives = _required(texts.alternatives, "exposure", "alternatives")
     return np.array(
@@ -446,12 +446,12 @@ def _mean_of_smallest(values: Floats, share: float) -> float:
 
 TEXT_SIGNALS: dict[str, Callable[[ScoredTexts, float], Floats]] = {
     "loss": loss,
-    "zlib": zlib_ratio,
+    "zlib": _zlib_ratio,
     "min-k": min_k,
-    "min-k++": min_k_plus_plus,
+    "min-k++": _min_k_plus_plus,
     "reference": against_reference,
-    "reference-ratio": reference_ratio,
-    "exposure": exposure_of_canaries,
+    "reference-ratio": _reference_ratio,
+    "exposure": _exposure_of_canaries,
 }
 """Name -> signal."""
 

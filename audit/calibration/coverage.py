@@ -1,7 +1,7 @@
 """Coverage of a bound, measured on laws with a known exact curve.
 
     law = laplace_ratio(1.0)
-    coverage = count_misses(SimultaneousBand(), law, repeats=2000, n_out=200, n_in=200, confidence=0.8, seed=1)
+    coverage = _count_misses(SimultaneousBand(), law, repeats=2000, n_out=200, n_in=200, confidence=0.8, seed=1)
     assert coverage.holds
 
 The limit on the misses has a false-alarm probability of 1e-6. A missing correction is easiest to detect at a large
@@ -58,29 +58,29 @@ class Coverage:
         return self.misses <= self.allowed
 
 
-def count_misses(
+def _count_misses(
     bound: PairBound, law: Law, *, repeats: int, confidence: float, delta: float = 0.0, **audits: Any
 ) -> Coverage:
     """Repeat the audit from pilot to bound, and count how often the bound exceeds the true epsilon.
 
-    All arguments are those of `bounds_drawn`.
+    All arguments are those of `_bounds_drawn`.
 
     Example:
         >>> from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
         >>> from dpassay.audit.calibration.laws import randomized_response
         >>> fixed = ClopperPearson(threshold=2.0)
         >>> sizes = {"n_out": 100, "n_in": 100}
-        >>> coverage = count_misses(fixed, randomized_response(1.0), repeats=500, **sizes, confidence=0.8, seed=1)
+        >>> coverage = _count_misses(fixed, randomized_response(1.0), repeats=500, **sizes, confidence=0.8, seed=1)
         >>> coverage.holds
         True
     """
-    bounds = bounds_drawn(bound, law, repeats=repeats, confidence=confidence, delta=delta, **audits)
+    bounds = _bounds_drawn(bound, law, repeats=repeats, confidence=confidence, delta=delta, **audits)
     exact = float(law.curve.epsilon(delta))
     above = int(np.count_nonzero(bounds > exact * (1.0 + 1e-12)))
     return Coverage(bound.name, law.name, exact, repeats, above, 1.0 - confidence, float(bounds.mean()))
 
 
-def bounds_drawn(
+def _bounds_drawn(
     bound: PairBound,
     law: Law,
     *,

@@ -79,7 +79,7 @@ class Sample:
     @cached_property
     def whole_in_order(self) -> PairScores:
         """Pilot and evaluation scores as a sequence."""
-        return in_order(self.whole, self.order)
+        return _in_order(self.whole, self.order)
 
     @cached_property
     def bits(self) -> BitScores:
@@ -97,7 +97,7 @@ class Sample:
     @cached_property
     def rest_in_order(self) -> PairScores:
         """Evaluation scores as a sequence."""
-        return in_order(self.rest, self.order)
+        return _in_order(self.rest, self.order)
 
 
 class Measure(Protocol):
@@ -337,7 +337,7 @@ def uncorrected() -> list[Method]:
     return [LargestClopperPearson(), LargestKatz()]
 
 
-def in_order(scores: Scores, rng: np.random.Generator) -> PairScores:
+def _in_order(scores: Scores, rng: np.random.Generator) -> PairScores:
     """Return scores as a sequence; counts in a random order, the distribution of independent trials given counts."""
     if isinstance(scores, PairScores):
         return scores

@@ -46,9 +46,9 @@ def check_coins(evidence: BitScores, *, tossed: bool = False) -> None:
         evidence: bits and scores.
         tossed: the caller states that an independent fair coin decided each bit.
     """
-    deviation, advice = unfairness(evidence.bits), "Toss a coin for each bit of each run, and pass the results."
+    deviation, advice = _unfairness(evidence.bits), "Toss a coin for each bit of each run, and pass the results."
     if deviation is None:
-        doubt = None if tossed else unfairness(evidence.bits, UNSTATED_COINS_LEVEL)
+        doubt = None if tossed else _unfairness(evidence.bits, UNSTATED_COINS_LEVEL)
         if doubt is None:
             return
         deviation = f"{doubt}, which happens to fair coins with probability {UNSTATED_COINS_LEVEL:g} or less"
@@ -61,12 +61,12 @@ def check_coins(evidence: BitScores, *, tossed: bool = False) -> None:
     )
 
 
-def unfairness(bits: Bits, level: float = STATED_COINS_LEVEL) -> str | None:
+def _unfairness(bits: Bits, level: float = STATED_COINS_LEVEL) -> str | None:
     """Return a clause that describes how the bits, `(n_runs, n_canaries)`, deviate from fair coins, or None.
 
-    >>> unfairness(np.ones((1, 100), dtype=bool))
+    >>> _unfairness(np.ones((1, 100), dtype=bool))
     '100 of 100 are 1'
-    >>> unfairness(np.arange(100)[None, :] % 2 == 0)
+    >>> _unfairness(np.arange(100)[None, :] % 2 == 0)
     """
     n_runs, ones, n = len(bits), int(bits.sum()), bits.size
     each = level if n_runs == 1 else level / 7.0

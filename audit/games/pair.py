@@ -148,7 +148,7 @@ class PairRun:
             _, evaluation, _ = evaluated
             assert evaluation.second is not None
             without = self._conclude(second, evaluation.second.scores(), evaluation, (), independence)
-            scorer, result = combine_scores(result, without, scorer, second.scorer)
+            scorer, result = _combine_scores(result, without, scorer, second.scorer)
         if result.refuted_by is None:
             return result
         return self._explain(result, scorer)
@@ -364,7 +364,7 @@ def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:
     return sum(sum(counts) for display_name, counts in events.items() if display_name not in known)
 
 
-def combine_scores(
+def _combine_scores(
     result: AuditResult, without: AuditResult, scorer: EventScorer, scorer_without: EventScorer
 ) -> tuple[EventScorer, AuditResult]:
     """Combine the results of two scores of the same trials, and return the scorer that the result reports.

@@ -14,12 +14,8 @@ from ...attacks.base import Attack, Target
 from ...attacks.canaries.base import Canary
 from ...attacks.catalogue import choose
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.core.base import KnownCurve, Mechanism, Neighbours, Workers
-from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core import Guarantee, KnownCurve, Mechanism, Neighbours, ParameterError, Tier, Workers, display_name
 from ...mechanisms.core.fingerprint import describe
-from ...mechanisms.core.guarantee import Guarantee
-from ...mechanisms.core.printable import display_name
-from ...mechanisms.core.registry import Tier
 from ...mechanisms.tiers import tier_of
 from ..bounds.base import LedgerEntry, PairBound, PilotMissingError
 from ..bounds.catalogue import BoundChoice, choose_bounds

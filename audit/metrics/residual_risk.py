@@ -86,14 +86,14 @@ def of_counts(attack: tuple[int, int], control: tuple[int, int], *, level: float
         (0.484, (0.315, 0.654))
     """
     open_unit(level=level)
-    (p1, half_width1), (p0, half_width0) = wilson(*attack, level), wilson(*control, level)
+    (p1, half_width1), (p0, half_width0) = _wilson(*attack, level), _wilson(*control, level)
     value = (p1 - p0) / (1.0 - p0)
     half_width = math.hypot(half_width1 / (1.0 - p0), half_width0 * (1.0 - p1) / (1.0 - p0) ** 2)
     low, centre, high = (min(max(end, 0.0), 1.0) for end in (value - half_width, value, value + half_width))
     return ResidualRisk(centre, (low, high), (p1, half_width1), (p0, half_width0), level)
 
 
-def wilson(k: int, n: int, level: float) -> tuple[float, float]:
+def _wilson(k: int, n: int, level: float) -> tuple[float, float]:
     """Return centre and half-width of Wilson's interval (1927) for k of n; (0.5, 0.5) for n = 0."""
     z2 = float(ndtri(0.5 * (1.0 + level))) ** 2
     if n == 0:

@@ -140,7 +140,7 @@ def detectable_epsilon(
 def _detectable(
     bounds: tuple[Bound[Any], ...], statement: Statement, n_out: int, n_in: int, probability: float
 ) -> Detectable:
-    delta, family = statement.delta, family_at(statement)
+    delta, family = statement.delta, _family_at(statement)
     power = _PairPower(bounds, statement, probability)
     if not power.refuted(np.array([0]), np.array([n_in]), n_out, n_in):
         return Detectable(math.inf, _family_name(family))
@@ -169,7 +169,7 @@ def detectable_in_bits(bounds: Sequence[Bound[Any]], statement: Statement, *, n_
 
 
 def _detectable_in_bits(bounds: tuple[Bound[Any], ...], statement: Statement, n_bits: int) -> Detectable:
-    family = family_at(statement)
+    family = _family_at(statement)
     fixed = [bound.fix(statement, None, (n_bits,)) for bound in bounds if not bound.condition]
     drawn = np.random.default_rng(0).random((_N_GAMES, n_bits))
     bits = np.arange(n_bits) % 2 == 0
@@ -210,7 +210,7 @@ def detectable_in_successes(
         >>> least[0], 1.1 < least[1] < 1.3, 1.0 < least[2] < 1.03
         (inf, True, True)
     """
-    family = family_at(statement)
+    family = _family_at(statement)
 
     def refuted(n_success: int) -> bool:
         return _refuted_by(bounds, statement, Successes(n_success, n_runs, prior_success))
@@ -254,7 +254,7 @@ def _family_name(family: CurveFamily) -> str:
     return family.title
 
 
-def family_at(statement: Statement) -> CurveFamily:
+def _family_at(statement: Statement) -> CurveFamily:
     """Return the family of the claim, or that of (epsilon, delta) where the claim has none that is finite at delta."""
     try:
         family = family_of(statement.claim)

@@ -172,7 +172,7 @@ class Recorded:
             elif distance.any():
                 distance = distance.reshape(np.shape(one.result))
                 parts.append(one.charge(np.zeros(distance.shape), distance))
-        return compose_parts(parts)
+        return _compose_parts(parts)
 
     def _flow(self) -> Iterator[Finding]:
         if not self.parted:
@@ -331,7 +331,7 @@ class Recordings:
             raise PrivacyViolation(f"{self.runs[0].name} is not private by construction, on this pair:\n{lines}")
 
 
-def compose_parts(parts: Sequence[Guarantee]) -> Guarantee | None:
+def _compose_parts(parts: Sequence[Guarantee]) -> Guarantee | None:
     """Compose the guarantees of several parts by the tightest theorem that applies; None if none does."""
     nonzero = [part for part in parts if not (isinstance(part, PureDP) and part.epsilon(0.0) == 0.0)]
     if not nonzero:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from ...mechanisms.core.registry import Tier
+from ...mechanisms.core import Tier
 from ..bounds.base import LedgerEntry, LowerBound
 from ..bounds.curve import CurveViolation
 from ..evidence.game import Game, Trials

@@ -47,7 +47,7 @@ def _sampled(claim: Guarantee, epsilon: float) -> ClaimCurve:
     fine = np.unique(np.concatenate([np.linspace(0.0, 1.0, 1001), ends, 1.0 - ends]))
     fnr = np.asarray(claim.tradeoff(fine))
     everywhere = np.searchsorted(fine, np.concatenate([np.linspace(0.0, 1.0, 21), ends[::60]]))
-    chosen = drawn_points(fine, fnr, start=everywhere)
+    chosen = _drawn_points(fine, fnr, start=everywhere)
     top = epsilon if math.isfinite(epsilon) else INFINITE_CLAIM_EPSILON
     near = top * (1.0 - np.geomspace(1e-6, 0.05, 29))
     grid = np.unique(np.concatenate([np.linspace(0.0, 1.5 * top or 0.5, 100), [top], near]))
@@ -55,7 +55,7 @@ def _sampled(claim: Guarantee, epsilon: float) -> ClaimCurve:
     return ClaimCurve(*(tuple(map(float, curve)) for curve in curves))
 
 
-def drawn_points(x: Floats, y: Floats, *, start: NDArray[np.intp]) -> NDArray[np.intp]:
+def _drawn_points(x: Floats, y: Floats, *, start: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the indices of the points of a decreasing curve that a drawing needs, in increasing order.
 
     Args:

@@ -96,7 +96,7 @@ def percent(confidence: float) -> str:
     return f"{100 * confidence:.8g} %" if significance >= 1e-6 else f"1 - {significance:.2g}"
 
 
-def p_value_text(result: AuditResult) -> str:
+def _p_value_text(result: AuditResult) -> str:
     """Return the p-value as text, with enough digits to compare it to the significance; computed down to 1e-12."""
     value = result.p_value
     text = "<= 1e-12" if value <= 1e-12 else f"{value:.{digits_beside(value, 1.0 - result.confidence, 3)}g}"
@@ -170,7 +170,7 @@ def summary(result: AuditResult) -> str:
     rows += [(ESTIMATE_LABEL, f"epsilon  ~ {e.value:.6g}   [{e.method}; {e.label}]") for e in result.estimates]
     if result.dependence is None:
         rows += [
-            ("p-value", p_value_text(result)),
+            ("p-value", _p_value_text(result)),
             ("ceiling", f"{result.ceiling:.6g}: the largest bound{unassumed} that these trials could have given"),
             ("detectable", detectable(result)),
         ]
@@ -238,12 +238,12 @@ def evidence(result: AuditResult) -> str:
         _headline(result),
         ("mechanism", mechanism(result)),
         ("claim", f"{result.claim_name} at delta = {result.delta:g}, relation {result.relation}"),
-        *((f"d{side}", truncated_text(dataset)) for side, dataset in enumerate(result.datasets or ())),
+        *((f"d{side}", _truncated_text(dataset)) for side, dataset in enumerate(result.datasets or ())),
         *explained.step("the witness", lambda: witnessed(result), []),
         *explained.step("the deciding event", event, []),
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
         *([("no low bits", without_low_bits(result))] if result.without_low_bits is not None else []),
-        ("p-value", f"{p_value_text(result)}; ceiling {result.ceiling:.6g}"),
+        ("p-value", f"{_p_value_text(result)}; ceiling {result.ceiling:.6g}"),
         ("trials", "; ".join([result.game.describe_trials(result.trials), *_exceptional(result)[:3]])),
         ("reproduce", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
@@ -252,10 +252,10 @@ def evidence(result: AuditResult) -> str:
     return "\n".join(f"{name:<11} {line(text)}" for name, text in rows)
 
 
-def truncated_text(text: str, longest: int = 80) -> str:
+def _truncated_text(text: str, longest: int = 80) -> str:
     """Return the beginning and the end of a long text.
 
-    >>> truncated_text("[1, 2, 3, 4, 5, 6, 7, 8]", 20)
+    >>> _truncated_text("[1, 2, 3, 4, 5, 6, 7, 8]", 20)
     '[1, 2, 3, ... 7, 8]'
     """
     end = longest // 4

@@ -30,14 +30,14 @@ def write(result: Any, path: Path | str) -> None:
         ResultError: the verdict is not a violation.
         StoreError: the file cannot be written.
     """
-    content = json.dumps(content_of(result), indent=1, allow_nan=False) + "\n"
+    content = json.dumps(_content_of(result), indent=1, allow_nan=False) + "\n"
     try:
         Path(path).write_text(content, encoding="utf-8")
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror or error}. Choose another file.") from error
 
 
-def content_of(result: Any) -> dict[str, Any]:
+def _content_of(result: Any) -> dict[str, Any]:
     """Return the content of the file."""
     if result.refuted_by is None:
         raise ResultError(

@@ -278,14 +278,14 @@ def merge_stores(directories: Sequence[Path], into: Path, *, warn: Callable[[str
         FingerprintError: the stores hold different trials.
         StoreError: a store cannot be read or written, or two of them have different bytes for one chunk.
     """
-    manifest = read_manifest(directories[0])
+    manifest = _read_manifest(directories[0])
     with TrialStore(into, manifest, warn=warn) as joined:
         for directory in directories:
             with TrialStore(directory, manifest, warn=warn) as part:
                 joined.merge(part)
 
 
-def read_manifest(directory: Path) -> dict[str, Any]:
+def _read_manifest(directory: Path) -> dict[str, Any]:
     """Return the manifest of a store; raise `StoreError` if there is none."""
     try:
         manifest: dict[str, Any] = dict(json.loads(Folder(directory).read("manifest.json")))

@@ -44,7 +44,7 @@ _OWNER_NAME = "dpassay-workers-{}"
 _PATTERNS = ("sem.loky-{}-*", "joblib_memmapping_folder_{}_*")
 
 
-def begin_worker(parent: int, path: tuple[str, ...]) -> None:
+def _begin_worker(parent: int, path: tuple[str, ...]) -> None:
     """Prepare a worker; called once in each worker, before its first task.
 
     The parent handles Ctrl-C and ends its workers. A worker whose parent was killed ends by itself, instead of waiting
@@ -133,7 +133,7 @@ def options(prefer: str, timeout: float | None = None) -> dict[str, Any]:
     backend, _ = get_active_backend(prefer=prefer)
     if isinstance(backend, LokyBackend):
         _note_owner(os.getpid())
-        return {"initializer": begin_worker, "initargs": (os.getpid(), tuple(sys.path))}
+        return {"initializer": _begin_worker, "initargs": (os.getpid(), tuple(sys.path))}
     if timeout is not None and prefer == "processes":
         raise ParameterError(
             f"timeout is {timeout:g}, but workers of the joblib backend {type(backend).__name__} cannot be "
@@ -147,7 +147,7 @@ def options(prefer: str, timeout: float | None = None) -> dict[str, Any]:
 def _note_owner(process: int) -> None:
     """Remove the shared memory of dead owners, and register this process as an owner."""
     with suppress(ImportError, OSError):
-        remove_left_behind()
+        _remove_left_behind()
         owner_file = SHARED_MEMORY_FOLDER / _OWNER_NAME.format(process)
         if _locked(owner_file, os.O_CREAT) is not None:  # stays open and locked while this process lives
             atexit.register(_forget_owner, owner_file, process)
@@ -159,7 +159,7 @@ def _forget_owner(file: Path, process: int) -> None:
             file.unlink()
 
 
-def remove_left_behind() -> None:
+def _remove_left_behind() -> None:
     """Remove semaphores and folders of workers whose owner, a process of this user and this library, is dead."""
     for file in SHARED_MEMORY_FOLDER.glob(_OWNER_NAME.format("[0-9]*")):
         descriptor = _locked(file)
@@ -205,7 +205,7 @@ def named_errors(name: str, timeout: float | None, client: Any = None) -> Iterat
     try:
         yield
     except BrokenExecutor as error:
-        raise worker_died_error(error, name, timeout) from error
+        raise _worker_died_error(error, name, timeout) from error
     except PicklingError as error:
         raise ReleaseError(
             f"{name} cannot be sent to worker processes ({error}). Use n_jobs=1, or remove the parts that cannot "
@@ -246,7 +246,7 @@ def cluster_lost_error(reason: str) -> ClusterError:
     )
 
 
-def worker_died_error(error: BrokenExecutor, name: str, timeout: float | None) -> ReleaseError:
+def _worker_died_error(error: BrokenExecutor, name: str, timeout: float | None) -> ReleaseError:
     """Return the error for a worker that died, or that could not read its task."""
     if "un-serialize" in str(error):
         return ReleaseError(

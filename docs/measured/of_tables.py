@@ -9,7 +9,7 @@ from stated import DOCS, Number
 
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.demos import get
-from dpassay.experiments.literature.adult import ADULT, FIVE, census, made_up
+from dpassay.experiments.literature.adult import ADULT, FIVE, _made_up, census
 from dpassay.mechanisms.core import DataError
 from dpassay.mechanisms.literature.synthetic_data import CodedTable, GraphicalModel
 
@@ -52,7 +52,7 @@ def generator_row(name: str) -> list[float]:
 
 def five_marginals(name: str) -> list[float]:
     """Return the errors of measured and fitted marginals of Adult or the synthetic census, each in the page's order."""
-    table = census()[1] if name == "adult" else CodedTable.of(ADULT, made_up())
+    table = census()[1] if name == "adult" else CodedTable.of(ADULT, _made_up())
     rng = np.random.default_rng(2019)
     measured = FIVE.measure(table, GraphicalModel(), 10, rng)
     fitted = GraphicalModel().fit(ADULT, measured, rng)

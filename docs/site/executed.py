@@ -93,10 +93,10 @@ def gallery(page: Path) -> str:
 
 def figure(plot: Any) -> str:
     """Return a plot as HTML: the drawing, with its title as text alternative, and its caption."""
-    from dpassay.experiments.report.plots.style import svg_text
+    from dpassay.experiments.report.plots.style import _svg_text
 
     drawn = plot.plot()
-    svg = svg_text(drawn.figure, title=plot.title, description=plot.caption)
+    svg = _svg_text(drawn.figure, title=plot.title, description=plot.caption)
     return f"```{{raw}} html\n<figure>{inline(svg)}<figcaption>{escaped(plot.caption)}</figcaption></figure>\n```\n"
 
 

@@ -98,17 +98,17 @@ class CheckedClaims(Saved):
 def claims_of(result: AuditResult | SweepResult) -> CheckedClaims:
     """Return the tested claims of an audit, or of all audits of a sweep with their corrected verdicts."""
     if isinstance(result, AuditResult):
-        only = checked_claim(result.mechanism, result)
+        only = _checked_claim(result.mechanism, result)
         return CheckedClaims(result.mechanism, AUDIT, (only,))
     names = _distinct(distinct_texts([point.parameters for point in result.points]), result.name)
     claims = [
-        checked_claim(name, point.result, p_value=point.p_adjusted, verdict=point.verdict)
+        _checked_claim(name, point.result, p_value=point.p_adjusted, verdict=point.verdict)
         for name, point in zip(names, result.points, strict=True)
     ]
     return CheckedClaims(result.name, SWEEP, tuple(claims))
 
 
-def checked_claim(
+def _checked_claim(
     name: str, result: AuditResult, *, p_value: float | None = None, verdict: Verdict | None = None
 ) -> CheckedClaim:
     """Return the tested claim of one audit; `p_value` and `verdict` are corrected ones, None for its own."""

@@ -97,10 +97,10 @@ def place_of_target(target: str | None, program: str | None) -> Place:
         return Place(program or "", next((Path(word) for word in words if _is_file(word)), None))
     location, _, name = target.rpartition(":")
     file = Path(location) if location.endswith(".py") else _file_of_module(location)
-    return Place(target, file, 1 if file is None else line_of(file, name))
+    return Place(target, file, 1 if file is None else _line_of(file, name))
 
 
-def line_of(file: Path, name: str) -> int:
+def _line_of(file: Path, name: str) -> int:
     """Return the line that defines a dotted name in a Python file; 1 where the text does not show it."""
     try:
         body: list[ast.stmt] = ast.parse(file.read_text(encoding="utf-8")).body

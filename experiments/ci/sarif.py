@@ -142,11 +142,11 @@ def _location(place: Place) -> dict[str, Any]:
     logical = {"logicalLocations": [{"fullyQualifiedName": line(place.name)}]}
     if place.file is None:
         return logical
-    region = {"artifactLocation": {"uri": relative_uri(place.file)}, "region": {"startLine": place.line}}
+    region = {"artifactLocation": {"uri": _relative_uri(place.file)}, "region": {"startLine": place.line}}
     return {"physicalLocation": region, **logical}
 
 
-def relative_uri(file: Path) -> str:
+def _relative_uri(file: Path) -> str:
     """Return the URI of a file: relative to the current directory where it lies in it, else absolute."""
     path = file.resolve()
     try:

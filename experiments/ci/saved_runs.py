@@ -144,7 +144,7 @@ def _versions(folder: Path) -> Mapping[str, Any]:
 
 def run_notes(before: SavedRun, after: SavedRun, comparison: Comparison) -> list[str]:
     """Return what else differs between two runs: settings, versions and time."""
-    notes = [f"differs: {text}" for text in [*changed_settings(before, after), *common_differences(comparison.claims)]]
+    notes = [f"differs: {text}" for text in [*_changed_settings(before, after), *common_differences(comparison.claims)]]
     first, second = before.total_seconds, after.total_seconds
     if first is not None and second is not None:
         ratio = f" ({second / first:.2g} times)" if first > 0 else ""
@@ -165,7 +165,7 @@ def _slower(before: SavedRun, after: SavedRun) -> list[str]:
     return [f"time: largest growth in {name}: {before.seconds[name]:.1f} s -> {after.seconds[name]:.1f} s"]
 
 
-def changed_settings(before: SavedRun, after: SavedRun) -> list[str]:
+def _changed_settings(before: SavedRun, after: SavedRun) -> list[str]:
     """Return the keys of the configurations, and the versions, in which two runs differ."""
     lines = list(_changed(before.config, after.config, "")) if before.config and after.config else []
     if before.versions and after.versions:

@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ...mechanisms.core.registry import Tier
+from ...mechanisms.core import Tier
 from . import audit_commands as audit_commands, file_commands as file_commands, result_commands as result_commands
 from .application import MISTAKE, UNDERPOWERED, UNREAD, VIOLATION, app, command, print_error
 from .streams import open_streams

@@ -173,12 +173,12 @@ def _runs() -> Check:
     return Check("runs", "ok", found) if free >= LEAST_FREE else Check("runs", "note", found, "free some space")
 
 
-def right_count(dataset: list[int], size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _right_count(dataset: list[int], size: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return counts with Laplace noise of scale 1: epsilon 1."""
     return sum(dataset) + rng.laplace(size=size)
 
 
-def broken_count(dataset: list[int], size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _broken_count(dataset: list[int], size: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return counts with Laplace noise of scale 1/4: epsilon 4, where 1 is claimed."""
     return sum(dataset) + rng.laplace(scale=0.25, size=size)
 
@@ -188,8 +188,8 @@ def _self_check() -> Iterator[Check]:
     pair = Neighbours([1, 0], [1, 0, 1], Relation.ADD_REMOVE)
     report = "please report it with the output of `dpassay doctor --json`"
     cases: tuple[tuple[str, Callable[..., Any], str], ...] = (
-        ("right", right_count, "consistent"),
-        ("broken", broken_count, "violation"),
+        ("right", _right_count, "consistent"),
+        ("broken", _broken_count, "violation"),
     )
     for word, function, expected in cases:
         name = f"audit of a {word} mechanism"

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from ...mechanisms.accounting.broken import Broken
-from ...mechanisms.core import Catalogue, Mechanism, ParameterError, UnknownNameError
-from ...mechanisms.core.registry import Tier
+from ...mechanisms.core import Catalogue, Mechanism, ParameterError, Tier, UnknownNameError
 from ...mechanisms.tiers import tier_of_class
 from ..config.source import named
 

@@ -51,8 +51,8 @@ def supervised(work: Callable[[], int], *, unfinished: int) -> int:
 
         sys.stderr.write(f"dpassay: {UNSUPPORTED.format(system=platform.system())}\n")
         return unfinished
-    adopt_orphans()
-    others = descendants()  # processes that existed before are not ended
+    _adopt_orphans()
+    others = _descendants()  # processes that existed before are not ended
     done, result_pipe = os.pipe()
     alive, holder = os.pipe()
     sys.stdout.flush()
@@ -66,7 +66,7 @@ def supervised(work: Callable[[], int], *, unfinished: int) -> int:
     os.close(alive)
     received = _forward_signals(child)
     code, status = _wait(child, done)
-    end_descendants(others)
+    _end_descendants(others)
     if code is not None:
         return code
     process_code = os.waitstatus_to_exitcode(status)
@@ -80,7 +80,7 @@ def _run_child(work: Callable[[], int], result_pipe: int, alive: int) -> None:
     """Do the work, send its exit code to the parent, and exit."""
     global _in_child
     _in_child = True
-    adopt_orphans()
+    _adopt_orphans()
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
     me = os.getpid()
     code = work()
@@ -91,14 +91,14 @@ def _run_child(work: Callable[[], int], result_pipe: int, alive: int) -> None:
 
 
 def _end_with(alive: int) -> None:
-    """End this process and its descendants when the other end of a pipe closes, because the parent has ended."""
+    """End this process and its _descendants when the other end of a pipe closes, because the parent has ended."""
     with suppress(OSError):
         os.read(alive, 1)
-    end_descendants()
+    _end_descendants()
     os._exit(128 + signal.SIGKILL)
 
 
-def adopt_orphans() -> None:
+def _adopt_orphans() -> None:
     """Make this process the parent of every orphaned descendant; no effect on systems without this feature."""
     with suppress(Exception):
         import ctypes
@@ -106,8 +106,8 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def descendants() -> set[int]:
-    """Return the running descendants of this process; empty on systems without /proc."""
+def _descendants() -> set[int]:
+    """Return the running _descendants of this process; empty on systems without /proc."""
     parents: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError, IndexError):
@@ -121,21 +121,21 @@ def descendants() -> set[int]:
     return processes
 
 
-def end_descendants(spared: Collection[int] = ()) -> None:
-    """End the descendants of this process: terminate all, kill all except the resource tracker, then kill that too.
+def _end_descendants(spared: Collection[int] = ()) -> None:
+    """End the _descendants of this process: terminate all, kill all except the resource tracker, then kill that too.
 
     The resource tracker of joblib removes the semaphores of ended workers when no process uses them.
     """
     for number, all_of_them in ((signal.SIGTERM, True), (signal.SIGKILL, False), (signal.SIGKILL, True)):
         until = time.monotonic() + GRACE
-        left = descendants() - set(spared)
+        left = _descendants() - set(spared)
         for process in left:
             if all_of_them or b"resource_tracker" not in _command_line(process):
                 with suppress(OSError):
                     os.kill(process, number)
         while left and time.monotonic() < until:
             time.sleep(0.02)
-            left = descendants() - set(spared)
+            left = _descendants() - set(spared)
         if not left:
             return
 
@@ -156,7 +156,7 @@ def _forward_signals(child: int) -> list[int]:
         with suppress(ProcessLookupError):
             os.kill(child, number)
 
-    for number in catchable():
+    for number in _catchable():
         signal.signal(number, forward)
     return received
 
@@ -206,7 +206,7 @@ def exit_code(error: KeyboardInterrupt) -> int:
     return 128 + (error.number if isinstance(error, Terminated) else signal.SIGINT)
 
 
-def catchable() -> list[int]:
+def _catchable() -> list[int]:
     """Return the signals that this process does not ignore."""
     numbers = [getattr(signal, name) for name in CATCHABLE if hasattr(signal, name)]
     return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
@@ -223,5 +223,5 @@ def raise_on_signals() -> None:
             return
         raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 
-    for number in catchable():
+    for number in _catchable():
         signal.signal(number, arrived)

@@ -63,7 +63,7 @@ def show_run(run: ConfigRun) -> None:
         return
     for condition in dict.fromkeys(point.result.valid_if for point in run.result.points if point.result.valid_if):
         out.print(Text(line(condition)), soft_wrap=True)
-    out.print(results_table(run.result))
+    out.print(_results_table(run.result))
     for row in _verdict_lines(run.result):
         out.print(row)
     surprises = unexpected(run.result)
@@ -106,7 +106,7 @@ def show_files(run: ConfigRun) -> None:
         out.print(Text(line(f"report:  {page}")), soft_wrap=True)
 
 
-def results_table(result: SweepResult) -> Table:
+def _results_table(result: SweepResult) -> Table:
     """Return a table with one row per audit."""
     from ..report.results.formatting import IN_FAMILY, NOTHING_ASSUMED, number, p_text, short_keys, value_text
 

@@ -1,7 +1,7 @@
 """Line numbers of the keys in a TOML text, which `tomllib` does not report.
 
 locate(text, path)     line of the key, or of the nearest enclosing table
-lines_of_keys(text)    line of every key, table and element of an array
+_lines_of_keys(text)    line of every key, table and element of an array
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def locate(text: str, path: Path) -> int | None:
     >>> locate('[audit]\ntrials = 10\n', ("audit", "trials"))
     2
     """
-    lines = lines_of_keys(text)
+    lines = _lines_of_keys(text)
     dotted = {".".join(key): line for key, line in reversed([*lines.items()])}
     for length in range(len(path), 0, -1):
         line = lines.get(path[:length]) or dotted.get(".".join(path[:length]))
@@ -43,13 +43,13 @@ def locate(text: str, path: Path) -> int | None:
 
 
 @lru_cache(maxsize=8)
-def lines_of_keys(text: str) -> MappingProxyType[Path, int]:
+def _lines_of_keys(text: str) -> MappingProxyType[Path, int]:
     r"""Return the line of every key and table up to the first syntax error in the text.
 
     Elements of arrays are numbered: ("sweep", "case", "1") is the second [[sweep.case]]. A table that is only implied,
     as `a` by [a.b], has the line of its first implication.
 
-    >>> dict(lines_of_keys('a.b = [\n  1,\n  {c = 2},\n]'))
+    >>> dict(_lines_of_keys('a.b = [\n  1,\n  {c = 2},\n]'))
     {('a',): 1, ('a', 'b'): 1, ('a', 'b', '0'): 2, ('a', 'b', '1'): 3, ('a', 'b', '1', 'c'): 3}
     """
     scanner = _Scanner(text)

@@ -21,20 +21,20 @@ def income_records(rng: np.random.Generator) -> tuple[str, Domain, Ints]:
     try:
         table: Any = load("adult")
     except DataError:
-        return "synthetic people", *synthetic_incomes(rng)
+        return "synthetic people", *_synthetic_incomes(rng)
     columns = {name: table[name].to_numpy() for name in SIZES}
     columns["age"], columns["hours-per-week"] = columns["age"] // 10, columns["hours-per-week"] // 10
     records = np.column_stack([columns[name] for name in SIZES]).astype(np.int64)
     return "census of 1994", Domain(tuple(SIZES.items())), rng.permutation(records)
 
 
-def synthetic_incomes(rng: np.random.Generator, *, n: int = 30_000) -> tuple[Domain, Ints]:
+def _synthetic_incomes(rng: np.random.Generator, *, n: int = 30_000) -> tuple[Domain, Ints]:
     """Return domain and records of synthetic people: a mixture of eight product distributions of eleven attributes.
 
     The distributions are the same for each `rng`.
 
     Example:
-        >>> domain, records = synthetic_incomes(np.random.default_rng(1), n=3)
+        >>> domain, records = _synthetic_incomes(np.random.default_rng(1), n=3)
         >>> domain.names[-1], records.shape
         ('income>50K', (3, 11))
     """

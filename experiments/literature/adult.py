@@ -52,10 +52,10 @@ def census() -> tuple[str, CodedTable]:
     try:
         return "Adult", CodedTable.of(ADULT, load("adult"))
     except DataError:
-        return "a synthetic census of Adult's size", CodedTable.of(ADULT, made_up())
+        return "a synthetic census of Adult's size", CodedTable.of(ADULT, _made_up())
 
 
-def made_up(n_records: int = 48_842) -> pd.DataFrame:
+def _made_up(n_records: int = 48_842) -> pd.DataFrame:
     """Return synthetic records over `ADULT` whose attributes depend on a hidden variable, with mostly rare values."""
     import pandas as pd
 

@@ -16,14 +16,14 @@ CONCENTRATION = 6.0
 """Similarity of blocks: the shares of races in a block are Dirichlet with this total concentration."""
 
 
-def ages_law() -> NDArray[np.float64]:
+def _ages_law() -> NDArray[np.float64]:
     """Return the probability of each age from 0 to 110, which is 0 from 100 on."""
     law = np.zeros(111)
     law[:100] = np.repeat(FIVE_YEARS, 5)
     return np.asarray(law / law.sum())
 
 
-def female_share() -> NDArray[np.float64]:
+def _female_share() -> NDArray[np.float64]:
     """Return the probability that a person is female, by age: 0.49 for children, rising from 60 on to 0.72."""
     return np.interp(np.arange(111), [0, 20, 60, 100], [0.489, 0.495, 0.51, 0.72])
 
@@ -36,7 +36,7 @@ def population() -> NDArray[np.float64]:
         >>> law.shape, round(float(law.sum()), 9)
         ((888,), 1.0)
     """
-    sexes = np.stack([female_share(), 1.0 - female_share()]) * ages_law()
+    sexes = np.stack([_female_share(), 1.0 - _female_share()]) * _ages_law()
     return np.asarray((sexes[:, None, :] * np.array(RACE_SHARES)[None, :, None]).reshape(-1))
 
 
@@ -58,8 +58,8 @@ def census_blocks(*, n: int = 60, n_blocks: int = 2, seed: int = 0) -> NDArray[n
     rng = np.random.default_rng(seed)
     rows = []
     for block in range(n_blocks):
-        ages = rng.choice(111, size=n, p=ages_law())
-        sexes = (rng.random(n) >= female_share()[ages]).astype(np.int64)
+        ages = rng.choice(111, size=n, p=_ages_law())
+        sexes = (rng.random(n) >= _female_share()[ages]).astype(np.int64)
         races = rng.choice(len(RACES), size=n, p=rng.dirichlet(CONCENTRATION * np.array(RACE_SHARES)))
         place = [np.full(n, block)] if n_blocks > 1 else []
         rows.append(np.column_stack([ages, sexes, races, *place]))

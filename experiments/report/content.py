@@ -143,7 +143,7 @@ def content(sweep: SweepResult, seconds: Mapping[str, float] | None = None) -> C
     )
 
 
-def verdict_text(point: SweepPoint, stated: str | None = None) -> str:
+def _verdict_text(point: SweepPoint, stated: str | None = None) -> str:
     """Return sign and verdict, followed by the uncorrected and the expected verdict of the audit if they differ."""
     uncorrected = f" (uncorrected: {point.result.verdict.value})" if point.result.verdict is not point.verdict else ""
     mark = f" {DAGGER}" if refuted_elsewhere(point) else ""
@@ -216,7 +216,7 @@ def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> ReportTable:
     }
     if len(results) > 1:
         columns["corrected p"] = [p_text(point.p_adjusted, 1.0 - sweep.confidence) for point in sweep.points]
-    columns["verdict"] = [verdict_text(point, sweep.expected_of(point).get(VERDICT)) for point in sweep.points]
+    columns["verdict"] = [_verdict_text(point, sweep.expected_of(point).get(VERDICT)) for point in sweep.points]
     cells = zip(*columns.values(), strict=True)
     rows = tuple((point.verdict.value, row) for point, row in zip(sweep.points, cells, strict=True))
     return ReportTable(tuple(columns), rows, n_text)

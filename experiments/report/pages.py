@@ -85,7 +85,7 @@ def write(
         audits=list(
             zip(
                 report.audits,
-                without_repeated_captions([of_audit(drawn, a.number) for a in report.audits]),
+                without_repeated_captions([_of_audit(drawn, a.number) for a in report.audits]),
                 strict=True,
             )
         ),
@@ -190,7 +190,7 @@ def load_figures(files: Iterable[Path]) -> dict[str, Figure]:
     return {path.stem: _figure(path) for path in files if path.suffix == ".svg"}
 
 
-def of_audit(figures: dict[str, Figure], number: int) -> list[Figure]:
+def _of_audit(figures: dict[str, Figure], number: int) -> list[Figure]:
     """Return the figures of audit `number`, counted from 1."""
     return [figure for name, figure in figures.items() if re.match(rf"audit-0*{number}-", name)]
 

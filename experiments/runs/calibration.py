@@ -108,7 +108,7 @@ def quick_plan(repeats: int = 200) -> CertificatePlan:
     )
 
 
-def no_leak_plan(repeats: int = 1_000) -> CertificatePlan:
+def _no_leak_plan(repeats: int = 1_000) -> CertificatePlan:
     """Return the plan on scores that leak nothing, with 1,001 and 5,001 canaries of one run; slow methods run less."""
     few = -(-repeats // 10)
     setting = CertificateSetting(no_leak(), (0.0, 1e-5), NO_LEAK_SIZES, repeats, few)
@@ -151,7 +151,7 @@ def calibrate(
     if full and published:
         raise ParameterError("full and published are two plans: give one of them.", argument=("full", "published"))
     RunOptions(n_jobs)
-    plan_of = no_leak_plan if published else full_plan if full else quick_plan
+    plan_of = _no_leak_plan if published else full_plan if full else quick_plan
     plan = plan_of() if repeats is None else plan_of(repeats)
     if without_law := [name for name in bounds if not catalogue_methods((name,))]:
         raise ParameterError(

@@ -84,7 +84,7 @@ def recorded(directory: RunDirectory) -> tuple[dict[str, Any], dict[str, str]]:
         return {}, {}
 
 
-def append_session(directory: RunDirectory, seed: int, session: Mapping[str, Any]) -> None:
+def _append_session(directory: RunDirectory, seed: int, session: Mapping[str, Any]) -> None:
     """Append one session; a full disk must not hide the error that ended it."""
     try:
         sessions = list(json.loads(directory.read(NAME))["sessions"])
@@ -115,7 +115,7 @@ def session(
             "finished": done,
             **({"inputs": dict(inputs)} if inputs else {}),
         }
-        append_session(directory, seed, entry | (left(directory) if done else {}))
+        _append_session(directory, seed, entry | (left(directory) if done else {}))
 
 
 @contextmanager

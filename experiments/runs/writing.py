@@ -136,9 +136,9 @@ def write_results(
         known: environment of the run; None for the present one.
         pdf: whether to draw the figures as PDF too.
     """
-    write_numbers(result, directory)
+    _write_numbers(result, directory)
     if isinstance(result, MembershipResult) and ids:
-        table = record_frame(result, ids).map(csv_cell).to_csv(index=False, lineterminator="\n")
+        table = _record_frame(result, ids).map(csv_cell).to_csv(index=False, lineterminator="\n")
         directory.write("results.records.csv", table)
     if isinstance(result, RiskResult):
         return _pages(result, heading, directory, pdf=pdf)
@@ -186,7 +186,7 @@ def _pages(result: Result, heading: Heading, directory: RunDirectory, *, pdf: bo
         return [*figures, *pages]
 
 
-def write_numbers(result: Result, directory: RunDirectory) -> None:
+def _write_numbers(result: Result, directory: RunDirectory) -> None:
     """Write results.json and results.csv."""
     directory.write("results.json", result.to_json())
     table = io.StringIO()
@@ -195,7 +195,7 @@ def write_numbers(result: Result, directory: RunDirectory) -> None:
     directory.write("results.csv", table.getvalue())
 
 
-def record_frame(result: MembershipResult, ids: Sequence[str]) -> pd.DataFrame:
+def _record_frame(result: MembershipResult, ids: Sequence[str]) -> pd.DataFrame:
     """Return one row per record: AUC, share of detections at 1 % FPR and adjusted p-value under each attack.
 
     The most exposed record is first.

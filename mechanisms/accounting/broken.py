@@ -14,8 +14,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, ClassVar
 
-from ..core import Guarantee, Relation
-from ..core.registry import Tier
+from ..core import Guarantee, Relation, Tier
 from . import ExactDP, PureDP
 
 

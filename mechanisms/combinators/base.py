@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from ..core import Mechanism, Neighbours, Workers, instance_of
-from ..core.base import Data
+from ..core import Data, Mechanism, Neighbours, Workers, instance_of
 
 
 class Combinator(Mechanism):

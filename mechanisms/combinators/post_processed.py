@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Dataset, Guarantee, Outputs, ParameterError, one_of
-from ..core.base import example
-from ..core.registry import Tier
+from ..core import Dataset, Guarantee, Outputs, ParameterError, Tier, example, one_of
 from ..noise.laplace import Laplace
 from .base import OnSameDataset
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import compose, self_composed
-from ..core import Dataset, Floats, Guarantee, LogDensity, Outputs, PositiveInt
-from ..core.base import example
+from ..core import Dataset, Floats, Guarantee, LogDensity, Outputs, PositiveInt, example
 from ..noise.laplace import Laplace
 from .base import OnSameDataset
 

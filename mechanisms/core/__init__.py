@@ -31,6 +31,7 @@ from .lazy_names import lazy_names
 if TYPE_CHECKING:
     from .arrays import Bools as Bools, Floats as Floats, Ints as Ints
     from .base import (
+        Data as Data,
         Dataset as Dataset,
         KnownCurve as KnownCurve,
         KnownViews as KnownViews,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         Neighbours as Neighbours,
         Outputs as Outputs,
         Workers as Workers,
+        example as example,
         known_law as known_law,
         unknown_law as unknown_law,
     )
@@ -98,6 +100,7 @@ if TYPE_CHECKING:
         lacks_memory as lacks_memory,
         no_more_than_available as no_more_than_available,
     )
+    from .multiplicity import holm as holm
     from .printable import (
         INVISIBLE as INVISIBLE,
         csv_cell as csv_cell,
@@ -120,7 +123,14 @@ if TYPE_CHECKING:
         replace_record as replace_record,
         zero_record as zero_record,
     )
-    from .registry import Catalogue as Catalogue, packages_used as packages_used, registered as registered
+    from .registry import (
+        Catalogue as Catalogue,
+        Tier as Tier,
+        catalogue_of as catalogue_of,
+        named_in as named_in,
+        packages_used as packages_used,
+        registered as registered,
+    )
     from .relation import Relation as Relation
     from .root_finding import (
         arithmetic as arithmetic,
@@ -129,6 +139,8 @@ if TYPE_CHECKING:
         bracket as bracket,
         geometric as geometric,
         integer as integer,
+        least_integers as least_integers,
+        least_integers_near as least_integers_near,
         least_satisfying as least_satisfying,
         maximise as maximise,
     )

@@ -44,7 +44,7 @@ from .validation import (
 )
 
 
-def adds_or_replaces(**values: Any) -> None:
+def _adds_or_replaces(**values: Any) -> None:
     """Check that each value is a relation other than zero_out, or the name of one: no record is blank."""
     for name, value in values.items():
         if Relation.of(value) is Relation.ZERO_OUT:
@@ -94,7 +94,7 @@ Delta: TypeAlias = Annotated[float, Constraint(delta_range, 0.5, (-0.1, 1.0, *NO
 PositiveInt: TypeAlias = Annotated[int, at_least(1)]
 NonNegativeInt: TypeAlias = Annotated[int, at_least(0)]
 AddOrReplace: TypeAlias = Annotated[
-    Relation, Constraint(adds_or_replaces, Relation.REPLACE_ONE, ("zero_out", "no such name", 1, None))
+    Relation, Constraint(_adds_or_replaces, Relation.REPLACE_ONE, ("zero_out", "no such name", 1, None))
 ]
 Flag: TypeAlias = Annotated[bool, Constraint(true_or_false, True, (1, 0.0, "yes", None))]
 

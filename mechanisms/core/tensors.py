@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 
-def is_tensor(value: Any) -> bool:
+def _is_tensor(value: Any) -> bool:
     """Return True for a tensor of PyTorch."""
     return isinstance(value, getattr(sys.modules.get("torch"), "Tensor", ()))
 
@@ -18,9 +18,9 @@ def tensor_to_array(value: Any) -> Any:
 
     A list or tuple with tensors becomes a list of arrays; any other value is returned unchanged.
     """
-    if isinstance(value, (list, tuple)) and any(map(is_tensor, value)):
+    if isinstance(value, (list, tuple)) and any(map(_is_tensor, value)):
         return [tensor_to_array(item) for item in value]
-    if not is_tensor(value):
+    if not _is_tensor(value):
         return value
     tensor = value.detach().cpu()
     try:

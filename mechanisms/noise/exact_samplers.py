@@ -4,10 +4,10 @@ They are the reference that the vectorised noise of `Geometric` and `DiscreteGau
 rounded anywhere: every probability is exact. The running time depends on the value returned, so a timing attack is
 possible.
 
-    uniform_below                 uniform on 0, ..., n - 1
+    _uniform_below                 uniform on 0, ..., n - 1
     bernoulli                     1 with a rational probability
-    bernoulli_exp                 1 with probability exp(-rate)              Canonne, Kamath, Steinke 2020, algorithm 1
-    discrete_laplace              Pr[x] proportional to exp(-|x| / scale)    algorithm 2
+    _bernoulli_exp                 1 with probability exp(-rate)              Canonne, Kamath, Steinke 2020, algorithm 1
+    _discrete_laplace              Pr[x] proportional to exp(-|x| / scale)    algorithm 2
     discrete_gaussian             Pr[x] proportional to exp(-x^2 / (2 variance))              algorithm 3
 """
 
@@ -22,7 +22,7 @@ import numpy as np
 from ..core import ParameterError
 
 
-def uniform_below(n: int, rng: np.random.Generator) -> int:
+def _uniform_below(n: int, rng: np.random.Generator) -> int:
     """Draw a whole number below n uniformly, by rejection: random bits are drawn again while they are >= n."""
     bits = (n - 1).bit_length()
     while True:
@@ -33,18 +33,18 @@ def uniform_below(n: int, rng: np.random.Generator) -> int:
 
 def bernoulli(probability: Fraction, rng: np.random.Generator) -> bool:
     """Return True with this probability."""
-    return uniform_below(probability.denominator, rng) < probability.numerator
+    return _uniform_below(probability.denominator, rng) < probability.numerator
 
 
-def bernoulli_exp(rate: Fraction, rng: np.random.Generator) -> bool:
+def _bernoulli_exp(rate: Fraction, rng: np.random.Generator) -> bool:
     """Return True with probability exp(-rate), rate >= 0: coins of the series of exp are tossed until one fails."""
     if rate > 1:
         whole = math.floor(rate)
-        return all(bernoulli_exp(Fraction(1), rng) for _ in range(whole)) and bernoulli_exp(rate - whole, rng)
+        return all(_bernoulli_exp(Fraction(1), rng) for _ in range(whole)) and _bernoulli_exp(rate - whole, rng)
     return next(k for k in count(1) if not bernoulli(rate / k, rng)) % 2 == 1
 
 
-def discrete_laplace(scale: Fraction, rng: np.random.Generator) -> int:
+def _discrete_laplace(scale: Fraction, rng: np.random.Generator) -> int:
     """Draw two-sided geometric noise, Pr[x] proportional to exp(-|x| / scale), scale > 0 a fraction t / s.
 
     Raises:
@@ -54,10 +54,10 @@ def discrete_laplace(scale: Fraction, rng: np.random.Generator) -> int:
         raise ParameterError(argument="scale", value=scale, allowed="be above 0")
     t, s = scale.numerator, scale.denominator
     while True:
-        start = uniform_below(t, rng)
-        if not bernoulli_exp(Fraction(start, t), rng):
+        start = _uniform_below(t, rng)
+        if not _bernoulli_exp(Fraction(start, t), rng):
             continue
-        turns = next(k for k in count() if not bernoulli_exp(Fraction(1), rng))
+        turns = next(k for k in count() if not _bernoulli_exp(Fraction(1), rng))
         size, negative = (start + t * turns) // s, bernoulli(Fraction(1, 2), rng)
         if size or not negative:
             return -size if negative else size
@@ -82,6 +82,6 @@ def discrete_gaussian(variance: Fraction, rng: np.random.Generator) -> int:
         raise ParameterError(argument="variance", value=variance, allowed="be above 0")
     t = math.isqrt(math.floor(variance)) + 1
     while True:
-        drawn = discrete_laplace(Fraction(t), rng)
-        if bernoulli_exp((abs(drawn) - variance / t) ** 2 / (2 * variance), rng):
+        drawn = _discrete_laplace(Fraction(t), rng)
+        if _bernoulli_exp((abs(drawn) - variance / t) ** 2 / (2 * variance), rng):
             return drawn

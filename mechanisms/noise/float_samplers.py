@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import ExactDP
-from ..core import Floats, Relation
-from ..core.root_finding import least_integers
+from ..core import Floats, Relation, least_integers
 
 # --- preimages of an output -------------------------------------------------------------------------------------------
 

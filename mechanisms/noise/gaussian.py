@@ -10,8 +10,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from ..accounting import GaussianDP
-from ..core import Delta, Floats, Guarantee, ParameterError, Positive, Relation, one_of_names
-from ..core.base import example
+from ..core import Delta, Floats, Guarantee, ParameterError, Positive, Relation, example, one_of_names
 from .base import AdditiveNoise
 from .calibration import CALIBRATIONS, noise_multiplier
 from .queries.base import AnyQuery

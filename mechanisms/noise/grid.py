@@ -8,8 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..core import Floats, Guarantee, Mechanism, Neighbours, Outputs, ParameterError, Positive, Relation
-from ..core.base import example
+from ..core import Floats, Guarantee, Mechanism, Neighbours, Outputs, ParameterError, Positive, Relation, example
 from .base import MAX_EXACT_INTEGER, PureNoise
 from .geometric import Geometric
 from .queries.answers import refuse_worst_case

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special, stats
 from tests.audit import calls
 
-from dpassay.audit.bounds.bits.one_run import guess_p_value
+from dpassay.audit.bounds.bits.one_run import _guess_p_value
 from dpassay.audit.calibration.coverage import Coverage
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
@@ -97,11 +97,11 @@ def worst_case(epsilon, delta, m, r, v):
 
 def worst_level(epsilon, delta, m, r, v):
     """The probability of at least v right guesses under `worst_case`."""
-    return guess_p_value(m, r, v, epsilon=epsilon, delta=delta)
+    return _guess_p_value(m, r, v, epsilon=epsilon, delta=delta)
 
 
 def bit_misses(bound, law, *, shape, repeats, confidence, delta=0.0, seed=1):
-    """As `dpassay.audit.calibration.coverage.count_misses`, for bits."""
+    """As `dpassay.audit.calibration.coverage._count_misses`, for bits."""
     level = {"delta": delta, "confidence": confidence}
     fixed = calls.fixed(bound, (math.prod(shape),), **level)
     result = np.array([fixed.lower_bound(one).epsilon for one in law.draws(repeats, shape, seed)])

@@ -9,8 +9,7 @@ import pytest
 from dpassay import testing
 from dpassay.mechanisms.accounting import LaplaceDP, PureDP
 from dpassay.mechanisms.catalogue import catalogue, get
-from dpassay.mechanisms.core import Mechanism, Neighbours, Outputs, Relation, base
-from dpassay.mechanisms.core.registry import Tier
+from dpassay.mechanisms.core import Mechanism, Neighbours, Outputs, Relation, Tier, base
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.tiers import tier_of_class
 from dpassay.testing import MECHANISM_CHECKS, ConformanceError, MechanismCase, check_mechanism

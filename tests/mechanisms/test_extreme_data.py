@@ -20,8 +20,7 @@ from tests.mechanisms.test_conformance import sample
 
 from dpassay.audit import audit
 from dpassay.mechanisms.catalogue import catalogue, get
-from dpassay.mechanisms.core import DpassayError, Neighbours, Outputs, ParameterError, Relation
-from dpassay.mechanisms.core.base import Data
+from dpassay.mechanisms.core import Data, DpassayError, Neighbours, Outputs, ParameterError, Relation
 
 FALSE_ALARM, SIZE = 1e-6, 300
 

@@ -44,7 +44,7 @@ from dpassay.mechanisms.literature.synthetic_data import (
     SelectMeasureGenerate,
 )
 from dpassay.mechanisms.literature.synthetic_data.deniability import NoisyEntropies
-from dpassay.mechanisms.literature.synthetic_data.select_measure_generate import marginals_of
+from dpassay.mechanisms.literature.synthetic_data.select_measure_generate import _marginals_of
 from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse
 from dpassay.mechanisms.noise import DiscreteGaussian
 from dpassay.mechanisms.noise.geometric import Geometric
@@ -349,7 +349,7 @@ def test_table_is_made_of_the_marginals_that_are_made_of_the_measurements(select
     parts = selection.measure(CodedTable.of(DOMAIN, PEOPLE), mechanism.generator, 1, rng)
     fitted = mechanism.generator.fit(DOMAIN, parts, rng)
     np.testing.assert_array_equal(view_of(mechanism, "measurements", PEOPLE), selection.transcript(DOMAIN, parts, 1))
-    np.testing.assert_array_equal(view_of(mechanism, "marginals", PEOPLE), marginals_of(fitted, mechanism.answered))
+    np.testing.assert_array_equal(view_of(mechanism, "marginals", PEOPLE), _marginals_of(fitted, mechanism.answered))
     np.testing.assert_array_equal(view_of(mechanism, "table", PEOPLE), fitted.table(200, rng))
 
 

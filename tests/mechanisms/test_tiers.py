@@ -10,7 +10,7 @@ from dpassay.audit import audit
 from dpassay.audit.results import AuditResult
 from dpassay.mechanisms import Laplace, Neighbours, PureDP, Relation
 from dpassay.mechanisms.combinators import Parallel, Repeated
-from dpassay.mechanisms.core.registry import Tier
+from dpassay.mechanisms.core import Tier
 from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 from dpassay.mechanisms.noise.queries import Count
 from dpassay.mechanisms.tiers import tier_of, tier_of_class

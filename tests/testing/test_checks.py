@@ -13,8 +13,7 @@ from dpassay.attacks.distinguishing import Threshold
 from dpassay.audit.bounds.base import LedgerEntry, LowerBound, PairBound
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, FixedLimitsBound
-from dpassay.mechanisms.core import Outputs, ParameterError
-from dpassay.mechanisms.core.base import example
+from dpassay.mechanisms.core import Outputs, ParameterError, example
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.testing import ConformanceError, check_attack, check_bound, check_canary, check_mechanism, sample
 

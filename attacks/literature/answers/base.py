@@ -141,7 +141,7 @@ class Decoder(Reconstructor):
         values = np.tile(self._unasked(n), (len(answers), 1))
         if not covered.any():
             return constant_decoding(values, DecodingStatus.SEVERAL, "no query counts any record: nothing is known")
-        decoded, note = self._only(covered)._decode(queries[:, covered], answers), undetermined_note(queries)
+        decoded, note = self._only(covered)._decode(queries[:, covered], answers), _undetermined_note(queries)
         values[:, covered] = np.clip(decoded.values, 0.0, 1.0)
         notes = tuple("; ".join(filter(None, (run_note, note))) for run_note in decoded.notes)
         return replace(decoded, values=values, notes=notes)
@@ -241,7 +241,7 @@ def check_answers(queries: ArrayLike, answers: ArrayLike) -> tuple[Floats, Float
     return subsets, observed
 
 
-def undetermined_note(queries: Floats) -> str:
+def _undetermined_note(queries: Floats) -> str:
     """Return a note on what the queries cannot determine, for any answers; "" if they determine everything."""
     m, n = queries.shape
     missing = np.flatnonzero(~queries.any(axis=0))

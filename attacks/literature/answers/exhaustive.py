@@ -53,16 +53,16 @@ class Exhaustive(Decoder):
                 f"answers must be those of one run, without NaN, but have shape {np.shape(answers)}.",
                 argument="answers",
             )
-        columns = all_columns(subsets.shape[1])
-        differences = largest_differences(subsets, observed, columns)[0]
+        columns = _all_columns(subsets.shape[1])
+        differences = _largest_differences(subsets, observed, columns)[0]
         fitting: Bools = columns[
             differences <= (differences.min() if self.error is None else self.error) + SOLVER_TOLERANCE
         ]
         return fitting
 
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
-        columns = all_columns(queries.shape[1])
-        differences = largest_differences(queries, answers, columns)
+        columns = _all_columns(queries.shape[1])
+        differences = _largest_differences(queries, answers, columns)
         return stacked([self._decode_run(columns, differences_of_run) for differences_of_run in differences])
 
     def _decode_run(self, columns: Bools, differences: Floats) -> tuple[Floats, DecodingStatus, str]:
@@ -70,7 +70,7 @@ class Exhaustive(Decoder):
         fits = self.error is None or smallest <= self.error + SOLVER_TOLERANCE
         allowed = smallest if self.error is None or not fits else self.error
         fitting = columns[differences <= allowed + SOLVER_TOLERANCE]
-        values, distance = fitting.mean(axis=0), max_bit_difference(fitting)
+        values, distance = fitting.mean(axis=0), _max_bit_difference(fitting)
         if not fits:
             note = f"no column is within {self.error:g} of every answer: the smallest error that fits is {smallest:.4g}"
             return values, DecodingStatus.INFEASIBLE, note
@@ -83,7 +83,7 @@ class Exhaustive(Decoder):
         )
 
 
-def all_columns(n: int) -> Bools:
+def _all_columns(n: int) -> Bools:
     """Return all columns of n bits, `(2^n, n)`; raise `ParameterError` above 16 bits."""
     if n > MAX_BITS:
         raise ParameterError(
@@ -94,7 +94,7 @@ def all_columns(n: int) -> Bools:
     return np.asarray((np.arange(2**n)[:, None] >> np.arange(n)) % 2 == 1)
 
 
-def largest_differences(queries: Floats, answers: Floats, columns: Bools) -> Floats:
+def _largest_differences(queries: Floats, answers: Floats, columns: Bools) -> Floats:
     """Return the largest |A z - a| over all answers, `(n_runs, n_columns)`."""
     largest = np.empty((len(answers), len(columns)))
     step = max(1, MAX_BLOCK_ANSWERS // len(queries))
@@ -105,7 +105,7 @@ def largest_differences(queries: Floats, answers: Floats, columns: Bools) -> Flo
     return largest
 
 
-def max_bit_difference(columns: Bools) -> int:
+def _max_bit_difference(columns: Bools) -> int:
     """Return the largest number of bits in which two columns differ, of the first `MAX_COMPARED_COLUMNS`."""
     signs = np.where(columns[:MAX_COMPARED_COLUMNS], 1.0, -1.0)
     smallest_product = float((signs @ signs.T).min())

@@ -25,7 +25,7 @@ class BoxedLeastSquares(Decoder):
     """Rounded minimiser of |A z - a|^2 over 0 <= z <= 1 (Dwork and Yekhanin 2008, without the box).
 
     The best of the fast decoders under Gaussian noise. All runs share A^T A, and are solved together: thousands of runs
-    take little more time than one (see `boxed_minimum`).
+    take little more time than one (see `_boxed_minimum`).
 
     Args:
         noise: standard deviation of the noise, >= 0. Above 0 the bits are shrunk to 1/2 by 4 noise^2 |z - 1/2|^2, as by
@@ -47,12 +47,12 @@ class BoxedLeastSquares(Decoder):
         size = float(gram.diagonal().mean())
         ridge = 4.0 * self.noise**2 + MIN_RIDGE * size
         np.fill_diagonal(gram, gram.diagonal() + ridge)
-        values, converged = boxed_minimum(gram, answers @ queries + 0.5 * ridge)
+        values, converged = _boxed_minimum(gram, answers @ queries + 0.5 * ridge)
         status = tuple(DecodingStatus.OPTIMAL if done else DecodingStatus.TIME_LIMIT for done in converged)
         return DecodedAnswers(values, status, tuple("" if done else NOT_CONVERGED for done in converged))
 
 
-def boxed_minimum(gram: Floats, right: Floats) -> tuple[Floats, Bools]:
+def _boxed_minimum(gram: Floats, right: Floats) -> tuple[Floats, Bools]:
     """Minimise z gram z / 2 - right z over [0, 1]^n, for each row of `right`.
 
     The alternating direction method of multipliers, over-relaxed (Boyd, Parikh, Chu, Peleato and Eckstein 2011,

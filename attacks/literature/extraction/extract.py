@@ -60,7 +60,7 @@ def against_reference(model: NGramModel, texts: Sequence[str], reference: NGramM
     return perplexity(model, texts) - perplexity(reference, texts)
 
 
-def against_lower_case(model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
+def _against_lower_case(model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
     """Return ln(perplexity of the text in lower case / perplexity): a memorised text has its capitals."""
     lowered = [text.lower() for text in texts]
     symbols = set(model.alphabet.symbols)
@@ -75,13 +75,13 @@ def against_lower_case(model: NGramModel, texts: Sequence[str], reference: NGram
     return perplexity(model, texts) - perplexity(model, lowered)
 
 
-def against_zlib(model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
+def _against_zlib(model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
     """Return bits that zlib needs / bits that the model needs: a text of one repeated word is short for both."""
     packed = np.array([8.0 * len(zlib.compress(text.encode())) for text in texts])
     return np.asarray(packed / np.maximum(-model.log_probability(texts) / np.log(2.0), 1e-9))
 
 
-def best_window(model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
+def _best_window(model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
     """Return the largest mean log probability of `WINDOW_SYMBOLS` symbols in a row, which detects a memorised part."""
     lengths = _lengths(model, texts)
     window_scores = np.empty(len(texts))
@@ -106,9 +106,9 @@ def _lengths(model: NGramModel, texts: Sequence[str]) -> Floats:
 EXTRACTION_SIGNALS: dict[str, Signal] = {
     "perplexity": perplexity,
     "reference": against_reference,
-    "lower-case": against_lower_case,
-    "zlib": against_zlib,
-    "window": best_window,
+    "lower-case": _against_lower_case,
+    "zlib": _against_zlib,
+    "window": _best_window,
 }
 """Name -> signal."""
 

@@ -187,9 +187,9 @@ def _log_odds(tables: Tables, records: Tables, known: KnownRecords) -> Floats:
 
     Ridge-penalised logistic regression by Newton's method, for all tables at once.
     """
-    known_rows = known_terms(known.records, known)
-    record_terms = known_terms(records, known)
-    synthetic_rows = known_terms(tables, known)
+    known_rows = _known_terms(known.records, known)
+    record_terms = _known_terms(records, known)
+    synthetic_rows = _known_terms(tables, known)
     weights = np.zeros((len(tables), record_terms.shape[1]))
     penalty = PENALTY * np.eye(record_terms.shape[1])
     penalty[0, 0] = 0.0
@@ -208,7 +208,7 @@ def _log_odds(tables: Tables, records: Tables, known: KnownRecords) -> Floats:
     return weights @ record_terms.T
 
 
-def known_terms(rows: Tables, known: KnownRecords) -> Floats:
+def _known_terms(rows: Tables, known: KnownRecords) -> Floats:
     """Return terms of a logistic regression, `(..., p)`.
 
     They are a constant; an indicator of each level of a column of codes except the first; and each real column,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.core import Floats, ParameterError, one_of, plural
-from ....mechanisms.core.multiplicity import holm
+from ....mechanisms.core import Floats, ParameterError, holm, one_of, plural
 from ....mechanisms.literature.studies.populations import check_frequencies, check_people
 from .base import Linear, People, TracingStatistic, check_released, varying
 from .p_values import MIN_REFERENCES, benjamini_hochberg, chernoff, empirical, exact, normal

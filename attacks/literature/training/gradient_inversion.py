@@ -66,7 +66,7 @@ def invert_gradient(model: Model, gradients: Any, *, parameters: Any = None) -> 
         >>> bool(np.abs(inverted.x - x).max() < 1e-12), inverted.y.tolist()
         (True, [2.0])
     """
-    flat = checked_gradients(model, gradients)
+    flat = _checked_gradients(model, gradients)
     first, last = model.layers[0].of(flat), model.layers[-1].of(flat)
     factors = first[:, :, -1]
     squares = np.einsum("su,su->s", factors, factors)
@@ -80,7 +80,7 @@ def invert_gradient(model: Model, gradients: Any, *, parameters: Any = None) -> 
     return InvertedGradients(x, _labels(model, np.asarray(last[:, :, -1], dtype=np.float64), x, parameters))
 
 
-def checked_gradients(model: Model, gradients: Any) -> Floats:
+def _checked_gradients(model: Model, gradients: Any) -> Floats:
     """Return `(size, n_parameters)` gradients; raise `ParameterError` without biases, or for a wrong length."""
     if not model.bias:
         raise ParameterError(
@@ -226,7 +226,7 @@ class Imprint:
         Raises:
             ParameterError: gradients of a wrong length.
         """
-        first = self.model.layers[0].of(checked_gradients(self.model, gradients))
+        first = self.model.layers[0].of(_checked_gradients(self.model, gradients))
         above = np.concatenate([first[:, 1:], np.zeros_like(first[:, :1])], axis=1)
         bins = first - above
         factors = bins[:, :, -1]

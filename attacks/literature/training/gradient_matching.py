@@ -24,7 +24,7 @@ from ....mechanisms.learning.models.base import Model
 from ....mechanisms.learning.models.trained import TrainedModels
 
 
-def hessian_vector_product(model: Model, parameters: Floats, X: Floats, y: NDArray[Any], along: Floats) -> Floats:
+def _hessian_vector_product(model: Model, parameters: Floats, X: Floats, y: NDArray[Any], along: Floats) -> Floats:
     """Return the derivative in x of <v, gradient of the loss>, for each example.
 
     Args:
@@ -209,7 +209,7 @@ class GradientMatching:
         spread = np.repeat(np.r_[0.1, np.ones(self.restarts - 1)], size)[:, None, None]
         starts = self.mean + spread * self.sd * rng.standard_normal((len(repeated), n, d))
         objective = self._objective(theta, repeated, labels)
-        points, values = descend(
+        points, values = _descend(
             objective, starts.reshape(len(starts), -1), self.iterations, floor=FLOORS[self.distance]
         )
         best = values.reshape(self.restarts, size).argmin(axis=0) * size + np.arange(size)
@@ -256,7 +256,7 @@ class GradientMatching:
                 unit = gradients / np.maximum(np.linalg.norm(gradients, axis=1, keepdims=True), 1e-300)
                 part = np.where(clipped, np.einsum("np,np->n", along, unit), 0.0)
                 along = scales[:, None] * (along - part[:, None] * unit)
-            slope = hessian_vector_product(self.model, theta, x.reshape(-1, d), y.ravel(), along).reshape(m, n, d)
+            slope = _hessian_vector_product(self.model, theta, x.reshape(-1, d), y.ravel(), along).reshape(m, n, d)
             if self.noise_sd is not None:
                 standardised = (x - self.mean) / self.sd
                 value, slope = value + 0.5 * np.sum(standardised**2, axis=(1, 2)), slope + standardised / self.sd
@@ -274,7 +274,7 @@ class GradientMatching:
         return gradients * scales[:, None], scales, norms > self.clip_norm
 
 
-def descend(
+def _descend(
     objective: Objective, starts: Floats, iterations: int, *, floor: float, memory: int = 20
 ) -> tuple[Floats, Floats]:
     """Minimise many functions at once, by L-BFGS with halved steps; each stops when it decreases no more.

@@ -89,17 +89,17 @@ def first_refusal(evidence: BitScores, family: CurveFamily, groups: Groups = Non
     Raises:
         ParameterError: `groups` has another length than there are canaries.
     """
-    influence = influence_test(evidence, groups)
+    influence = _influence_test(evidence, groups)
     if influence.p_value <= influence.level:
         return influence
-    fit = fit_test(evidence, family)
+    fit = _fit_test(evidence, family)
     return fit if fit.p_value <= fit.level else None
 
 
 # --- influence -------------------------------------------------------------------------------------------------------
 
 
-def influence_test(evidence: BitScores, groups: Groups = None) -> Refusal:
+def _influence_test(evidence: BitScores, groups: Groups = None) -> Refusal:
     """Return the p-value of the permutation test, with the neighbourhood that shows the largest influence."""
     shape, n = evidence.bits.shape, evidence.n_bits
     if groups is not None and len(groups) != shape[1]:
@@ -170,7 +170,7 @@ def _within(labels: NDArray[np.int64], first: Floats, second: Floats) -> Floats:
 # --- fit -------------------------------------------------------------------------------------------------------------
 
 
-def fit_test(evidence: BitScores, family: CurveFamily) -> Refusal:
+def _fit_test(evidence: BitScores, family: CurveFamily) -> Refusal:
     """Return the largest p-value of the test over the members near the estimate."""
     groups = _RankGroups.of(evidence.n_bits)
     observed = groups.count(evidence)

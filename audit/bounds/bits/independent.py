@@ -158,10 +158,10 @@ class FixedOneRunIndependent(FixedBound[BitScores]):
         stated, family = self.statement, self.family
         n_bits, n_guesses, n_correct = self._count(evidence)
         counts, level = (n_bits, n_guesses), stated.significance
-        theta = least_independent_theta(family, *counts, n_correct, significance=level)
+        theta = _least_independent_theta(family, *counts, n_correct, significance=level)
         refusal = self._refusal(evidence) if theta > 0.0 else None
         rough = replace(family, precision=max(family.precision, _ROUGH))
-        perfect = max(theta, least_independent_theta(rough, *counts, n_guesses, significance=level))
+        perfect = max(theta, _least_independent_theta(rough, *counts, n_guesses, significance=level))
         return LowerBound(
             epsilon=epsilon_of(family, theta, stated.delta) if refusal is None else 0.0,
             delta=stated.delta,
@@ -186,12 +186,12 @@ class FixedOneRunIndependent(FixedBound[BitScores]):
 
     def p_value(self, evidence: BitScores) -> float:
         """Return the p-value of the claimed curve, which no family needs; 1 where the assumption is refused."""
-        p = max(SMALLEST_P_VALUE, right_guesses_tail(self.statement.claim.tradeoff, *self._count(evidence)))
+        p = max(SMALLEST_P_VALUE, _right_guesses_tail(self.statement.claim.tradeoff, *self._count(evidence)))
         return 1.0 if p >= 0.5 or self._refusal(evidence) is not None else p
 
     def exceeds_claim(self, evidence: BitScores) -> bool:
         """Return True if the claimed curve is refuted and the assumption is not."""
-        p = right_guesses_tail(self.statement.claim.tradeoff, *self._count(evidence))
+        p = _right_guesses_tail(self.statement.claim.tradeoff, *self._count(evidence))
         return p <= self.statement.significance and self._refusal(evidence) is None
 
     def _count(self, evidence: BitScores) -> tuple[int, int, int]:
@@ -209,7 +209,7 @@ def _refusal_entry(theta: float, refusal: Refusal | None) -> LedgerEntry:
 
 
 @lru_cache(maxsize=4096)
-def least_independent_theta(
+def _least_independent_theta(
     family: CurveFamily, n_bits: int, n_guesses: int, n_correct: int, *, significance: float
 ) -> float:
     """Return the smallest parameter that this many right guesses do not refute, rounded down; 0 if none is refuted.
@@ -217,19 +217,19 @@ def least_independent_theta(
     Example:
         >>> from dpassay.audit.bounds.families import family_of
         >>> from dpassay.mechanisms.accounting import GaussianDP
-        >>> round(least_independent_theta(family_of(GaussianDP(1.0)), 1000, 700, 600, significance=0.05), 3)
+        >>> round(_least_independent_theta(family_of(GaussianDP(1.0)), 1000, 700, 600, significance=0.05), 3)
         1.399
     """
     if 2 * n_correct <= n_guesses:
         return 0.0
 
     def not_refuted(member: Guarantee) -> bool:
-        return right_guesses_tail(member.tradeoff, n_bits, n_guesses, n_correct) > significance
+        return _right_guesses_tail(member.tradeoff, n_bits, n_guesses, n_correct) > significance
 
     return least_member(family, not_refuted, start=family.claimed)
 
 
-def right_guesses_tail(curve: Curve, n_bits: int, n_guesses: int, n_correct: int) -> float:
+def _right_guesses_tail(curve: Curve, n_bits: int, n_guesses: int, n_correct: int) -> float:
     """Return an upper bound on Pr[V >= n_correct] under (1), for half of the guesses at each end.
 
     Args:

@@ -161,7 +161,7 @@ class FixedOneRun(FixedGuessBound):
         return least_epsilon(*count, delta=delta, significance=self.level, delta_term=term)
 
 
-def guess_p_value(
+def _guess_p_value(
     n_bits: int, n_guesses: int, n_correct: int, *, epsilon: float, delta: float, delta_term: str = "sharp"
 ) -> float:
     """Return the largest probability of `n_correct` or more right guesses under (epsilon, delta)-DP.
@@ -175,11 +175,11 @@ def guess_p_value(
         delta_term: "sharp", or "published" for an upper bound on it (Steinke, Nasr and Jagielski 2023).
 
     Example:
-        >>> round(guess_p_value(1000, 100, 80, epsilon=1.0, delta=0.0), 6)
+        >>> round(_guess_p_value(1000, 100, 80, epsilon=1.0, delta=0.0), 6)
         0.071556
-        >>> round(guess_p_value(1000, 100, 80, epsilon=1.0, delta=1e-5), 6)
+        >>> round(_guess_p_value(1000, 100, 80, epsilon=1.0, delta=1e-5), 6)
         0.071859
-        >>> round(guess_p_value(1000, 100, 80, epsilon=1.0, delta=1e-5, delta_term="published"), 6)
+        >>> round(_guess_p_value(1000, 100, 80, epsilon=1.0, delta=1e-5, delta_term="published"), 6)
         0.073009
     """
     check_counts(n_bits, n_guesses, n_correct)
@@ -193,7 +193,7 @@ def guess_p_value(
 def least_epsilon(
     n_bits: int, n_guesses: int, n_correct: int, *, delta: float, significance: float, delta_term: str = "sharp"
 ) -> float:
-    """Return the smallest epsilon that this many right guesses do not refute; arguments as in `guess_p_value`.
+    """Return the smallest epsilon that this many right guesses do not refute; arguments as in `_guess_p_value`.
 
     Example:
         >>> round(least_epsilon(1000, 100, 100, delta=0.0, significance=0.05), 5)
@@ -212,7 +212,7 @@ def least_epsilon(
 
     def refuted(epsilon: float) -> bool:
         counts = n_bits, n_guesses, n_correct
-        return guess_p_value(*counts, epsilon=epsilon, delta=delta, delta_term=delta_term) <= significance
+        return _guess_p_value(*counts, epsilon=epsilon, delta=delta, delta_term=delta_term) <= significance
 
     low = 0.0
     if delta_term == "published":

@@ -105,10 +105,10 @@ class FixedOneRunFDP(FixedGuessBound):
 
     def lower_bound(self, evidence: BitScores) -> LowerBound:
         stated, level, counts = self.statement, self.level, self.counts(evidence)
-        theta, best = largest_theta(self.family, counts, significance=level)
+        theta, best = _largest_theta(self.family, counts, significance=level)
         without = max(least_epsilon(*count, delta=stated.delta, significance=level) for count in counts)
         all_right = [(evidence.n_bits, n, n) for n in reversed(self.sizes)]
-        perfect, _ = largest_theta(self.family, all_right, significance=level)
+        perfect, _ = _largest_theta(self.family, all_right, significance=level)
         return LowerBound(
             epsilon=epsilon_of(self.family, theta, stated.delta),
             delta=stated.delta,
@@ -140,7 +140,7 @@ class FixedOneRunFDP(FixedGuessBound):
         key = n_bits, n_guesses
         if key not in self._criticals:
             needed = _needed(self.statement.claim)
-            self._criticals[key] = critical_count(needed, n_bits, n_guesses, self.level)
+            self._criticals[key] = _critical_count(needed, n_bits, n_guesses, self.level)
         return self._criticals[key]
 
     @cached_property
@@ -156,12 +156,12 @@ class FixedOneRunFDP(FixedGuessBound):
         >>> round(fixed.p_value(BitScores(bits, 1.0 * bits)), 6)
         0.001774
         """
-        each = [curve_p_value(self.statement.claim, *count) for count in self.counts(evidence)]
+        each = [_curve_p_value(self.statement.claim, *count) for count in self.counts(evidence)]
         return min(1.0, len(self.sizes) * min(each))
 
 
 @lru_cache(maxsize=4096)
-def least_theta(
+def _least_theta(
     family: CurveFamily, n_bits: int, n_guesses: int, n_correct: int, *, significance: float, alphabet: int = 2
 ) -> float:
     """Return the smallest parameter that this many right guesses do not refute, rounded down; 0 if none is refuted.
@@ -176,7 +176,7 @@ def least_theta(
 
     Example:
         >>> from dpassay.audit.bounds.families import family_of
-        >>> round(least_theta(family_of(GaussianDP(1.0)), 1000, 100, 90, significance=0.05), 4)
+        >>> round(_least_theta(family_of(GaussianDP(1.0)), 1000, 100, 90, significance=0.05), 4)
         0.6025
     """
     check_counts(n_bits, n_guesses, n_correct)
@@ -189,10 +189,10 @@ def least_theta(
     return least_member(family, not_refuted, start=family.claimed)
 
 
-def largest_theta(
+def _largest_theta(
     family: CurveFamily, counts: Sequence[tuple[int, int, int]], *, significance: float
 ) -> tuple[float, int]:
-    """Return the largest `least_theta` of several counts, and the index of its counts.
+    """Return the largest `_least_theta` of several counts, and the index of its counts.
 
     Counts that do not refute the largest parameter found so far are not searched.
     """
@@ -200,12 +200,12 @@ def largest_theta(
     for index, count in enumerate(counts):
         if theta > 0.0 and not refuted(_needed(family.search(theta)), *count, significance):
             continue
-        found = least_theta(family, *count, significance=significance)
+        found = _least_theta(family, *count, significance=significance)
         theta, best = (found, index) if found > theta else (theta, best)
     return theta, best
 
 
-def critical_count(needed: Callable[[float], float], n_bits: int, n_guesses: int, significance: float) -> int:
+def _critical_count(needed: Callable[[float], float], n_bits: int, n_guesses: int, significance: float) -> int:
     """Return the least number of right guesses that refutes a curve, n_guesses + 1 if none does; `needed` is g^-1."""
 
     def reached(n_correct: float) -> bool:
@@ -214,7 +214,7 @@ def critical_count(needed: Callable[[float], float], n_bits: int, n_guesses: int
     return int(bisect(reached, 0, n_guesses + 1, middle=integer)[1])
 
 
-def curve_p_value(claim: Guarantee, n_bits: int, n_guesses: int, n_correct: int, *, alphabet: int = 2) -> float:
+def _curve_p_value(claim: Guarantee, n_bits: int, n_guesses: int, n_correct: int, *, alphabet: int = 2) -> float:
     """Return the smallest significance, >= 1e-12, at which this many right guesses refute the curve; rounded up."""
     check_counts(n_bits, n_guesses, n_correct)
     needed = _needed(claim)

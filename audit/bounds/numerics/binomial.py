@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ....mechanisms.core import Bools, Floats, bisect
-from ....mechanisms.core.root_finding import least_integers_near
+from ....mechanisms.core import Bools, Floats, bisect, least_integers_near
 
 SMALLEST_P_VALUE = 1e-12
 """Smallest p-value that is reported."""

@@ -37,8 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ....mechanisms.core import Bools, Floats
-from ....mechanisms.core.root_finding import least_integers
+from ....mechanisms.core import Bools, Floats, least_integers
 from .binomial import SMALLEST_P_VALUE, least_significance, upper
 
 Curve: TypeAlias = Callable[[Floats], Floats]

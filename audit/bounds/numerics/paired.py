@@ -35,8 +35,7 @@ import numpy as np
 from scipy import special
 
 from ....mechanisms.accounting.numerics.binomial import log_choose
-from ....mechanisms.core import Bools, Floats, Ints, bisect
-from ....mechanisms.core.root_finding import least_integers
+from ....mechanisms.core import Bools, Floats, Ints, bisect, least_integers
 from . import binomial
 
 MOST = 200_000

@@ -45,8 +45,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ....mechanisms.accounting.numerics.binomial import log_choose
-from ....mechanisms.core import Bools, Delta, Floats, OpenUnit, bisect, check_fields
-from ....mechanisms.core.root_finding import least_integers_near
+from ....mechanisms.core import Bools, Delta, Floats, OpenUnit, bisect, check_fields, least_integers_near
 from .binomial import SMALLEST_P_VALUE, lower, quantile_of_one, upper
 
 _SHARE = 1e-3  # share of the significance for the limits on the nuisance

@@ -61,7 +61,7 @@ class EventBound(PairBound):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "threshold", checked_threshold(self.threshold))
+        object.__setattr__(self, "threshold", _checked_threshold(self.threshold))
 
     @property
     def needs_pilot(self) -> bool:
@@ -154,7 +154,7 @@ def _likely_direction(tally: Tally, index: int, expected_bounds: Callable[[Recta
     return IN
 
 
-def checked_threshold(threshold: float | str) -> float | str:
+def _checked_threshold(threshold: float | str) -> float | str:
     """Return the number as a float, or "pilot"; raise `ParameterError` for any other value."""
     if threshold == PILOT:
         return PILOT

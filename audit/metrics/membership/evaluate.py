@@ -126,7 +126,7 @@ def evaluate(
             continue
         alone = attack.minimum_references == 0
         whole = len(targets) == len(shadows)
-        held_out = None if alone or shadows.paired or not whole else held_out_scores(attack, shadows)
+        held_out = None if alone or shadows.paired or not whole else _held_out_scores(attack, shadows)
         if attack.references == "out" and design.unequal is not None:
             unequal[name_of(attack)] = design.unequal
         if index is not None:
@@ -183,7 +183,7 @@ def measure(
 
     `alone`: whether each score depends on one model only, without the others as references. `pair_weight`: see
     `record_table`. `held_out`: scores for the table of records, if `scores` of different models share references; see
-    `held_out_scores`.
+    `_held_out_scores`.
     """
     pooled = Pooled.of(
         scores, shadows.inclusion, shadows.partners, entangled=len(shadows) > 1 and not (alone or shadows.paired)
@@ -221,7 +221,7 @@ def measure(
     )
 
 
-def held_out_scores(attack: MembershipAttack, shadows: Shadows) -> Floats | None:
+def _held_out_scores(attack: MembershipAttack, shadows: Shadows) -> Floats | None:
     """Return scores of the second half of the models, with the first half as references; NaN for the first half.
 
     Scores of one record are then those of one function of the target, fixed by models that are not compared. None if

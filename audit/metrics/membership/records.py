@@ -44,8 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ....mechanisms.core import Floats
-from ....mechanisms.core.multiplicity import holm
+from ....mechanisms.core import Floats, holm
 from ...bounds.numerics import binomial
 from .roc import Pooled, RateAt
 

@@ -101,7 +101,7 @@ def notes(result: MembershipResult) -> list[str]:
     if tables:
         texts.append("exposed: records whose scores reveal their membership, Holm-adjusted p <= 0.05 over the records.")
     if (table := result.headline.records) is not None and table.resolvable:
-        texts.append(worst_record(result.headline.attack, table))
+        texts.append(_worst_record(result.headline.attack, table))
     texts += dict.fromkeys(
         f"exposed: -, {too_few_models(table, result.n_models)}" for table in tables if not table.resolvable
     )
@@ -159,7 +159,7 @@ def _all_tied(rate: RateAt) -> bool:
     return rate.resolvable and rate.tpr == 0.0 and rate.false_positives == 0
 
 
-def worst_record(attack: str, table: RecordTable) -> str:
+def _worst_record(attack: str, table: RecordTable) -> str:
     """Return a sentence on the most exposed record, compared to the mean over all records."""
     worst, mean = table.worst, np.nanmean(table.auc)
     return (

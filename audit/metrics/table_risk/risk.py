@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.core import Bools, Ints, ParameterError, open_unit, whole
-from ....mechanisms.core.multiplicity import holm
+from ....mechanisms.core import Bools, Ints, ParameterError, holm, open_unit, whole
 from ..membership.roc import Pooled, RateAt
 from . import splits
 from .agreements import MIN_AGREEMENTS, agreement_p_value, agreements

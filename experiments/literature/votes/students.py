@@ -49,7 +49,7 @@ def accuracies(votes: Votes, aggregator: Aggregator, *, n_runs: int = 5) -> NDAr
     labels = np.array(runs, dtype=np.int64)
     answers = [float((row[row >= 0] == votes.truth[row >= 0]).mean()) for row in labels]
     students = [student_of_answers(votes, row) for row in labels]
-    return np.array([answers, students, students_of_all_points(votes, labels)])
+    return np.array([answers, students, _students_of_all_points(votes, labels)])
 
 
 def student_of_answers(votes: Votes, labels: Labels) -> float:
@@ -59,7 +59,7 @@ def student_of_answers(votes: Votes, labels: Labels) -> float:
     return _accuracy(student, votes, votes.queries[answered], labels[answered], votes.X)
 
 
-def students_of_all_points(votes: Votes, labels: Labels) -> list[float]:
+def _students_of_all_points(votes: Votes, labels: Labels) -> list[float]:
     """Return accuracies of students of labels `(n_runs, n_queries)`, spread over all public points.
 
     For images of MNIST, softmax regression on oriented gradients; for codes of Adult, a tree, with codes divided by

@@ -67,10 +67,10 @@ OF_A_GAME = {
 
 def plots_of(result: AuditResult) -> dict[str, Plot]:
     """Return the plots of one audit, by file name."""
-    return {name: OF_AN_AUDIT[name](result) for name in names_of(result)}
+    return {name: OF_AN_AUDIT[name](result) for name in _names_of(result)}
 
 
-def names_of(result: AuditResult) -> list[str]:
+def _names_of(result: AuditResult) -> list[str]:
     """Return the file names of the plots of one audit."""
     return [name for name in OF_A_GAME[result.game] if name != "success" or result.recovery is not None]
 
@@ -97,7 +97,7 @@ def draw_all(sweep: SweepResult, directory: Path, *, pdf: bool = False) -> list[
     digits = max(2, len(str(len(sweep.points))))
     for place in shown(sweep.points):
         point, number_ = sweep.points[place], f"audit-{place + 1:0{digits}}"
-        for name in names_of(point.result):
+        for name in _names_of(point.result):
             make = partial(_figure, point, name, directory / f"{number_}-{name}", pdf)
             files += explained.step(f"the figure {number_}-{name}", make, [])
     too_large = any(point.result.claim > LARGEST for point in sweep.points)

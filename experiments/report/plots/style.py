@@ -118,7 +118,7 @@ class NotebookFigure(Figure):
     """Text alternative, for readers who do not see the figure."""
 
     def _repr_svg_(self) -> str:
-        return svg_text(self, title=self.alt or "dpassay", description="")
+        return _svg_text(self, title=self.alt or "dpassay", description="")
 
 
 def new_figure(width: float = 6.0, height: float = 4.0, *, alt: str = "") -> NotebookFigure:
@@ -348,7 +348,7 @@ def save(
     """
     _clean(figure)
     svg, png = stem.with_name(f"{stem.name}.svg"), stem.with_name(f"{stem.name}.png")
-    text = svg_text(figure, title=title, description=description)
+    text = _svg_text(figure, title=title, description=description)
     if marks:  # placed by the layout, which the drawing has made
         text = text.replace(" class=", f' data-marks="{escape(_placed(figure, marks))}" class=', 1)
     write_atomically(svg, text.encode())
@@ -411,7 +411,7 @@ def _clean(figure: Figure) -> None:
         text.set_parse_math(False)
 
 
-def svg_text(figure: Figure, *, title: str, description: str) -> str:
+def _svg_text(figure: Figure, *, title: str, description: str) -> str:
     """Return the figure as one SVG element that follows the theme of the reader."""
     buffer, before = io.StringIO(), figure.dpi
     try:

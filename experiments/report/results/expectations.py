@@ -37,9 +37,9 @@ def unmet(sweep: SweepResult, *, significance: float = 1e-6) -> list[str]:
         if verdict != point.verdict:
             sentences.append(f"{place}: {VERDICT} is {point.verdict}, but the config expects {verdict}.")
         for name, number in stated.items():
-            value, allowed = found[name], half_unit(number)
+            value, allowed = found[name], _half_unit(number)
             if name == "lower_bound":
-                allowed += repetition_interval(point.result, significance)
+                allowed += _repetition_interval(point.result, significance)
             if value is None or not abs(value - number) <= allowed * (1 + 1e-9):
                 sentences.append(f"{place}: {name} is {value}, but the config expects {number} ± {allowed:.2g}.")
     return sentences
@@ -50,10 +50,10 @@ def numbers(result: AuditResult) -> dict[str, float | None]:
     return {"claim": result.claim, "exact": result.exact_epsilon, "lower_bound": result.bound.epsilon}
 
 
-def half_unit(stated: float) -> float:
+def _half_unit(stated: float) -> float:
     """Return half a unit of the last stated digit, with at least three significant digits.
 
-    >>> half_unit(4.77457), half_unit(0.1), half_unit(10)
+    >>> _half_unit(4.77457), _half_unit(0.1), _half_unit(10)
     (5e-06, 0.0005, 0.05)
     """
     written = Decimal(str(stated))
@@ -62,7 +62,7 @@ def half_unit(stated: float) -> float:
     return float(Decimal(5).scaleb(min(exponent, written.adjusted() - 2) - 1))
 
 
-def repetition_interval(result: AuditResult, significance: float) -> float:
+def _repetition_interval(result: AuditResult, significance: float) -> float:
     """Return how far the lower bounds of two independent repetitions differ at most, at this significance.
 
     A bound from one event is ln((p1 - delta) / p0) of its rates on both sides, less a margin. By the delta method its

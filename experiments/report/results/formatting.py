@@ -133,11 +133,11 @@ def short_keys(keys: Iterable[str]) -> list[str]:
     ['epsilon of the mechanism', 'epsilon of the claim', 'steps']
     """
     several = list(keys)
-    short = [short_key(key) for key in several]
+    short = [_short_key(key) for key in several]
     return [long_key(key) if short.count(s) > 1 else s for key, s in zip(several, short, strict=True)]
 
 
-def short_key(key: str) -> str:
+def _short_key(key: str) -> str:
     """Return the last word of a dotted key, spaced: "noise multiplier"; for a name, its table: "mechanism"."""
     words = line(key).partition(",")[0].split(".")
     return (words[-2] if words[-1] == "name" and len(words) > 1 else words[-1]).replace("_", " ")
@@ -148,7 +148,7 @@ def long_key(key: str) -> str:
     key = key.partition(",")[0]
     table, _, _name = key.rpartition(".")
     where = table.rpartition(".")[2].replace("_", " ")
-    return f"{short_key(key)} of the {where}" if where and not _is_name(key) else short_key(key)
+    return f"{_short_key(key)} of the {where}" if where and not _is_name(key) else _short_key(key)
 
 
 def _is_name(key: str) -> bool:

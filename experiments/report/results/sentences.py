@@ -297,7 +297,7 @@ def _dependent(sweep: SweepResult) -> str:
 def reading(point: SweepPoint) -> str:
     """Return the interpretation of the distance between bound and claim."""
     result = point.result
-    share, exact = share_of_claim(result), result.exact_epsilon
+    share, exact = _share_of_claim(result), result.exact_epsilon
     if point.verdict is Verdict.VIOLATION:
         where = result.refuted_elsewhere
         if result.witness is not None:
@@ -335,14 +335,14 @@ def _capitalised(clause: str) -> str:
     return clause[0].upper() + clause[1:]
 
 
-def share_of_claim(result: AuditResult) -> float | None:
+def _share_of_claim(result: AuditResult) -> float | None:
     """Return lower bound / claim; None if the claim is 0."""
     return result.bound.epsilon / result.claim if result.claim > 0 else None
 
 
 def share_text(result: AuditResult) -> str:
     """Return the share of the claim that the bound reaches: "96 %"."""
-    share = share_of_claim(result)
+    share = _share_of_claim(result)
     return "–" if share is None else percent_of(share)
 
 

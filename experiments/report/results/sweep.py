@@ -18,7 +18,7 @@ from ....audit.bounds.base import LedgerEntry, LowerBound
 from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.saved import Saved, require, within
-from ....mechanisms.core.multiplicity import holm
+from ....mechanisms.core import holm
 from ...config.sweep import expected, published, value_name
 
 if TYPE_CHECKING:

@@ -161,13 +161,13 @@ def _one_step(noise_multiplier: float, sampling_probability: float, reach: float
     """Return the divergences of one step; cached, since the claim of a mechanism is read many times."""
     divergences = _ORDERS / (2.0 * noise_multiplier**2)
     if sampling_probability < 1.0:
-        moments = log_moments(noise_multiplier, reach, LARGEST_ORDER)
+        moments = _log_moments(noise_multiplier, reach, LARGEST_ORDER)
         divergences = np.minimum(divergences, _sampled_divergences(_ORDERS, sampling_probability, moments))
     divergences.setflags(write=False)
     return divergences
 
 
-def log_moments(noise_multiplier: float, reach: float, largest: int) -> Floats:
+def _log_moments(noise_multiplier: float, reach: float, largest: int) -> Floats:
     """Return log bounds on M_j, j = 0 .. `largest`, with step 1 and s the noise multiplier; M_0, M_1 are not used."""
     j = np.arange(largest + 2.0)
     square = 1.0 / noise_multiplier**2

@@ -120,14 +120,14 @@ class ExactDP(LossGuarantee):
     @cached_property
     def polygon(self) -> tuple[Floats, Floats]:
         """Corners (fpr, fnr) of the symmetric trade-off curve, fpr increasing from 0 to 1."""
-        fpr, fnr = tradeoff_points(self.p0, self.p1)
+        fpr, fnr = _tradeoff_points(self.p0, self.p1)
         return lower_hull(np.concatenate([fpr, fnr]), np.concatenate([fnr, fpr]))
 
     @cached_property
     def profiles(self) -> tuple[LossProfile, LossProfile]:
         """Profiles of the losses log(p1/p0) under p1 and log(p0/p1) under p0."""
         if self.logs is None:
-            return loss_profile(self.p1, self.p0), loss_profile(self.p0, self.p1)
+            return _loss_profile(self.p1, self.p0), _loss_profile(self.p0, self.p1)
         log0, log1 = self.logs
         return _profile_of_logs(self.p1, self.p0, log1, log0), _profile_of_logs(self.p0, self.p1, log0, log1)
 
@@ -162,7 +162,7 @@ class ExactDP(LossGuarantee):
         return np.where(fpr == 0.0, at_zero, fnr)
 
 
-def loss_profile(upper: Floats, lower: Floats) -> LossProfile:
+def _loss_profile(upper: Floats, lower: Floats) -> LossProfile:
     """Return the profile of the loss log(upper / lower) under `upper`."""
     both = (upper > 0.0) & (lower > 0.0)
     losses = log_ratio(upper[both], lower[both])
@@ -204,7 +204,7 @@ def _law(name: str, values: ArrayLike) -> Floats:
     return law
 
 
-def tradeoff_points(p0: Floats, p1: Floats) -> tuple[Floats, Floats]:
+def _tradeoff_points(p0: Floats, p1: Floats) -> tuple[Floats, Floats]:
     """Return (fpr, fnr) of the likelihood-ratio tests of p1 against p0 (Neyman, Pearson 1933), fpr from 0 to 1.
 
     Outputs are rejected in order of falling p1 / p0. The false negative rate is summed from its smallest values, which

@@ -123,7 +123,7 @@ class Snapshot:
         """Return the snapshot of `function` at this moment."""
         held = {item.name: item for item in _held(function, set())}
         generator_values = {
-            name: item.value for name, item in held.items() if _safely(partial(is_generator, item.value), False)
+            name: item.value for name, item in held.items() if _safely(partial(_is_generator, item.value), False)
         }
         generators = {name: _safely(partial(_state, value), "") for name, value in generator_values.items()}
         others = {name: item for name, item in held.items() if name not in generator_values}
@@ -209,7 +209,7 @@ def _looks_drawn(values: list[float]) -> bool:
     return n_long >= MIN_POOL_SIZE or (len(values) >= MIN_POOL_SIZE and 1 < len(set(values)) < len(values))
 
 
-def is_generator(thing: Any) -> bool:
+def _is_generator(thing: Any) -> bool:
     """Return True if `thing` is a stateful source of random numbers of numpy, Python or torch."""
     torch = type(thing).__module__.partition(".")[0] == "torch" and type(thing).__name__ == "Generator"
     return torch or (isinstance(thing, OWN_GENERATORS) and not isinstance(thing, random.SystemRandom))
@@ -276,12 +276,12 @@ def digest_of(address: Address, module: ModuleType) -> str:
 def _owner(value: Any) -> Any:
     """Return the generator to which a method such as rng.random belongs; `value` if there is none."""
     owner = value.__self__ if isinstance(value, BuiltinFunctionType) else None
-    return owner if is_generator(owner) else value
+    return owner if _is_generator(owner) else value
 
 
 def generators_of(function: Callable[..., Any]) -> list[Any]:
     """Return the generators that a function stores."""
-    return [item.value for item in _held(function, set()) if _safely(partial(is_generator, item.value), False)]
+    return [item.value for item in _held(function, set()) if _safely(partial(_is_generator, item.value), False)]
 
 
 def _numbers(value: Any) -> dict[str, float]:
@@ -323,7 +323,7 @@ def _place(value: Any) -> str:
         return "insides" if is_users(sys.modules.get(value.__module__)) else "plain"
     if _is_code(value):
         return "code"
-    return "plain" if is_generator(value) or not _has_insides(value) else "insides"
+    return "plain" if _is_generator(value) or not _has_insides(value) else "insides"
 
 
 def _parts(thing: Any) -> Iterator[tuple[str, str, Any]]:

@@ -125,9 +125,9 @@ class ResultForm:
         A number of another type, another order of keys or a list in place of a tuple is an event; other types of
         numbers inside of an array, list, tuple or dict are not.
         """
-        if self.typed or self.padded or not self.kind or kinds_agree(self.kind, row.kind):
+        if self.typed or self.padded or not self.kind or _kinds_agree(self.kind, row.kind):
             return False
-        return row.shape == () or not kinds_agree(kind_structure(self.kind), kind_structure(row.kind))
+        return row.shape == () or not _kinds_agree(_kind_structure(self.kind), _kind_structure(row.kind))
 
     def label_of(self, row: OutputRow) -> str:
         """Return the label of the event `row`, which has no place in this form."""
@@ -190,7 +190,7 @@ def usual_form(rows: Iterable[OutputRow]) -> ResultForm:
     if not rows:
         return ResultForm()
     exceptional = tuple(sorted({i for row in rows for i in np.flatnonzero(row.marks).tolist()}))
-    typed = not all(kinds_agree(row.kind, other.kind) for row in rows for other in rows if row.label == other.label)
+    typed = not all(_kinds_agree(row.kind, other.kind) for row in rows for other in rows if row.label == other.label)
     if len({row.label for row in rows}) > 1:
         width = max(row.numbers.size for row in rows)
         known = {row.label: row.numbers.size for row in rows if row.label != shape_label((row.numbers.size,))}
@@ -208,12 +208,12 @@ NUMBER_TYPES = frozenset({"", "bool", "int", "float", "float16", "float32", "flo
 """Names of number types; other types have parts. Exceptional values have the empty name."""
 
 
-def kinds_agree(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _kinds_agree(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Return True if two kinds are the same, ignoring exceptional values."""
     return len(one) == len(other) and all(a == b or not a or not b for a, b in zip(one, other, strict=True))
 
 
-def kind_structure(kind: tuple[str, ...]) -> tuple[str, ...]:
+def _kind_structure(kind: tuple[str, ...]) -> tuple[str, ...]:
     """Return a kind without its types of numbers."""
     return tuple(name for name in kind if name not in NUMBER_TYPES)
 
@@ -221,7 +221,7 @@ def kind_structure(kind: tuple[str, ...]) -> tuple[str, ...]:
 def kind_text(kind: tuple[str, ...]) -> str:
     """Return a kind as text, such as "list of float"."""
     numbers = ", ".join(name for name in kind if name and name in NUMBER_TYPES)
-    return " of ".join([*kind_structure(kind), *([numbers] if numbers else [])])
+    return " of ".join([*_kind_structure(kind), *([numbers] if numbers else [])])
 
 
 def shape_label(shape: tuple[int, ...]) -> str:

@@ -198,7 +198,7 @@ def _run(mechanism: FunctionMechanism, side: int, seed: tuple[int, int], watch: 
     seeds = np.random.SeedSequence([FRESH_RUNS_KEY, *seed, side])
     rng, shared = np.random.default_rng(seeds), int(seeds.generate_state(1)[0])
     for place, generator in enumerate(generators_of(mechanism.function)):
-        reseed(generator, shared + place)
+        _reseed(generator, shared + place)
     with Guard(mechanism.name), seeded(shared):  # states are read before they are restored
         before = {} if number else states(rng)
         watch.read, watch.on = set(), True
@@ -214,7 +214,7 @@ def _run(mechanism: FunctionMechanism, side: int, seed: tuple[int, int], watch: 
     }
 
 
-def reseed(generator: Any, seed: int) -> None:
+def _reseed(generator: Any, seed: int) -> None:
     """Set a generator of numpy, Python or torch to a state given by `seed`."""
     bits = getattr(generator, "bit_generator", generator)
     if isinstance(bits, np.random.BitGenerator):

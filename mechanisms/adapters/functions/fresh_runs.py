@@ -131,7 +131,7 @@ def _pickled(function: Callable[..., Any]) -> bytes:
     return file.getvalue()
 
 
-def can_run(function: Callable[..., Any]) -> bool:
+def _can_run(function: Callable[..., Any]) -> bool:
     """Return True if `function` was stored."""
     try:
         return function in _STORED_FUNCTIONS
@@ -141,7 +141,7 @@ def can_run(function: Callable[..., Any]) -> bool:
 
 def is_imported_again(function: Callable[..., Any]) -> bool:
     """Return True if a fresh interpreter imports `function` again, so that nothing that it holds is copied."""
-    return can_run(function) and isinstance(_STORED_FUNCTIONS[function], tuple)
+    return _can_run(function) and isinstance(_STORED_FUNCTIONS[function], tuple)
 
 
 def run(
@@ -168,7 +168,7 @@ def run(
         watched: names of objects that the function stores, as in `FirstRuns.changed`, to read after each run.
         style, form, records: see `FunctionMechanism`.
     """
-    if not can_run(function):
+    if not _can_run(function):
         return None
     arguments = {"neighbours": neighbours, "style": style, "form": form, "records": records}
     options = {"sides": sides, "seed": seed, "copies": copies, "seconds": ENOUGH_SECONDS, "watched": watched}

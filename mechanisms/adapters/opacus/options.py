@@ -98,7 +98,7 @@ class OpacusOptions:
     @property
     def library(self) -> Any:
         """Module that calls PyTorch and Opacus, imported when a model is trained."""
-        return load_training()
+        return _load_training()
 
     @cached_property
     def n_parameters(self) -> int:
@@ -120,7 +120,7 @@ class OpacusOptions:
         return directions
 
 
-def load_training() -> Any:
+def _load_training() -> Any:
     """Return the module `training`, which imports PyTorch and Opacus.
 
     Raises:

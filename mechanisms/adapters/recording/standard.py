@@ -117,7 +117,7 @@ def _additive(name: str, scale: Any) -> Charge | None:
     return of_laplace(scale) if name == "laplace" else of_normal(scale) if name == "normal" else None
 
 
-def primitive_result(make: Callable[[Any], PrimitiveCall], draw: Callable[[], Any]) -> Any:
+def _primitive_result(make: Callable[[Any], PrimitiveCall], draw: Callable[[], Any]) -> Any:
     """Return the result of a primitive according to the active tape; a new one if no tape is active."""
     tape = active_tape()
     return draw() if tape is None else tape.played(make, draw)
@@ -130,7 +130,7 @@ def _order(source: str, n: int, draw: Callable[[], Any]) -> Any:
         known = [int(i) for i in result if i < n]
         return PrimitiveCall(source, "permutation", {}, None, np.array([*known, *range(len(known), n)], dtype=np.intp))
 
-    return primitive_result(make, draw)
+    return _primitive_result(make, draw)
 
 
 def _places(source: str, n: int, weights: Any, shape: tuple[int, ...], draw: Callable[[], Any]) -> Any:
@@ -142,7 +142,7 @@ def _places(source: str, n: int, weights: Any, shape: tuple[int, ...], draw: Cal
             source, "choice", {"shape": shape}, weights, np.asarray(result)[()] % max(n, 1), None, charge
         )
 
-    return primitive_result(make, draw)
+    return _primitive_result(make, draw)
 
 
 class RecordingGenerator(np.random.Generator):
@@ -159,7 +159,7 @@ def _method(name: str) -> Callable[..., Any]:
 
     @wraps(original)
     def recorded(self: RecordingGenerator, *args: Any, **named: Any) -> Any:
-        return primitive_result(partial(called, name, args, named, "numpy"), partial(original, self, *args, **named))
+        return _primitive_result(partial(called, name, args, named, "numpy"), partial(original, self, *args, **named))
 
     return recorded
 
@@ -302,7 +302,7 @@ def recorded_primitive(original: Callable[..., Any], make: Callable[..., Primiti
 
     @wraps(original)
     def recorded(*args: Any, **named: Any) -> Any:
-        return primitive_result(partial(make, args, named), partial(original, *args, **named))
+        return _primitive_result(partial(make, args, named), partial(original, *args, **named))
 
     return recorded
 

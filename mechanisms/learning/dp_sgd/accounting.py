@@ -1,6 +1,6 @@
 """Guarantees of noisy gradient steps, for each sampling scheme, and the noise that a target epsilon needs.
 
-    steps_guarantee    the guarantee of a number of steps
+    _steps_guarantee    the guarantee of a number of steps
     calibrate_noise    the smallest noise multiplier for a target (epsilon, delta)
 
     sampling            accounting                                  relations
@@ -34,7 +34,7 @@ from .noise.base import StepNoise
 from .sampling.base import Sampling
 
 
-def steps_guarantee(
+def _steps_guarantee(
     noise_multiplier: float,
     *,
     sampling: str,
@@ -70,15 +70,15 @@ def steps_guarantee(
         AccountingError: a relation that none of these theorems covers.
 
     Example:
-        >>> round(steps_guarantee(1.0, sampling="poisson", sampling_probability=0.01, steps=100).epsilon(1e-5), 2)
+        >>> round(_steps_guarantee(1.0, sampling="poisson", sampling_probability=0.01, steps=100).epsilon(1e-5), 2)
         0.72
-        >>> epoch = steps_guarantee(1.0, sampling="shuffled", batches_per_epoch=100, steps=100, relation="zero_out")
+        >>> epoch = _steps_guarantee(1.0, sampling="shuffled", batches_per_epoch=100, steps=100, relation="zero_out")
         >>> round(epoch.epsilon(1e-5), 2)
         4.38
     """
     check_steps(sampling_probability, steps, noise_multiplier=noise_multiplier)
-    scheme, relation = scheme_named(sampling), Relation.of(relation)
-    chosen = chosen_accounting(sampling, accounting, relation)
+    scheme, relation = _scheme_named(sampling), Relation.of(relation)
+    chosen = _chosen_accounting(sampling, accounting, relation)
     rates = {
         "sampling_probability": sampling_probability,
         "batches_per_epoch": batches_per_epoch,
@@ -96,15 +96,15 @@ def steps_guarantee(
     )
 
 
-def scheme_named(sampling: str) -> type[Sampling]:
+def _scheme_named(sampling: str) -> type[Sampling]:
     """Return the sampling class of that name; raise `ParameterError` for an unknown name."""
     one_of(samplings.entries, sampling=sampling)
     return samplings.get(sampling)
 
 
-def chosen_accounting(sampling: str, accounting: str | None, relation: Relation) -> str:
+def _chosen_accounting(sampling: str, accounting: str | None, relation: Relation) -> str:
     """Return `accounting`, or the first for `sampling` if it is None; raise `ParameterError` if it is not supported."""
-    known = scheme_named(sampling).accountants_under(relation)
+    known = _scheme_named(sampling).accountants_under(relation)
     if accounting is None:
         return known[0]
     if accounting not in known:
@@ -128,7 +128,7 @@ def _rates(sampling: str, scheme: type[Sampling], values: dict[str, float | None
     """Return the sampling rates that the scheme needs; raise `ParameterError` for a superfluous or a missing one."""
     for name, value in values.items():
         if name not in scheme.rates and value not in (None, 1.0):
-            owners = " and ".join(repr(other) for other in samplings if name in scheme_named(other).rates)
+            owners = " and ".join(repr(other) for other in samplings if name in _scheme_named(other).rates)
             raise ParameterError(
                 f"{name} belongs to {owners}, but sampling is {sampling!r}, which does not use it. Leave it out.",
                 argument=name,
@@ -160,32 +160,32 @@ def calibrate_noise(
     noise: StepNoise | str = "independent",
     tolerance: float = 1e-4,
 ) -> float:
-    """Return the smallest noise multiplier for which `steps_guarantee` is (epsilon, delta)-DP, rounded up.
+    """Return the smallest noise multiplier for which `_steps_guarantee` is (epsilon, delta)-DP, rounded up.
 
     Args:
         epsilon: the target, > 0.
         delta: strictly between 0 and 1.
         tolerance: relative, > 0: by how much the result may exceed the smallest multiplier.
-        all others: as for `steps_guarantee`.
+        all others: as for `_steps_guarantee`.
 
     Returns:
         Standard deviation of the noise on the sum / clipping norm.
 
     Raises:
-        ParameterError, AccountingError: as for `steps_guarantee`, or no amount of noise is enough.
+        ParameterError, AccountingError: as for `_steps_guarantee`, or no amount of noise is enough.
 
     Guarantees:
-        * `steps_guarantee(returned, ...).epsilon(delta) <= epsilon`.
+        * `_steps_guarantee(returned, ...).epsilon(delta) <= epsilon`.
 
     Example:
         >>> setting = {"sampling": "full-batch", "steps": 100}
         >>> noise = calibrate_noise(epsilon=1.0, delta=1e-5, **setting)
-        >>> round(noise, 3), steps_guarantee(noise, **setting).epsilon(1e-5) <= 1.0
+        >>> round(noise, 3), _steps_guarantee(noise, **setting).epsilon(1e-5) <= 1.0
         (37.307, True)
     """
 
     def guarantee_of(noise_multiplier: float, accounting: str | None = accounting) -> Guarantee:
-        return steps_guarantee(
+        return _steps_guarantee(
             noise_multiplier,
             sampling=sampling,
             steps=steps,
@@ -201,8 +201,8 @@ def calibrate_noise(
 
     start = 1.0
     relation = Relation.of(relation)
-    exact = chosen_accounting(sampling, accounting, relation) == "privacy-loss"
-    if exact and "renyi" in scheme_named(sampling).accountants_under(relation):
+    exact = _chosen_accounting(sampling, accounting, relation) == "privacy-loss"
+    if exact and "renyi" in _scheme_named(sampling).accountants_under(relation):
         try:
             start = 0.95 * least_noise_multiplier(
                 lambda noise: guarantee_of(noise, "renyi"), epsilon=epsilon, delta=delta, tolerance=0.01

@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Dataset, LogDensity, Neighbours, OpenUnit, Outputs, ParameterError, Positive, Relation
-from ...core.base import example
+from ...core import Dataset, LogDensity, Neighbours, OpenUnit, Outputs, ParameterError, Positive, Relation, example
 from ..base import AnyFloats, TrainingData
 from ..models.passes import squared_norms
 from .mechanism import DPSGD

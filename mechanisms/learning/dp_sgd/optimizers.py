@@ -9,8 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ...core import Delta, Options, Positive
-from ...core.registry import named_in
+from ...core import Delta, Options, Positive, named_in
 from ..base import AnyFloats
 
 

@@ -25,8 +25,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import NonNegative, Options, Positive, PositiveInt
-from ...core.registry import named_in
+from ...core import NonNegative, Options, Positive, PositiveInt, named_in
 from ..base import AnyFloats
 from ..models.base import Model
 

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Options, ParameterError, PositiveInt, plural
-from ...core.registry import named_in
+from ...core import Options, ParameterError, PositiveInt, named_in, plural
 from ..base import AnyFloats, TrainingData
 from .losses import LOSSES, LossFunction
 

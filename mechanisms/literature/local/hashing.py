@@ -10,8 +10,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Bools, Floats, Guarantee, Ints, ParameterError, at_least
-from ...core.base import example
+from ...core import Bools, Floats, Guarantee, Ints, ParameterError, at_least, example
 from ...local.base import MAX_MESSAGES, FrequencyOracle, curve_of_two_values
 
 MERSENNE = 2**31 - 1

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ExactDP
-from ...core import Dataset, Floats, Guarantee, Mechanism, Neighbours, Outputs, PositiveInt, Relation, at_least
-from ...core.base import Data
+from ...core import Data, Dataset, Floats, Guarantee, Mechanism, Neighbours, Outputs, PositiveInt, Relation, at_least
 from .repeated_queries import repeated_law
 from .vote_counts import Counts, as_neighbours, check_one_teacher, check_votes, moved_vote
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ...accounting import GaussianDP
-from ...core import Finite, Floats, Guarantee, ParameterError, Positive, PositiveInt, UnitInterval, whole
-from ...core.base import example
+from ...core import Finite, Floats, Guarantee, ParameterError, Positive, PositiveInt, UnitInterval, example, whole
 from .aggregator import ABSTAINED, Aggregator, log_total
 from .renyi import CHECK_DEVIATION_RATIO, gaussian_divergences, log_check_miss, log_gaussian_miss
 from .vote_counts import Counts

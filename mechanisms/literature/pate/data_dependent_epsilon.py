@@ -229,7 +229,7 @@ class PrivateEpsilon(Mechanism):
                 f"beta = {self.beta} is too large for a Renyi bound at any order above 1. Try beta = 0.4 / order.",
                 argument="beta",
             )
-        return RenyiDP(tuple(orders), tuple(noise_divergences(orders, self.beta, self.noise)), self.relation)
+        return RenyiDP(tuple(orders), tuple(_noise_divergences(orders, self.beta, self.noise)), self.relation)
 
     def worst_case(self) -> Neighbours:
         """Return votes that are equal for all queries, for two labels, where a moved vote changes epsilon most."""
@@ -255,7 +255,7 @@ class PrivateEpsilon(Mechanism):
         return self
 
 
-def noise_divergences(orders: Floats, beta: float, noise: float) -> Floats:
+def _noise_divergences(orders: Floats, beta: float, noise: float) -> Floats:
     """Return the largest Renyi divergence of f + S N(0, noise^2) over neighbours at each order; see `PrivateEpsilon`.
 
     The arguments `orders`, `beta` and `noise` are those of `PrivateEpsilon`.

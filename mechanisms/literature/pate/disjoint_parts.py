@@ -100,7 +100,7 @@ def part_of(n_records: int, n_parts: int) -> list[NDArray[np.int64]]:
     return [np.arange(part, n_records, n_parts) for part in range(n_parts)]
 
 
-def check_one_record(records0: NDArray[Any], records1: NDArray[Any]) -> None:
+def _check_one_record(records0: NDArray[Any], records1: NDArray[Any]) -> None:
     """Raise `NeighboursError` unless the sides differ in one record, in place."""
     if records0.shape != records1.shape or (records0 != records1).reshape(len(records0), -1).any(axis=1).sum() != 1:
         raise NeighboursError(
@@ -203,7 +203,7 @@ class SampleAndAggregate(VotesOfParts):
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
-        check_one_record(self.records(neighbours.d0), self.records(neighbours.d1))
+        _check_one_record(self.records(neighbours.d0), self.records(neighbours.d1))
         return self
 
 
@@ -270,5 +270,5 @@ class TeacherVotes(VotesOfParts):
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
-        check_one_record(self.records(neighbours.d0), self.records(neighbours.d1))
+        _check_one_record(self.records(neighbours.d0), self.records(neighbours.d1))
         return self

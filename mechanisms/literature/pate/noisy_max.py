@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP, GaussianDP, OptimalComposition, PureDP
 from ...accounting.numerics.binomial import response_logs
-from ...core import Floats, Guarantee, ParameterError, Positive, one_of_names
-from ...core.base import example
+from ...core import Floats, Guarantee, ParameterError, Positive, example, one_of_names
 from ...noise.laplace import draw_laplace
 from .aggregator import Aggregator, never_abstains
 from .renyi import gaussian_divergences, laplace_divergences, log_gaussian_miss, log_laplace_miss

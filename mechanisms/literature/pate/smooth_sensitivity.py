@@ -100,7 +100,7 @@ class SteppedBound:
         return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, MAX_VOTE_STEPS + 1).max(axis=1))
 
 
-def one_move_further(drops: Floats) -> Floats:
+def _one_move_further(drops: Floats) -> Floats:
     """Return the largest change within k + 1 moves of each position from that within k >= 1 moves, `(n_places,)`.
 
     The largest change within k moves is the largest decrease that begins between k + 1 moves below a position and k
@@ -127,5 +127,5 @@ def smooth_sensitivity(bounds: list[tuple[SteppedBound, Floats]], beta: float, n
             break
         local = sum(float(drops[positions].sum()) for drops, positions in zip(changes, places, strict=True))
         sensitivity = max(sensitivity, math.exp(-beta * k) * local)
-        changes = nearest = [one_move_further(drops) for drops in nearest]
+        changes = nearest = [_one_move_further(drops) for drops in nearest]
     return sensitivity

@@ -13,8 +13,7 @@ from ...accounting import ApproximateDP, ConcentratedDP, ExactDP, LaplaceVectorD
 from ...accounting.kinds.profile import ProfileGuarantee
 from ...accounting.numerics.binomial import log_choose
 from ...accounting.numerics.laplace import laplace_log_density, log_laplace_mass
-from ...core import Dataset, Floats, Guarantee, Ints, Neighbours, OpenUnit, Outputs, ParameterError, Relation
-from ...core.base import example
+from ...core import Dataset, Floats, Guarantee, Ints, Neighbours, OpenUnit, Outputs, ParameterError, Relation, example
 from ...noise.laplace import draw_laplace
 from ...noise.queries.answers import refuse_worst_case
 from ...selection.base import TopK, rare_lead

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...accounting.numerics.laplace import laplace_log_density
-from ...core import Dataset, Floats, Neighbours, Outputs, Positive, RecordsMechanism, Relation
-from ...core.base import Data
+from ...core import Data, Dataset, Floats, Neighbours, Outputs, Positive, RecordsMechanism, Relation
 from ...noise.laplace import LaplaceQuery, draw_laplace
 from ...noise.queries.base import column_of
 from ...noise.queries.sums import Sum

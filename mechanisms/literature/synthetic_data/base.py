@@ -125,7 +125,7 @@ def n_runs(measured: Sequence[NoisyMarginal]) -> int:
     )
 
 
-def groups_of_runs(measured: Sequence[NoisyMarginal], size: int) -> list[tuple[Ints, list[NoisyMarginal]]]:
+def _groups_of_runs(measured: Sequence[NoisyMarginal], size: int) -> list[tuple[Ints, list[NoisyMarginal]]]:
     """Return groups of runs that measured the same marginals, each with its measurements renumbered from run 0."""
     has_measured = np.zeros((size, len(measured)), dtype=np.bool_)
     for column, measurement in enumerate(measured):
@@ -139,7 +139,7 @@ def groups_of_runs(measured: Sequence[NoisyMarginal], size: int) -> list[tuple[I
     return groups
 
 
-def estimated_total(measured: Sequence[NoisyMarginal], size: int) -> Floats:
+def _estimated_total(measured: Sequence[NoisyMarginal], size: int) -> Floats:
     """Return the estimated number of records in each run, shape `(size,)`, at least 1.
 
     The sum of each measured marginal is an estimate with variance n_cells * standard_deviation^2; these estimates are
@@ -215,7 +215,7 @@ class Generator(Options):
         if all(measurement.runs is None for measurement in measured):
             return self._fit(domain, measured, self._total(measured, size, n_records), rng)
         parts = []
-        for runs, group in groups_of_runs(measured, size):
+        for runs, group in _groups_of_runs(measured, size):
             if not group:
                 raise ParameterError(
                     f"measured must hold at least one marginal for each run, but run {runs[0]} has none.",
@@ -227,7 +227,7 @@ class Generator(Options):
     @staticmethod
     def _total(measured: Sequence[NoisyMarginal], size: int, n_records: int | None) -> Floats:
         if n_records is None:
-            return estimated_total(measured, size)
+            return _estimated_total(measured, size)
         return np.full(size, float(max(1, n_records)))
 
     @abstractmethod
@@ -317,8 +317,8 @@ class MarginalSelection(Options):
         return claim if claim.exact else None
 
     def worst_case(self, domain: Domain) -> Neighbours:
-        """Return a pair on which the guarantee is tight, or nearly so: see `one_record_apart`."""
-        return one_record_apart(domain, self.relation)
+        """Return a pair on which the guarantee is tight, or nearly so: see `_one_record_apart`."""
+        return _one_record_apart(domain, self.relation)
 
     def transcript(self, domain: Domain, measured: Sequence[NoisyMarginal], size: int) -> Floats:
         """Return everything that the selection releases, one row per run: the measurements that an attacker sees.
@@ -354,7 +354,7 @@ class MarginalSelection(Options):
         return False
 
 
-def one_record_apart(domain: Domain, relation: Relation, n_records: int = 20) -> Neighbours:
+def _one_record_apart(domain: Domain, relation: Relation, n_records: int = 20) -> Neighbours:
     """Return a pair that differs in one record of last values, added or in place of one; all others have values 0."""
     zeros = np.zeros((n_records, len(domain.names)), dtype=np.int64)
     other = np.array([domain.shape], dtype=np.int64) - 1

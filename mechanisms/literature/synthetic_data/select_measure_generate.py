@@ -121,7 +121,7 @@ class SelectMeasureGenerate(RecordsMechanism):
         fitted = self.synthesised(table, size, rng)
         if self.view == "table":
             return Outputs(fitted.table(len(table) if self.n_rows is None else self.n_rows, rng))
-        return Outputs(marginals_of(fitted, self.answered))
+        return Outputs(_marginals_of(fitted, self.answered))
 
     def synthesised(self, dataset: Dataset | CodedTable, size: int, rng: np.random.Generator) -> FittedDistribution:
         """Return the fitted distributions of `size` runs."""
@@ -162,6 +162,6 @@ class SelectMeasureGenerate(RecordsMechanism):
         return density
 
 
-def marginals_of(fitted: FittedDistribution, marginals: Sequence[Marginal]) -> Floats:
+def _marginals_of(fitted: FittedDistribution, marginals: Sequence[Marginal]) -> Floats:
     """Return expected counts of several marginals, concatenated, shape `(size, n_cells)`."""
     return np.concatenate([fitted.marginal(names) for names in marginals], axis=1)

@@ -7,8 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ...accounting.broken import Broken
-from ...core import Dataset, Floats, Guarantee, Outputs, PositiveInt
-from ...core.base import example
+from ...core import Dataset, Floats, Guarantee, Outputs, PositiveInt, example
 from . import BestOfRepetitions
 from .private_selection import ChoosesRun, best_of
 

@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Dataset, Floats, Options, ParameterError, Relation
-from ...core.registry import named_in
+from ...core import Dataset, Floats, Options, ParameterError, Relation, named_in
 
 Column: TypeAlias = str | int | None
 """Name of a column of a DataFrame, its index in a two-dimensional array, or None for one-dimensional data."""

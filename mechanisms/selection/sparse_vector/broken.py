@@ -112,10 +112,10 @@ class NoQueryNoise(NeverStops):
         """Return the log probability that the noisy threshold lies between the queries below and those above."""
         low = np.where(below, queries, -np.inf).max(axis=1, initial=-np.inf)
         high = np.where(above, queries, np.inf).min(axis=1, initial=np.inf)
-        return log_between(*((side - self.threshold) / self.threshold_scale for side in (low, high)))
+        return _log_between(*((side - self.threshold) / self.threshold_scale for side in (low, high)))
 
 
-def log_between(low: Floats, high: Floats) -> Floats:
+def _log_between(low: Floats, high: Floats) -> Floats:
     """Return the log probability that Laplace noise of scale 1 lies between `low` and `high`; -inf if low >= high.
 
     On one side of 0 the mass beyond the farther end is subtracted in a form without cancellation.

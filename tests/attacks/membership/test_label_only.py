@@ -9,7 +9,7 @@ from tests.attacks.membership_laws import Z_ALARM, auc
 
 from dpassay.attacks.membership import LabelOnlyLearner, Shadows
 from dpassay.attacks.membership.catalogue import catalogue
-from dpassay.attacks.membership.label_only import boundary_distance, noise_robustness
+from dpassay.attacks.membership.label_only import _boundary_distance, _noise_robustness
 from dpassay.attacks.membership.likelihood_ratios import LiRA
 from dpassay.audit.games import train_shadows
 from dpassay.audit.metrics.membership import evaluate
@@ -29,7 +29,7 @@ EXACT = np.abs(POINTS @ W - 0.3) / np.linalg.norm(W)
 
 def test_distance_to_a_hyperplane_is_an_upper_bound_and_nearly_exact():
     rough, fine = (
-        boundary_distance(half_space, POINTS, half_space(POINTS), np.random.default_rng(2), n_steps=s, n_directions=b)
+        _boundary_distance(half_space, POINTS, half_space(POINTS), np.random.default_rng(2), n_steps=s, n_directions=b)
         for s, b in ((1, 20), (10, 100))
     )
     assert (fine >= EXACT - 1e-12).all()
@@ -45,7 +45,7 @@ def test_distance_to_a_ball_is_that_of_its_surface():
         return (np.linalg.norm(x, axis=1) > 1.0).astype(int)
 
     every = np.concatenate([points, 3.0 * points])
-    found = boundary_distance(outside, every, outside(every), np.random.default_rng(4), n_steps=10, n_directions=50)
+    found = _boundary_distance(outside, every, outside(every), np.random.default_rng(4), n_steps=10, n_directions=50)
     assert (found >= 0.5 - 1e-12).all()
     assert np.median(found[:100]) < 0.53
     assert found[:100].max() < 0.6
@@ -53,14 +53,14 @@ def test_distance_to_a_ball_is_that_of_its_surface():
 
 def test_wrong_records_have_distance_zero_constant_models_the_diameter():
     y = 1 - half_space(POINTS)
-    np.testing.assert_array_equal(boundary_distance(half_space, POINTS, y, np.random.default_rng(0)), 0.0)
-    constant = boundary_distance(lambda x: np.zeros(len(x), int), POINTS, np.zeros(300, int), np.random.default_rng(0))
+    np.testing.assert_array_equal(_boundary_distance(half_space, POINTS, y, np.random.default_rng(0)), 0.0)
+    constant = _boundary_distance(lambda x: np.zeros(len(x), int), POINTS, np.zeros(300, int), np.random.default_rng(0))
     np.testing.assert_allclose(constant, np.linalg.norm(np.ptp(POINTS, axis=0)))
 
 
 def test_robustness_to_noise_is_the_normal_share_on_the_right_side():
     n, scale = 2_000, 0.7
-    found = noise_robustness(half_space, POINTS, half_space(POINTS), np.random.default_rng(5), scale=scale, n_copies=n)
+    found = _noise_robustness(half_space, POINTS, half_space(POINTS), np.random.default_rng(5), scale=scale, n_copies=n)
     exact = ndtr(EXACT / scale)
     assert (np.abs(found - exact) < 6.3 * np.sqrt(exact * (1 - exact) / n) + 1e-3).all()  # of 300 records
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpassay.audit import Verdict, audit
-from dpassay.audit.bounds.bits.one_run import guess_p_value
+from dpassay.audit.bounds.bits.one_run import _guess_p_value
 from dpassay.audit.bounds.catalogue import build, catalogue
 from dpassay.audit.bounds.families import family_of
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
@@ -105,7 +105,7 @@ def test_limits_round_to_the_safe_side_where_e_to_the_epsilon_is_no_float():
     assert not test.rejects(301.0, 0.0, 0.05)
     limits = Rectangle.at([0.0], [N], n_out=N, n_in=N, significance=0.05)
     assert limits.delta_lower([0.0, 700.0, 745.0, 1e6, np.inf])[1:].max() == 0.0
-    assert guess_p_value(N, N, N, epsilon=299.0, delta=0.0) == guess_p_value(N, N, N, epsilon=1e6, delta=0.0) == 1.0
+    assert _guess_p_value(N, N, N, epsilon=299.0, delta=0.0) == _guess_p_value(N, N, N, epsilon=1e6, delta=0.0) == 1.0
 
 
 @pytest.mark.parametrize(

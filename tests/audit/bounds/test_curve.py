@@ -20,6 +20,7 @@ from dpassay.audit.calibration.laws import gaussian, geometric, laplace, randomi
 from dpassay.audit.evidence.scores import PairScores, Tally
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.accounting import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
+from dpassay.mechanisms.accounting.kinds.exact import lower_hull
 
 pytestmark = pytest.mark.usefixtures("without_power")
 
@@ -94,7 +95,7 @@ def test_curve_is_refuted_exactly_where_the_hull_of_the_limits_leaves_it(seed, m
     rng = np.random.default_rng(seed)
     limits = band(PairScores(rng.normal(size=80), 1.5 + rng.laplace(size=80)).tally, confidence=0.8)
     claim = GaussianDP(mu)
-    x, y = limits._hull
+    x, y = lower_hull(np.append([0.0, 1.0], limits.fpr_upper), np.append([1.0, 0.0], limits.fnr_upper))
     assert (limits.refutes(claim) is not None) == bool(np.any(y * (1 + 1e-9) < claim.tradeoff(x)))
 
 

@@ -38,8 +38,8 @@ from dpassay.audit.calibration.methods import (
     LargestKatz,
     Number,
     Sample,
+    _in_order,
     catalogue_methods,
-    in_order,
     uncorrected,
 )
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
@@ -269,7 +269,7 @@ def test_remembered_numbers_are_those_of_the_bound_itself(law):
     for seed in range(30):
         one = sample(law, seed=seed)
         chosen = calls.prepared(ClopperPearson(), one.pilot, **level, n_out=40, n_in=40)
-        rest, whole = in_order(one.rest, np.random.default_rng(1)), in_order(one.whole, np.random.default_rng(1))
+        rest, whole = _in_order(one.rest, np.random.default_rng(1)), _in_order(one.whole, np.random.default_rng(1))
         assert measures[0](one) == calls.lower_bound(chosen, rest, **level).epsilon
         assert measures[1](one) == calls.lower_bound(SimultaneousBand(), whole, **level).epsilon
 
@@ -306,8 +306,8 @@ def test_whole_sample_is_pilot_and_rest():
     for law in (geometric(0.7), laplace(1.0)):
         one = sample(law)
         for threshold in (0.0, 1.0):
-            parts = [in_order(part, np.random.default_rng(0)).hits(threshold) for part in (one.pilot, one.rest)]
-            whole = in_order(one.whole, np.random.default_rng(0)).hits(threshold)
+            parts = [_in_order(part, np.random.default_rng(0)).hits(threshold) for part in (one.pilot, one.rest)]
+            whole = _in_order(one.whole, np.random.default_rng(0)).hits(threshold)
             assert whole == tuple(np.sum(parts, axis=0))
 
 

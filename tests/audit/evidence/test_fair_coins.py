@@ -6,7 +6,7 @@ from scipy import stats
 
 from dpassay.attacks.membership.shadows import draw_inclusion
 from dpassay.audit import audit_scores
-from dpassay.audit.evidence.fair_coins import STATED_COINS_LEVEL, UNSTATED_COINS_LEVEL, unfairness
+from dpassay.audit.evidence.fair_coins import STATED_COINS_LEVEL, UNSTATED_COINS_LEVEL, _unfairness
 from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.mechanisms.accounting import PureDP
@@ -59,20 +59,20 @@ def test_bits_that_are_no_independent_fair_coins_are_refused_by_name(name):
 def test_fair_coins_are_refused_no_more_often_than_stated(shape):
     """At 0.2; of one run, where a single binomial test is made, also no more rarely than its steps explain."""
     repeats, rng = 1_500, np.random.default_rng([1, *shape])
-    refused = sum(unfairness(rng.random(shape) < 0.5, level=0.2) is not None for _ in range(repeats))
+    refused = sum(_unfairness(rng.random(shape) < 0.5, level=0.2) is not None for _ in range(repeats))
     assert refused <= stats.binom.isf(1e-6, repeats, 0.2)
     if shape == (1, 3_000):
         assert refused >= stats.binom.ppf(1e-6, repeats, 0.18)
-    assert unfairness(rng.random(shape) < 0.5) is None
+    assert _unfairness(rng.random(shape) < 0.5) is None
 
 
 def test_designs_of_the_library_are_not_refused():
     """One model of pairs of complements, and models that are drawn record by record."""
     rng = np.random.default_rng(2)
     pairs = draw_inclusion(64, 600, rng)
-    assert all(unfairness(pairs[model][None]) is None for model in range(64))
-    assert unfairness(draw_inclusion(64, 600, rng, design="bernoulli")) is None
-    assert unfairness(pairs) is not None
+    assert all(_unfairness(pairs[model][None]) is None for model in range(64))
+    assert _unfairness(draw_inclusion(64, 600, rng, design="bernoulli")) is None
+    assert _unfairness(pairs) is not None
 
 
 @pytest.mark.parametrize(("ones", "n"), [(800, 1_800), (1_000, 1_800), (10, 60), (0, 11), (440, 1_000)])

@@ -12,14 +12,14 @@ from dpassay.mechanisms.literature.query_release.matrix import (
 from dpassay.mechanisms.literature.query_release.matrix.broken import (
     GaussianNoiseForWorkload,
     LaplaceNoiseForWorkload,
-    eight_cells,
+    _eight_cells,
 )
 from dpassay.mechanisms.noise.queries import Workload
 
 pytestmark = pytest.mark.usefixtures("without_power")
 
 AUDIT = {"trials": 50_000, "seed": 3, "confidence": 1 - 1e-6, "attack": "likelihood-ratio"}
-TREE = {"workload": eight_cells(), "strategy": HierarchicalStrategy()}
+TREE = {"workload": _eight_cells(), "strategy": HierarchicalStrategy()}
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpassay.audit.results.claim_curve import MAX_CURVE_POINTS, claim_curve, drawn_points
+from dpassay.audit.results.claim_curve import MAX_CURVE_POINTS, _drawn_points, claim_curve
 from dpassay.mechanisms import ApproximateDP, Laplace, PureDP
 from dpassay.mechanisms.accounting import GaussianDP
 
@@ -75,6 +75,6 @@ def test_claims_of_nothing_and_of_anything_have_a_profile_too():
 def test_the_worst_point_is_added_first():
     x = np.linspace(0.0, 1.0, 1001)
     y = np.maximum(1.0 - 4.0 * x, 0.25 * (1.0 - x))
-    kept = drawn_points(x, y, start=np.array([0]))
+    kept = _drawn_points(x, y, start=np.array([0]))
     assert 200 in kept
     assert len(kept) <= 6

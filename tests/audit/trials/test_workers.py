@@ -48,7 +48,7 @@ def test_only_semaphores_of_dead_owners_are_removed(shared):
     (shared / "sem.loky-1-abc").write_bytes(b"")  # of another program
     dead.send_signal(signal.SIGKILL)
     dead.communicate()
-    workers.remove_left_behind()
+    workers._remove_left_behind()
     left = sorted(path.name for path in shared.iterdir())
     assert left == sorted(
         [
@@ -70,7 +70,7 @@ def test_links_in_place_of_files_of_an_owner_are_not_followed(shared, tmp_path_f
     (shared / f"joblib_memmapping_folder_{dead.pid}_link").symlink_to(outside)
     dead.kill()
     dead.communicate()
-    workers.remove_left_behind()
+    workers._remove_left_behind()
     assert (outside / "mine").exists()
     assert (shared / "dpassay-workers-77").is_symlink()
     assert not os.path.lexists(shared / f"joblib_memmapping_folder_{dead.pid}_link")

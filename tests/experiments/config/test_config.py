@@ -14,8 +14,7 @@ from dpassay.experiments.config.sections import Named
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.tasks.build import build_entry
 from dpassay.experiments.config.tasks.planning import plan_tasks
-from dpassay.mechanisms.core import Catalogue, ConfigError, ParameterError
-from dpassay.mechanisms.core.registry import named_in
+from dpassay.mechanisms.core import Catalogue, ConfigError, ParameterError, named_in
 
 GOOD = """\
 title = "Laplace"

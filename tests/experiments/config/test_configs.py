@@ -13,7 +13,7 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import shipped
 from dpassay.experiments.config.sweep import EXPECTED_NUMBERS, VERDICT, combinations, expected
 from dpassay.experiments.config.tasks.planning import plan_tasks
-from dpassay.experiments.report.results.expectations import half_unit, unmet
+from dpassay.experiments.report.results.expectations import _half_unit, unmet
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.accounting import ConcentratedDP
 from dpassay.mechanisms.accounting.broken import Broken
@@ -121,7 +121,7 @@ def test_claims_and_exact_epsilons_are_those_that_it_states(name):
         curves = {"claim": task.mechanism.guarantee, "exact": task.mechanism.exact_guarantee}
         for number in curves.keys() & stated.keys():
             epsilon = curves[number]().epsilon(task.delta)
-            assert epsilon == pytest.approx(stated[number], abs=half_unit(stated[number]), rel=0.0)
+            assert epsilon == pytest.approx(stated[number], abs=_half_unit(stated[number]), rel=0.0)
 
 
 def test_theorems_of_the_composition_are_those_that_it_states():

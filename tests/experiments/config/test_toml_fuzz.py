@@ -13,7 +13,7 @@ import pytest
 from dpassay.experiments.config.overrides import parse_settings
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import CONFIGS, Source, shipped
-from dpassay.experiments.config.toml_lines import lines_of_keys, locate
+from dpassay.experiments.config.toml_lines import _lines_of_keys, locate
 from dpassay.mechanisms.core import ConfigError
 
 TEXTS = 400
@@ -174,13 +174,13 @@ def test_every_key_of_a_random_text_is_found_on_its_line():
         text = writer.document()
         known = set(paths(tomllib.loads(text)))
         assert known == set(writer.lines), "the writer and the real parser disagree"
-        assert dict(lines_of_keys(text)) == writer.lines
+        assert dict(_lines_of_keys(text)) == writer.lines
         n_keys += len(known)
         for path in list(known)[:5]:
             assert locate(text, path) == writer.lines[path]
             assert locate(text, (*path, "missing")) == writer.lines[path]
         windows = text.replace("\n", "\r\n")
-        assert dict(lines_of_keys(windows)) == writer.lines
+        assert dict(_lines_of_keys(windows)) == writer.lines
     assert n_keys > 5_000
 
 
@@ -237,7 +237,7 @@ def test_a_broken_text_raises_a_config_error_with_its_line():
     texts = [(CONFIGS / f"{name}.toml").read_text("utf-8") for name in shipped()]
     for turn in range(1_200):
         text = broken(texts[turn % len(texts)], rng)
-        lines_of_keys(text)
+        _lines_of_keys(text)
         refused = error_or_config(text)
         assert not refused or refused.startswith("mine.toml"), refused
         said += bool(refused)
@@ -248,7 +248,7 @@ def test_random_text_of_no_meaning_is_read_without_an_error():
     rng = random.Random(4)
     for _ in range(1_000):
         text = "".join(rng.choice((*PIECES, "a", "b = 1\n", " ", "[x]\n")) for _ in range(rng.randrange(12)))
-        lines_of_keys(text)
+        _lines_of_keys(text)
         error_or_config(text)
 
 

@@ -12,7 +12,7 @@ from dpassay.experiments.config.tasks.build import load_data
 from dpassay.experiments.data import datasets
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.data.images import oriented_gradients
-from dpassay.experiments.literature.census import ages_law, census_blocks, female_share, population
+from dpassay.experiments.literature.census import _ages_law, _female_share, census_blocks, population
 from dpassay.mechanisms.core import DataError, ParameterError, UnknownNameError
 from dpassay.mechanisms.literature.query_release.tables import census_domain
 
@@ -263,9 +263,9 @@ def test_people_of_many_blocks_are_spread_as_the_population_says():
     """Ages, and sexes at each age; races vary from block to block, but not on average."""
     blocks = census_blocks(n=2000, n_blocks=26, seed=3)
     counts = np.bincount(blocks[:, 0], minlength=111)[:100]
-    assert stats.chisquare(counts, len(blocks) * ages_law()[:100]).pvalue > FALSE_ALARM
+    assert stats.chisquare(counts, len(blocks) * _ages_law()[:100]).pvalue > FALSE_ALARM
     women = np.bincount(blocks[blocks[:, 1] == 0, 0], minlength=111)[:100]
-    scores = (women - counts * female_share()[:100]) / np.sqrt(counts * 0.25)
+    scores = (women - counts * _female_share()[:100]) / np.sqrt(counts * 0.25)
     assert np.abs(scores).max() < stats.norm.isf(FALSE_ALARM / 200)
     shares = np.array([(blocks[blocks[:, 3] == b, 2] == 0).mean() for b in range(26)])
     assert shares.std() > 0.1
@@ -276,7 +276,7 @@ def test_the_population_is_that_of_the_domain():
     law, types = population(), census_domain().every_type
     assert law.shape == (len(types),)
     np.testing.assert_allclose([law[types[:, 2] == race].sum() for race in range(4)], [0.62, 0.12, 0.06, 0.20])
-    np.testing.assert_allclose(np.bincount(types[:, 0], law), ages_law())
+    np.testing.assert_allclose(np.bincount(types[:, 0], law), _ages_law())
     assert law[types[:, 0] >= 100].sum() == 0.0
 
 

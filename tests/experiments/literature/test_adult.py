@@ -1,6 +1,6 @@
 """The census of the five-marginal example, with or without Adult."""
 
-from dpassay.experiments.literature.adult import ADULT, FIVE, census, made_up
+from dpassay.experiments.literature.adult import ADULT, FIVE, _made_up, census
 
 
 def test_a_synthetic_census_stands_in_where_there_is_no_adult(monkeypatch, tmp_path):
@@ -11,7 +11,7 @@ def test_a_synthetic_census_stands_in_where_there_is_no_adult(monkeypatch, tmp_p
 
 
 def test_synthetic_records_are_in_the_domain_of_adult():
-    records = made_up(500)
+    records = _made_up(500)
     assert tuple(records.columns) == ADULT.names
     assert (records.max().to_numpy() < ADULT.shape).all()
     assert {name for names in FIVE.marginals for name in names} <= set(ADULT.names)

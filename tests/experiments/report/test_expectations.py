@@ -9,7 +9,7 @@ from scipy.stats import binom
 from dpassay.audit import audit
 from dpassay.audit.bounds.pair.joint import JointExact
 from dpassay.experiments.report.content import content
-from dpassay.experiments.report.results.expectations import half_unit, repetition_interval, unmet
+from dpassay.experiments.report.results.expectations import _half_unit, _repetition_interval, unmet
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import Gaussian, Laplace
 from dpassay.mechanisms.core import ConfigError
@@ -44,7 +44,7 @@ def result_of(folder, **stated):
     ("stated", "half"), [(4.77457, 5e-6), (0.1, 5e-4), (1.0, 5e-3), (12.0, 0.05), (1234.0, 0.05), (0.00123, 5e-6)]
 )
 def test_half_a_unit_is_of_the_last_digit_or_the_third(stated, half):
-    assert half_unit(stated) == pytest.approx(half)
+    assert _half_unit(stated) == pytest.approx(half)
 
 
 def test_right_numbers_are_met_and_stand_in_the_table(tmp_path, without_power, without_pictures):
@@ -104,7 +104,7 @@ def test_two_repetitions_differ_by_the_interval_rarely(mechanism, threshold, del
         for seed in range(160)
     ]
     bounds = np.array([result.bound.epsilon for result in results])
-    intervals = np.array([repetition_interval(result, 0.2) for result in results])
+    intervals = np.array([_repetition_interval(result, 0.2) for result in results])
     differences = np.abs(bounds[::2] - bounds[1::2])
     assert intervals.min() > 0.0
     assert (differences > intervals[::2]).sum() <= binom.isf(1e-6, 80, 0.2)
@@ -112,4 +112,4 @@ def test_two_repetitions_differ_by_the_interval_rarely(mechanism, threshold, del
 
 
 def test_a_pilot_leaves_no_interval(without_power):
-    assert repetition_interval(audit(Laplace(1.0), trials=4_000, seed=0), 1e-6) == 0.0
+    assert _repetition_interval(audit(Laplace(1.0), trials=4_000, seed=0), 1e-6) == 0.0

@@ -36,8 +36,8 @@ from dpassay.audit.evidence.game import Trials
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.ci.badge import badge_text
-from dpassay.experiments.ci.checked import checked_claim, claims_of
-from dpassay.experiments.cli.terminal import _verdict_lines, results_table
+from dpassay.experiments.ci.checked import _checked_claim, claims_of
+from dpassay.experiments.cli.terminal import _results_table, _verdict_lines
 from dpassay.experiments.config.sweep import folder_name
 from dpassay.experiments.report.content import content
 from dpassay.experiments.report.pages import write
@@ -323,7 +323,7 @@ def test_refutation_at_another_delta_is_shown_with_its_delta(tmp_path: Path) -> 
 
 def test_the_table_of_a_terminal_marks_what_is_refuted_at_another_delta() -> None:
     sweep = sweep_of([{"mechanism.name": "a"}, {"mechanism.name": "b"}], [elsewhere_result(), coin_result()])
-    table = results_table(sweep)
+    table = _results_table(sweep)
     assert [str(cell) for cell in table.columns[-1].cells] == ["violation †", "consistent"]
     assert str(table.columns[0].header) == "mechanism"
 
@@ -376,7 +376,7 @@ def test_a_bound_that_exceeds_the_claim_on_a_condition_states_it_with_the_verdic
     assert figure.conditional
     assert "rests on an assumption that no test can check" in figure.title
     assert badge_text(claims_of(sweep)).startswith("consistent: ε ≥ ")
-    assert checked_claim("one", result).bound == result.refuting_bound.epsilon <= result.claim
+    assert _checked_claim("one", result).bound == result.refuting_bound.epsilon <= result.claim
 
 
 def test_the_answer_names_the_gravest_violation() -> None:
@@ -444,8 +444,8 @@ def test_a_p_value_below_the_level_is_never_printed_as_the_level() -> None:
     assert sweep.points[0].verdict is Verdict.VIOLATION
     table = content(sweep).table
     assert table.rows[0][1][table.head.index("corrected p")] == "0.0495"
-    heads = [str(column.header) for column in results_table(sweep).columns]
-    assert next(iter(results_table(sweep).columns[heads.index("p (Holm)")].cells)) == "0.0495"
+    heads = [str(column.header) for column in _results_table(sweep).columns]
+    assert next(iter(_results_table(sweep).columns[heads.index("p (Holm)")].cells)) == "0.0495"
     single = dataclasses.replace(slight, p_value=0.049996)
     assert "0.049996 against the claim" in single.summary()
     assert "epsilon is at least 1.0004, but at most 1 is claimed" in answer(sweep)
@@ -656,7 +656,7 @@ def test_a_table_names_the_bound_with_a_family_and_the_one_without() -> None:
     assert [row[with_it] for _, row in table.rows] == ["1.8", "–"]
     assert table.rows[0][1][without] == "0.8"
     assert "lower bound" in content(laplace_sweep((0.5, 1.0))).table.head
-    shown = results_table(sweep)
+    shown = _results_table(sweep)
     assert [column.header for column in shown.columns][1:3] == [
         "epsilon >=\nif in the family",
         "epsilon >=\nnothing assumed",

@@ -36,7 +36,7 @@ def stand_in(monkeypatch):
         return (total + noise) / divisor
 
     fake = SimpleNamespace(n_parameters=lambda make_model: 400, train=train)
-    monkeypatch.setattr(options, "load_training", lambda: fake)
+    monkeypatch.setattr(options, "_load_training", lambda: fake)
     return fake
 
 

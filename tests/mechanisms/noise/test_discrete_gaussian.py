@@ -14,11 +14,11 @@ from dpassay.mechanisms.accounting import ConcentratedDP, GaussianDP
 from dpassay.mechanisms.core import Neighbours, Outputs, ParameterError
 from dpassay.mechanisms.noise.discrete_gaussian import DiscreteGaussian
 from dpassay.mechanisms.noise.exact_samplers import (
+    _bernoulli_exp,
+    _discrete_laplace,
+    _uniform_below,
     bernoulli,
-    bernoulli_exp,
     discrete_gaussian,
-    discrete_laplace,
-    uniform_below,
 )
 from dpassay.mechanisms.noise.geometric import Geometric
 
@@ -42,19 +42,19 @@ def law(sigma, outputs):
 
 def test_coins_of_fractions_have_their_probabilities():
     rng, n = np.random.default_rng(0), 800
-    below = [uniform_below(7, rng) for _ in range(n)]
+    below = [_uniform_below(7, rng) for _ in range(n)]
     assert stats.chisquare(np.bincount(below, minlength=7)).pvalue > FALSE_ALARM
-    assert uniform_below(1, rng) == 0
+    assert _uniform_below(1, rng) == 0
     for p in (Fraction(1, 3), Fraction(5, 7), Fraction(0), Fraction(1)):
         assert stats.binomtest(sum(bernoulli(p, rng) for _ in range(n)), n, float(p)).pvalue > FALSE_ALARM
     for rate in (Fraction(0), Fraction(1, 3), Fraction(1), Fraction(9, 4)):
-        ones = sum(bernoulli_exp(rate, rng) for _ in range(n))
+        ones = sum(_bernoulli_exp(rate, rng) for _ in range(n))
         assert stats.binomtest(ones, n, math.exp(-rate)).pvalue > FALSE_ALARM
 
 
 def test_uniform_below_takes_numbers_of_any_size():
     rng, n = np.random.default_rng(1), 10**40
-    drawn = [uniform_below(n, rng) for _ in range(400)]
+    drawn = [_uniform_below(n, rng) for _ in range(400)]
     assert max(drawn) < n
     assert stats.kstest([x / n for x in drawn], "uniform").pvalue > FALSE_ALARM
 
@@ -63,7 +63,7 @@ def test_uniform_below_takes_numbers_of_any_size():
 def test_exact_discrete_laplace_noise_is_that_of_geometric(scale):
     """Power: with 1,200 and 100,000 values, a scale that is wrong by a half fails."""
     rng = np.random.default_rng(2)
-    exact = [discrete_laplace(scale, rng) for _ in range(1200)]
+    exact = [_discrete_laplace(scale, rng) for _ in range(1200)]
     outputs = np.arange(-6, 7)
     a = math.exp(-1 / scale)
     assert p_value_of(np.array(exact), outputs, (1 - a) / (1 + a) * a ** np.abs(outputs)) > FALSE_ALARM
@@ -136,6 +136,6 @@ def test_fractional_answers_and_scales_out_of_range_are_refused():
         DiscreteGaussian(2.0**18)
     with pytest.raises(ParameterError, match="Use Gaussian for real numbers"):
         DiscreteGaussian(1.0).bind(Neighbours(0.0, 0.5, "add_remove"))
-    for sampler in (discrete_laplace, discrete_gaussian):
+    for sampler in (_discrete_laplace, discrete_gaussian):
         with pytest.raises(ParameterError, match="must be above 0"):
             sampler(Fraction(0), np.random.default_rng(0))

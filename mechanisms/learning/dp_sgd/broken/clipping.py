@@ -38,7 +38,7 @@ class _ClippedMean(Unclipped):
     def clipped_sum(self, parameters: AnyFloats, batch: Batch, out: AnyFloats) -> None:
         """Write to `out` the sum, scaled so that the mean has at most norm clip_norm."""
         super().clipped_sum(parameters, batch, out)
-        clip_rows_to(self.recipe.clip_norm * self.divisor(batch), out)
+        _clip_rows_to(self.recipe.clip_norm * self.divisor(batch), out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class _ClippedMicrobatches(Unclipped):
 
     def _add_clipped(self, part: AnyFloats, out: AnyFloats) -> None:
         part /= self.recipe.microbatch_size
-        clip_rows_to(self.recipe.clip_norm, part)
+        _clip_rows_to(self.recipe.clip_norm, part)
         out += part
 
 
@@ -239,7 +239,7 @@ class NoiseOnAverage(MicrobatchMeanClipped):
         return self._gaussian(self.reach / self.microbatch_size)
 
 
-def clip_rows_to(bound: float, rows: AnyFloats) -> None:
+def _clip_rows_to(bound: float, rows: AnyFloats) -> None:
     """Scale rows, in place, to at most norm `bound`."""
     norms = np.sqrt(np.einsum("rp,rp->r", rows, rows))
     rows *= (bound / np.maximum(norms, bound))[:, None]

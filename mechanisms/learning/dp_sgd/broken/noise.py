@@ -327,7 +327,7 @@ class NoiseOfFixedSeed(BrokenDPSGD):
 # --- quantities without noise -----------------------------------------------------------------------------------------
 
 
-def bias_positions(model: Model) -> NDArray[np.intp]:
+def _bias_positions(model: Model) -> NDArray[np.intp]:
     """Return the positions of the biases in the flat parameters."""
     ends = [np.arange(layer.start, layer.span.stop, layer.n_inputs) + layer.n_inputs - 1 for layer in model.layers]
     return np.concatenate([end for end, layer in zip(ends, model.layers, strict=True) if layer.bias])
@@ -336,9 +336,9 @@ def bias_positions(model: Model) -> NDArray[np.intp]:
 class _WeightsOnly(Trainer):
     def add_noise(self, total: AnyFloats, rng: np.random.Generator) -> None:
         """Add noise to the weights, none to the biases."""
-        clean = total[:, bias_positions(self.model)]
+        clean = total[:, _bias_positions(self.model)]
         super().add_noise(total, rng)
-        total[:, bias_positions(self.model)] = clean
+        total[:, _bias_positions(self.model)] = clean
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,7 +380,7 @@ class BiasWithoutNoise(PartWithoutNoise):
     @cached_property
     def canary(self) -> NDArray[np.float64]:
         """Unit vector at the bias of the first unit."""
-        return np.asarray(np.eye(self.network.n_parameters)[bias_positions(self.network)[0]])
+        return np.asarray(np.eye(self.network.n_parameters)[_bias_positions(self.network)[0]])
 
 
 class _NoiseAfterMomentum(Trainer):

@@ -49,7 +49,7 @@ class BandedNoise(CorrelatedNoise):
     entries: Annotated[str, one_of_names("optimised", "square-root")] = "optimised"
 
     def matrix(self, steps: int) -> Floats:
-        column = square_root_coefficients(steps)
+        column = _square_root_coefficients(steps)
         column[self.bands :] = 0.0
         square_root = np.tril(toeplitz(column))
         if self.entries == "square-root" or self.bands == 1:
@@ -63,7 +63,7 @@ class BandedNoise(CorrelatedNoise):
         return _optimised(square_root)
 
 
-def square_root_coefficients(n: int) -> Floats:
+def _square_root_coefficients(n: int) -> Floats:
     """Return binom(2k, k) / 4^k for k = 0, ..., n - 1: the square root of the Toeplitz matrix of ones."""
     k = np.arange(1, n)
     return np.concatenate([[1.0], np.cumprod((2.0 * k - 1.0) / (2.0 * k))])

@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from ....accounting.dp_sgd.correlated_noise import count_bands
-from ....core import Floats, Guarantee, Options, Relation
-from ....core.registry import named_in
+from ....core import Floats, Guarantee, Options, Relation, named_in
 from ..sampling.base import Sampling
 
 ERRORS = ("rms", "max")

@@ -119,7 +119,7 @@ def coefficients(scales: Floats, decays: Floats, n: int) -> Floats:
     return np.concatenate([[1.0], scales @ powers])
 
 
-def decoder_coefficients(scales: Floats, decays: Floats, n: int) -> Floats:
+def _decoder_coefficients(scales: Floats, decays: Floats, n: int) -> Floats:
     """Return the first column of A C^-1 for prefix sums A.
 
     As a power series C is (p + sum_j scale_j x p_j) / p with p the product of all 1 - decay_j x, and p_j without j; A
@@ -136,7 +136,7 @@ def decoder_coefficients(scales: Floats, decays: Floats, n: int) -> Floats:
     return np.asarray(np.cumsum(lfilter(denominator, numerator, impulse)))
 
 
-def scaled_error(scales: Floats, decays: Floats, n: int, separation: int, error: str) -> float:
+def _scaled_error(scales: Floats, decays: Floats, n: int, separation: int, error: str) -> float:
     """Return the squared error of the prefix sums times the squared sensitivity.
 
     The coefficients are positive and decreasing, if c_1 <= c_0, so that participations in steps 1, 1 + b, ... are the
@@ -146,14 +146,14 @@ def scaled_error(scales: Floats, decays: Floats, n: int, separation: int, error:
     participations = -(-n // separation)
     padded = np.pad(column, (0, participations * separation - n)).reshape(participations, separation)
     sensitivity = float(np.sum(np.cumsum(padded, axis=0).ravel()[:n] ** 2))
-    squares = decoder_coefficients(scales, decays, n) ** 2
+    squares = _decoder_coefficients(scales, decays, n) ** 2
     variance = squares.sum() if error == "max" else squares @ np.arange(n, 0, -1) / n
     return float(variance) * sensitivity
 
 
 @lru_cache(maxsize=32)
 def _optimised(buffers: int, n: int, separation: int, error: str) -> tuple[Floats, Floats]:
-    """Return scales, of sum at most 1, and decays of least `scaled_error`, by L-BFGS from two starts.
+    """Return scales, of sum at most 1, and decays of least `_scaled_error`, by L-BFGS from two starts.
 
     The scales are e^x_j / (1 + sum of e^x_i), and the decays 1 / (1 + e^-y_j).
     """
@@ -164,7 +164,7 @@ def _optimised(buffers: int, n: int, separation: int, error: str) -> tuple[Float
         return weights / (1.0 + weights.sum()), 1.0 / (1.0 + np.exp(-x[buffers:]))
 
     def loss(x: Floats) -> float:
-        return float(np.log(scaled_error(*series(x), n, separation, error)))
+        return float(np.log(_scaled_error(*series(x), n, separation, error)))
 
     def descent(slowest: float) -> Any:
         gaps = np.geomspace(min(0.5, slowest / n), 0.5, buffers)

@@ -44,26 +44,26 @@ class TreeNoise(CorrelatedNoise):
     estimate: Annotated[str, one_of_names("online", "nodes", "complete")] = "online"
 
     def matrix(self, steps: int) -> Floats:
-        nodes = tree_nodes(steps)
+        nodes = _tree_nodes(steps)
         if self.estimate == "complete":
             inside = np.array([_indicator(steps, *node) for node in nodes])
             gradients = np.linalg.pinv(inside)
         else:
             weights = _own_weights if self.estimate == "nodes" else _online_weights
             index = {node: i for i, node in enumerate(nodes)}
-            sums = [np.sum([weights(node, index) for node in dyadic_nodes(t)], axis=0) for t in range(1, steps + 1)]
+            sums = [np.sum([weights(node, index) for node in _dyadic_nodes(t)], axis=0) for t in range(1, steps + 1)]
             gradients = np.diff(sums, axis=0, prepend=0.0)
         lower = np.linalg.cholesky(gradients @ gradients.T)
         return np.tril(solve_triangular(lower, np.eye(steps), lower=True))
 
 
-def tree_nodes(steps: int) -> list[Node]:
+def _tree_nodes(steps: int) -> list[Node]:
     """Return the complete nodes of the binary tree over the steps, the single steps first."""
     sizes = [1 << h for h in range(steps.bit_length())]
     return [(first, first + size) for size in sizes for first in range(0, steps - size + 1, size)]
 
 
-def dyadic_nodes(t: int) -> list[Node]:
+def _dyadic_nodes(t: int) -> list[Node]:
     """Return the nodes whose sum is the prefix of t steps, the largest first."""
     bits = [1 << h for h in reversed(range(t.bit_length())) if t >> h & 1]
     ends = np.cumsum(bits).tolist()

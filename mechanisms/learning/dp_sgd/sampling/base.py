@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....accounting.dp_sgd.correlated_noise import Participation, correlated_gaussian
-from ....core import AccountingError, Guarantee, Options, ParameterError, Relation
-from ....core.registry import named_in
+from ....core import AccountingError, Guarantee, Options, ParameterError, Relation, named_in
 from ...base import AnyFloats
 
 Rows = NDArray[np.intp]

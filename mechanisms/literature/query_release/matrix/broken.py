@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ....accounting.broken import Broken
-from ....core.base import example
+from ....core import example
 from ....noise.queries.domain import Domain
 from ....noise.queries.workload import Workload
 from .matrix_mechanism import GaussianMatrixMechanism, LaplaceMatrixMechanism
 from .strategies import HierarchicalStrategy, Strategy
 
 
-def eight_cells() -> Workload:
+def _eight_cells() -> Workload:
     """Return the counts of eight values: sensitivity 1, whereas the tree over them has 4."""
     return Workload.identity(Domain((("value", 8),)))
 
@@ -45,7 +45,7 @@ class LaplaceNoiseForWorkload(Broken, LaplaceMatrixMechanism):
     source = "Dwork, McSherry, Nissim and Smith (2006), proposition 1, for the true epsilon."
     correct_class = LaplaceMatrixMechanism
 
-    workload: Workload = field(default_factory=eight_cells)
+    workload: Workload = field(default_factory=_eight_cells)
     strategy: Strategy = field(default_factory=HierarchicalStrategy)
     view: str = "measurements"
 
@@ -77,7 +77,7 @@ class GaussianNoiseForWorkload(Broken, GaussianMatrixMechanism):
     source = "Dong, Roth and Su (2022), for the true mu."
     correct_class = GaussianMatrixMechanism
 
-    workload: Workload = field(default_factory=eight_cells)
+    workload: Workload = field(default_factory=_eight_cells)
     strategy: Strategy = field(default_factory=HierarchicalStrategy)
     view: str = "answers"
 

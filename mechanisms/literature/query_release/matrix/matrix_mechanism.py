@@ -35,7 +35,7 @@ VIEWS = ("answers", "measurements")
 """Parts of a release that can be observed."""
 
 
-def sixteen_prefixes() -> Workload:
+def _sixteen_prefixes() -> Workload:
     """Return the workload of the numbers of records at or below each of sixteen values."""
     return Workload.prefixes(Domain((("value", 16),)))
 
@@ -199,7 +199,7 @@ class LaplaceMatrixMechanism(MatrixMechanism):
 
     epsilon: Positive
     _: KW_ONLY
-    workload: Workload = field(default_factory=sixteen_prefixes)
+    workload: Workload = field(default_factory=_sixteen_prefixes)
     strategy: Strategy = field(default_factory=OptimisedStrategy)
     view: str = "answers"
     relation: Relation = Relation.ADD_REMOVE
@@ -266,7 +266,7 @@ class GaussianMatrixMechanism(MatrixMechanism):
     delta: float | None = None
     _: KW_ONLY
     noise_multiplier: float | None = None
-    workload: Workload = field(default_factory=sixteen_prefixes)
+    workload: Workload = field(default_factory=_sixteen_prefixes)
     strategy: Strategy = field(default_factory=OptimisedStrategy)
     view: str = "answers"
     relation: Relation = Relation.ADD_REMOVE

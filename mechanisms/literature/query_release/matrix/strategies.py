@@ -9,8 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from ....core import Floats, NonNegativeInt, Options, ParameterError, PositiveInt, at_least
-from ....core.registry import named_in
+from ....core import Floats, NonNegativeInt, Options, ParameterError, PositiveInt, at_least, named_in
 from ....noise.queries.domain import check_memory
 from ....noise.queries.workload import Workload, product
 from ..error_bounds import squared_error
@@ -140,9 +139,9 @@ class OptimisedStrategy(Strategy):
 
     def _matrix(self, matrix: Floats, norm: float) -> Floats:
         if norm == 2.0:
-            return optimal_gaussian_strategy(matrix)[0]
+            return _optimal_gaussian_strategy(matrix)[0]
         n_sums = self.n_sums or max(1, matrix.shape[1] // 16)
-        return p_identity(matrix, n_sums, starts=self.starts, seed=self.seed)
+        return _p_identity(matrix, n_sums, starts=self.starts, seed=self.seed)
 
 
 def _levels(n: int, branching: int) -> list[list[tuple[int, int]]]:
@@ -174,7 +173,7 @@ MIN_PRICE = 1e-9
 """Smallest price relative to the largest; the price of a cell whose constraint is not active tends to 0."""
 
 
-def optimal_gaussian_strategy(matrix: Floats, *, tolerance: float = 1e-4, steps: int = 200) -> tuple[Floats, float]:
+def _optimal_gaussian_strategy(matrix: Floats, *, tolerance: float = 1e-4, steps: int = 200) -> tuple[Floats, float]:
     """Return a strategy of minimum error for Gaussian noise, and a bound on its relative excess error.
 
     Its L2 sensitivity is 1 under add_remove. The error of A is tr(G X^-1) with G = W^T W and X = A^T A, and the squared
@@ -219,7 +218,7 @@ def optimal_gaussian_strategy(matrix: Floats, *, tolerance: float = 1e-4, steps:
     return strategy, max(0.0, gap)
 
 
-def p_identity(matrix: Floats, n_sums: int, *, starts: int, seed: int, steps: int = 150) -> Floats:
+def _p_identity(matrix: Floats, n_sums: int, *, starts: int, seed: int, steps: int = 150) -> Floats:
     """Return the best of several strategies of small error for Laplace noise, shape `(T + n_sums, T)`.
 
     Each cell and a few weighted sums of cells: A = [I; Theta] diag(1 / s) with Theta >= 0 of shape (p, T) and s_j = 1 +

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....accounting.broken import Broken
-from ....core import Floats
-from ....core.base import example
+from ....core import Floats, example
 from .dual_query import DualQuery
 from .mwem import MWEM
 from .online import PrivateMultiplicativeWeights

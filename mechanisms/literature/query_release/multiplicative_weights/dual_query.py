@@ -290,7 +290,7 @@ class DualQuery(RecordsMechanism):
 
     def _answers(self, cells: Ints) -> Floats:
         """Return the indicator of the queries that each record satisfies, `(size, m)`."""
-        return satisfied_queries(self.marginals, self.marginals.domain.records_in(cells))
+        return _satisfied_queries(self.marginals, self.marginals.domain.records_in(cells))
 
     # --- law ----------------------------------------------------------------------------------------------------------
 
@@ -357,7 +357,7 @@ class DualQuery(RecordsMechanism):
         return np.asarray(rounds[indices])
 
 
-def satisfied_queries(marginals: Marginals, records: Ints) -> Floats:
+def _satisfied_queries(marginals: Marginals, records: Ints) -> Floats:
     """Return the indicator of the cells of the marginals that contain each record, `(size, m)` zeros and ones."""
     indicators = np.zeros((len(records), marginals.n_answers))
     first, rows = 0, np.arange(len(records))

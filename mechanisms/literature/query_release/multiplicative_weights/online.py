@@ -184,7 +184,7 @@ class PrivateMultiplicativeWeights(WorkloadRelease):
 
     def _log_comparisons(self, errors: Floats, below: Bools, above: Bools) -> Floats:
         """Return the log probability that the errors are `below` and `above` one noisy threshold."""
-        return log_comparison_probability(
+        return _log_comparison_probability(
             errors, below, above, threshold=self.threshold, scales=(self.threshold_scale, self.query_scale)
         )
 
@@ -230,7 +230,7 @@ class PrivateMultiplicativeWeights(WorkloadRelease):
         return LaplaceChoiceDP.of_logs(laws[0], laws[1], distances, self.relation)
 
 
-def log_comparison_probability(
+def _log_comparison_probability(
     queries: Floats,
     below: Bools,
     above: Bools,

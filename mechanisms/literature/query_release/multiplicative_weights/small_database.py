@@ -74,7 +74,7 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
     def __post_init__(self) -> None:
         super().__post_init__()
         n_cells = self.workload.domain.n_cells
-        check_memory(number_of_databases(n_cells, self.n_rows) * (n_cells + self.workload.n_answers), "all databases")
+        check_memory(_number_of_databases(n_cells, self.n_rows) * (n_cells + self.workload.n_answers), "all databases")
 
     @cached_property
     def databases(self) -> Ints:
@@ -117,7 +117,7 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
         mechanism.
         """
         open_unit(confidence=confidence)
-        n_databases = number_of_databases(self.workload.domain.n_cells, self.n_rows)
+        n_databases = _number_of_databases(self.workload.domain.n_cells, self.n_rows)
         return 2.0 * self.sensitivity / (self.epsilon * self.n_records) * math.log(n_databases / (1.0 - confidence))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
@@ -240,7 +240,7 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
         n_cells = counts.shape[1]
         remaining, places = np.full(len(counts), self.n_rows), np.zeros(len(counts), dtype=np.int64)
         for cell in range(n_cells - 1):
-            after = [0, *(number_of_databases(n_cells - cell, rows) for rows in range(self.n_rows))]
+            after = [0, *(_number_of_databases(n_cells - cell, rows) for rows in range(self.n_rows))]
             places += np.array(after, dtype=np.int64)[remaining - counts[:, cell]]
             remaining -= counts[:, cell]
         return places
@@ -281,13 +281,13 @@ def _epsilons(log0: Floats, log1: Floats, delta: float) -> Floats:
         return np.asarray(np.fmax(np.log(np.exp(sums1) - delta) - sums0, 0.0).max(axis=1))
 
 
-def number_of_databases(n_cells: int, n_rows: int) -> int:
+def _number_of_databases(n_cells: int, n_rows: int) -> int:
     """Return the number of multisets of `n_rows` rows out of `n_cells`, C(n_rows + n_cells - 1, n_rows).
 
     It is at most n_cells^n_rows.
 
     Example:
-        >>> number_of_databases(4, 3), 4**3
+        >>> _number_of_databases(4, 3), 4**3
         (20, 64)
     """
     whole(1, n_cells=n_cells)

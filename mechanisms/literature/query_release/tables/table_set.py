@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....core import Bools, Floats, Ints, NonNegativeInt, ParameterError, check_fields, one_of, whole
-from ....core.registry import named_in
+from ....core import Bools, Floats, Ints, NonNegativeInt, ParameterError, check_fields, named_in, one_of, whole
 from .domain import CensusDomain, Group, group
 from .statistics import NOT_PUBLISHED, GroupCount, MeanAge, MedianAge, TableStatistic
 

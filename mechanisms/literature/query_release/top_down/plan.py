@@ -22,7 +22,7 @@ class InvariantValue:
     words: str
 
 
-def check_feasible(geography: Geography, invariants: Sequence[Invariant], kinds: Bools) -> None:
+def _check_feasible(geography: Geography, invariants: Sequence[Invariant], kinds: Bools) -> None:
     """Raise `ParameterError` if no tables have the values of the invariants.
 
     If real tables exist, integer tables exist too, because the kinds of people are nested or disjoint.
@@ -115,7 +115,7 @@ class TopDownPlan:
         for query in self.queries:
             _ = self.domain.project(query.attributes) if query.attributes else None
         self._check_nested()
-        check_feasible(self.geography, self.invariants, self.kinds)
+        _check_feasible(self.geography, self.invariants, self.kinds)
 
     @cached_property
     def cells(self) -> Ints:

@@ -102,7 +102,7 @@ INTEGER_TOLERANCE = 1e-3
 """Numbers this close below an integer count as the integer; larger than the tolerance of `least_squares`."""
 
 
-def controlled_rounding(numbers: Floats, sums: Floats, values: Floats) -> Ints:
+def _controlled_rounding(numbers: Floats, sums: Floats, values: Floats) -> Ints:
     """Return integers >= 0, each number rounded down or up.
 
     Args:
@@ -215,7 +215,7 @@ class TopDownPostProcessing:
         problem = LeastSquares(hessian, rows)
         tables = problem.solve(gradient.reshape(size, -1), targets, non_negative=step != "least-squares")
         if step == "whole":
-            tables = controlled_rounding(tables, rows, targets).astype(np.float64)
+            tables = _controlled_rounding(tables, rows, targets).astype(np.float64)
         return tables.reshape(gradient.shape)
 
     def _invariants(self, level: str, public: Sequence[Floats]) -> tuple[Floats, Floats]:

@@ -102,7 +102,7 @@ def global_recoding(table: pd.DataFrame, edges: Mapping[str, Sequence[float]], s
     coding = QuasiIdentifierCoding.of(table, list(edges))
     numbers = coding.numbers(table)
     values, names = numbered(table, sensitive)
-    bands = np.column_stack([band_of(numbers[:, j], name, edges[name]) for j, name in enumerate(coding.columns)])
+    bands = np.column_stack([_band_of(numbers[:, j], name, edges[name]) for j, name in enumerate(coding.columns)])
     distinct, group = np.unique(bands, axis=0, return_inverse=True)
     ends = [np.asarray(edges[name], dtype=np.float64) for name in coding.columns]
     lower = np.column_stack([end[distinct[:, j]] for j, end in enumerate(ends)])
@@ -110,7 +110,7 @@ def global_recoding(table: pd.DataFrame, edges: Mapping[str, Sequence[float]], s
     return GroupedTable(coding, lower, upper, group.ravel(), values, names)
 
 
-def band_of(column: Floats, name: str, edges: Sequence[float]) -> Ints:
+def _band_of(column: Floats, name: str, edges: Sequence[float]) -> Ints:
     """Return the band of each value, `(n,)`; `edges` are the starts of the bands and the end of the last."""
     ends = np.asarray(edges, dtype=np.float64)
     if ends.ndim != 1 or len(ends) < 2 or not np.all(np.diff(ends) > 0):
@@ -189,7 +189,7 @@ class GeneralizedCells:
     def cell(self, people: pd.DataFrame) -> Ints:
         """Return the cell of each person, `(n_people,)`; raise `ParameterError` for one outside the edges."""
         check_columns(people, list(self.edges), "people")
-        bands = [band_of(people[name].to_numpy(dtype=np.float64), name, ends) for name, ends in self.edges.items()]
+        bands = [_band_of(people[name].to_numpy(dtype=np.float64), name, ends) for name, ends in self.edges.items()]
         return np.asarray(np.ravel_multi_index(tuple(bands), self.shape), dtype=np.int64)
 
     def records(self, table: pd.DataFrame) -> Ints:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ....accounting.broken import Broken, certain_leak
 from ....accounting.numerics.laplace import laplace_log_density
-from ....core import Dataset, Flag, Floats, Guarantee, LogDensity, Neighbours, Outputs
-from ....core.base import example
+from ....core import Dataset, Flag, Floats, Guarantee, LogDensity, Neighbours, Outputs, example
 from .laplace_statistics import LaplaceStatistics
 from .parameters import NoisyFamilyCounts
 from .release import DeniableRelease

@@ -17,7 +17,7 @@ from ....accounting.numerics.laplace import laplace_log_cdf
 from ....core import Floats, Ints, ParameterError, Positive, Relation, at_least, positive, whole
 
 
-def check_gamma(gamma: float) -> None:
+def _check_gamma(gamma: float) -> None:
     """Raise `ParameterError` unless gamma is a finite number above 1; a gamma of 1 defines no buckets."""
     positive(gamma=gamma)
     if gamma <= 1.0:
@@ -137,7 +137,7 @@ class DeniabilityDP(ProfileGuarantee):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_gamma(self.gamma)
+        _check_gamma(self.gamma)
         self._set(relation=self.relation)
 
     @cached_property

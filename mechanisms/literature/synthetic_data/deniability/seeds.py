@@ -19,8 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....core import Dataset, Floats, Ints, Options, ParameterError, whole
-from ....core.registry import named_in
+from ....core import Dataset, Floats, Ints, Options, ParameterError, named_in, whole
 from ....noise.queries.domain import Domain
 from .network import BayesianNetwork, markov_chain
 

@@ -67,7 +67,7 @@ class LocalConsistency(Generator):
     ) -> PseudoMarginals:
         problem = LeastSquaresProblem.of(domain, measured, total)
         agreements = overlaps(problem.regions, domain.shape)
-        shares = project_onto_polytope(problem.shares, problem.precisions, agreements, sweeps=self.sweeps, exact=exact)
+        shares = _project_onto_polytope(problem.shares, problem.precisions, agreements, sweeps=self.sweeps, exact=exact)
         return PseudoMarginals(
             domain, total, problem.regions, shares, updates=self.updates, n_rows=self.n_rows, rng=rng
         )
@@ -241,7 +241,7 @@ def _overlap(regions: Sequence[Sequence[int]], shape: Sequence[int], shared: tup
     return Overlap(holding, summed, cells)
 
 
-def onto_simplex(table: Floats) -> Floats:
+def _onto_simplex(table: Floats) -> Floats:
     """Return the nearest table of numbers >= 0 that sum to 1, for each run (Duchi et al. 2008, figure 1)."""
     flat = table.reshape(len(table), -1)
     descending = -np.sort(-flat, axis=1)
@@ -251,7 +251,7 @@ def onto_simplex(table: Floats) -> Floats:
     return np.asarray(np.maximum(flat - shift[:, None], 0.0).reshape(table.shape))
 
 
-def project_onto_polytope(
+def _project_onto_polytope(
     tables: Sequence[Floats], precisions: Sequence[Floats], agreements: Sequence[Overlap], *, sweeps: int, exact: bool
 ) -> list[Floats]:
     """Return tables of shares near the given ones that are non-negative, sum to 1 and agree where they overlap.
@@ -275,7 +275,7 @@ def project_onto_polytope(
             agreement.make_agree(projected, precisions)
         for table, correction in zip(projected, corrections, strict=True):
             moved = table + correction if exact else table
-            inside = onto_simplex(moved)
+            inside = _onto_simplex(moved)
             correction[...] = moved - inside
             table[...] = inside
     return projected

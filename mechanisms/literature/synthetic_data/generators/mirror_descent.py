@@ -52,7 +52,7 @@ class MirrorDescentGenerator(Generator):
     def _potentials(self, oracle: Oracle, measured: Sequence[NoisyMarginal], total: Floats, start: Parts) -> Parts:
         """Return the potentials of the best distribution of each run, from the initial ones."""
         likelihood = Likelihood(measured, total)
-        return fit_potentials(oracle, likelihood, start, n_steps=self.n_steps, tolerance=self.tolerance)
+        return _fit_potentials(oracle, likelihood, start, n_steps=self.n_steps, tolerance=self.tolerance)
 
 
 class Likelihood:
@@ -107,7 +107,7 @@ class Likelihood:
         return loss, slopes
 
 
-def fit_potentials(oracle: Oracle, likelihood: Likelihood, start: Parts, *, n_steps: int, tolerance: float) -> Parts:
+def _fit_potentials(oracle: Oracle, likelihood: Likelihood, start: Parts, *, n_steps: int, tolerance: float) -> Parts:
     """Return the potentials of the best distribution of each run.
 
     Steps use Nesterov's momentum (1983); a step that raises the loss of a run is rejected, and the run restarts without

@@ -24,7 +24,7 @@ from ..base import FittedDistribution, Generator, NoisyMarginal
 from .objective import LeastSquaresProblem
 
 
-def mixture_answers(columns: Sequence[Floats]) -> Floats:
+def _mixture_answers(columns: Sequence[Floats]) -> Floats:
     """Return the marginal of these attributes, shape `(size, n_cells)`, cells in C order.
 
     Args:
@@ -35,11 +35,11 @@ def mixture_answers(columns: Sequence[Floats]) -> Floats:
     return np.asarray(table.reshape(len(table), -1) / left.shape[1])
 
 
-def mixture_gradients(columns: Sequence[Floats], weights: Floats) -> list[Floats]:
-    """Return gradients of sum(weights * mixture_answers(columns)) by each of the columns, in their shapes.
+def _mixture_gradients(columns: Sequence[Floats], weights: Floats) -> list[Floats]:
+    """Return gradients of sum(weights * _mixture_answers(columns)) by each of the columns, in their shapes.
 
     Args:
-        columns: see `mixture_answers`.
+        columns: see `_mixture_answers`.
         weights: shape `(size, n_cells)`.
     """
     left, right = _halves(columns)
@@ -91,7 +91,7 @@ class MixtureGenerator(Generator):
     ) -> FittedDistribution:
         problem = LeastSquaresProblem.of(domain, measured, total)
         n_values = [domain.shape[place] for place in problem.attributes]
-        runs_of_parts = parts_of_runs(problem.size, self._numbers_per_run(n_values))
+        runs_of_parts = _parts_of_runs(problem.size, self._numbers_per_run(n_values))
         parts = [self._rows(problem.of_runs(runs), n_values, rng) for runs in runs_of_parts]
         columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
         return Mixture(domain, total, dict(zip(problem.attributes, columns, strict=True)))
@@ -125,7 +125,7 @@ class Mixture(FittedDistribution):
         """Return expected counts, `(size, n_cells)`; raise `ParameterError` if they are too many for memory."""
         n_cells = self.domain.project(attributes).n_cells
         check_memory(self._shape[1] * len(self.total) * max(1, n_cells), f"the rows of the marginal of {attributes}")
-        shares = mixture_answers([self._column(self.domain.index(name)) for name in attributes])
+        shares = _mixture_answers([self._column(self.domain.index(name)) for name in attributes])
         return self.total[:, None] * shares
 
     def table(self, n_rows: int, rng: np.random.Generator) -> Ints:
@@ -167,7 +167,7 @@ def _drawn(column: Floats, rows: Ints, rng: np.random.Generator) -> Ints:
     return np.asarray(np.minimum(indices, n_values - 1).reshape(rows.shape))
 
 
-def parts_of_runs(size: int, numbers_per_run: int) -> Iterator[slice]:
+def _parts_of_runs(size: int, numbers_per_run: int) -> Iterator[slice]:
     """Yield slices of runs such that an array of `numbers_per_run` numbers per run stays within `MAX_BLOCK_ENTRIES`."""
     step = max(1, MAX_BLOCK_ENTRIES // max(1, numbers_per_run))
     for start in range(0, size, step):
@@ -219,7 +219,7 @@ def error_gradients(problem: LeastSquaresProblem, columns: Sequence[Floats]) -> 
     for k, region in enumerate(problem.regions):
         region_columns = [columns[column_of[place]] for place in region]
         for place, part in zip(
-            region, mixture_gradients(region_columns, problem.slopes(k, mixture_answers(region_columns))), strict=True
+            region, _mixture_gradients(region_columns, problem.slopes(k, _mixture_answers(region_columns))), strict=True
         ):
             gradients[column_of[place]] += part
     return gradients

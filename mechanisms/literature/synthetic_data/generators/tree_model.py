@@ -66,7 +66,7 @@ class TreeModel(MirrorDescentGenerator):
         widest = max(domain.shape)
         per_run = len(domain.names) * widest * widest
         check_memory(len(total) * per_run, "the conditional distributions of all trees")
-        trees, answers = answers_of(domain, measured, len(total))
+        trees, answers = _answers_of(domain, measured, len(total))
         root_shares = np.empty((len(total), widest))
         conditionals = np.empty((len(total), len(domain.names) - 1, widest, widest))
         at_once = max(1, MAX_BLOCK_ENTRIES // per_run)
@@ -266,7 +266,7 @@ class TreeAnswers(NamedTuple):
         return np.where((precision > 0)[cells], np.maximum(answers, floor), 1.0) / total[cells]
 
 
-def answers_of(domain: Domain, measured: Sequence[NoisyMarginal], size: int) -> tuple[Trees, TreeAnswers]:
+def _answers_of(domain: Domain, measured: Sequence[NoisyMarginal], size: int) -> tuple[Trees, TreeAnswers]:
     """Return the tree of each run and its answers; repeated measurements are averaged.
 
     Attributes that no chosen pair links become children of the first one, by an edge without measurements.

@@ -63,7 +63,7 @@ def _along(kept: Bools, n_axes: int, axis: int) -> Bools:
     return kept.reshape(shape)
 
 
-def nearest_counts(answers: Floats, variances: Floats, exists: Bools, total: Floats) -> Floats:
+def _nearest_counts(answers: Floats, variances: Floats, exists: Bools, total: Floats) -> Floats:
     """Return counts >= 0 that add up to `total` and are nearest to noisy ones: a least-squares fit of one marginal.
 
     The minimum of sum (counts - answers)^2 / variances is max(0, answers - shift * variances), with the shift that
@@ -127,7 +127,7 @@ class IndependentModel(NamedTuple):
         for answers, flags in zip(alone, kept, strict=True):
             variances = np.ones((len(flags), flags.shape[1] + 1))
             variances[:, -1] = np.maximum(1, (~flags).sum(axis=1))
-            counts = nearest_counts(merged(answers, flags), variances, present(flags), total)
+            counts = _nearest_counts(merged(answers, flags), variances, present(flags), total)
             shares.append(counts / total[:, None])
         return cls(total, tuple(shares), tuple(kept), penalty)
 

@@ -105,7 +105,7 @@ class MST(MarginalSelection):
         return ConcentratedDP(self.rho, relation=self.relation)
 
     def worst_case(self, domain: Domain) -> Neighbours:
-        """Return two clusters of attributes, and a record that supports their dependences: see `clustered_records`.
+        """Return two clusters of attributes, and a record that supports their dependences: see `_clustered_records`.
 
         The number of records is so large that no value is rare, and that noise in the counts of the attributes hardly
         moves the scores; a few more records of value 0 make it about equally likely that the first edge joins
@@ -262,7 +262,7 @@ def _parts(transcripts: Floats, domain: Domain, candidates: Sequence[Marginal]) 
     return np.split(transcripts, ends[:-1], axis=1)
 
 
-def clustered_records(shape: Sequence[int], n_records: int, n_more: int) -> Ints:
+def _clustered_records(shape: Sequence[int], n_records: int, n_more: int) -> Ints:
     """Return data on which one record gives the most information about the tree, `(about n_records, n_attributes)`.
 
     Attributes 0 and 1 are one cluster, the others the second one: attributes are positively dependent within a cluster
@@ -292,8 +292,8 @@ def clustered_records(shape: Sequence[int], n_records: int, n_more: int) -> Ints
 
 
 def worst_case_clusters(shape: Sequence[int], relation: Relation, n_records: int, n_more: int) -> Neighbours:
-    """Return `clustered_records` with a record of zeros, added or in place of a record of ones."""
-    records = clustered_records(shape, n_records, n_more)
+    """Return `_clustered_records` with a record of zeros, added or in place of a record of ones."""
+    records = _clustered_records(shape, n_records, n_more)
     zeros = np.zeros((1, len(shape)), dtype=np.int64)
     if relation is Relation.ADD_REMOVE:
         return Neighbours(records, np.concatenate([records, zeros]), relation)

@@ -55,7 +55,7 @@ def draw(scores: Floats, rate: float, rng: np.random.Generator) -> Ints:
     Returns:
         The number of the edge chosen in each round, shape `(size, n_nodes - 1)`.
     """
-    labels = _start(len(scores), n_nodes_of(scores.shape[1]))
+    labels = _start(len(scores), _n_nodes_of(scores.shape[1]))
     chosen = np.empty((len(scores), labels.shape[1] - 1), dtype=np.int64)
     for round_ in range(chosen.shape[1]):
         noisy = rate * scores + rng.gumbel(size=scores.shape)
@@ -72,7 +72,7 @@ def log_probability(scores: Floats, chosen: Ints, rate: float) -> Floats:
         chosen: result of `draw`.
         rate: see `draw`.
     """
-    labels = _start(len(chosen), n_nodes_of(scores.shape[1]))
+    labels = _start(len(chosen), _n_nodes_of(scores.shape[1]))
     log_probs = np.zeros(len(chosen))
     for round_ in range(chosen.shape[1]):
         edge = chosen[:, round_]
@@ -98,6 +98,6 @@ def _sequences(labels: Ints, n_rounds: int) -> Iterator[tuple[int, ...]]:
             yield (int(edge), *rest)
 
 
-def n_nodes_of(n_edges: int) -> int:
+def _n_nodes_of(n_edges: int) -> int:
     """Return the number of nodes of a complete graph with this number of edges."""
     return (1 + math.isqrt(1 + 8 * n_edges)) // 2

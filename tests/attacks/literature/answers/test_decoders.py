@@ -18,7 +18,7 @@ from dpassay.attacks.literature.answers import (
     least_squares_accuracy,
     likelihood,
 )
-from dpassay.attacks.literature.answers.exhaustive import all_columns
+from dpassay.attacks.literature.answers.exhaustive import _all_columns
 from dpassay.attacks.literature.answers.likelihood import flipped
 from dpassay.mechanisms.core import ParameterError
 
@@ -119,7 +119,7 @@ def test_invalid_queries_and_answers_are_refused(queries, answers, message):
 
 
 def test_columns_that_fit_all_subset_counts_are_at_most_4_errors_apart():
-    queries = all_columns(8)
+    queries = _all_columns(8)
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2, 8)
     answers = bits @ queries.T + rng.uniform(-1.0, 1.0, 256)
@@ -132,7 +132,7 @@ def test_columns_that_fit_all_subset_counts_are_at_most_4_errors_apart():
 def test_columns_that_fit_are_those_of_a_loop():
     queries, _bits, answers = problem(5, 6, noise=0.7, seed=3)
     for error in (0.3, 1.0, 2.0):
-        loop = [z for z in all_columns(5) if all(abs(q @ z - a) <= error for q, a in zip(queries, answers[0]))]  # noqa: B905
+        loop = [z for z in _all_columns(5) if all(abs(q @ z - a) <= error for q, a in zip(queries, answers[0]))]  # noqa: B905
         kept = Exhaustive(error=error).consistent(queries, answers)
         assert {tuple(z) for z in kept} == {tuple(z) for z in loop}
         decoded = Exhaustive(error=error).decode(queries, answers)
@@ -250,7 +250,7 @@ def posterior(columns, queries, answers, noise, prior, power):
 
 @pytest.mark.parametrize("prior", [None, (0.1, 0.9, 0.5, 0.5, 0.3, 0.7, 0.2, 0.6)])
 def test_integer_programme_finds_all_best_columns(prior):
-    columns = all_columns(8).astype(float)
+    columns = _all_columns(8).astype(float)
     for seed in range(3):
         queries, _, answers = problem(8, 9, noise=1.5, seed=seed)
         costs = posterior(columns, queries, answers[0], 2.0, prior or [0.5] * 8, 1)
@@ -286,7 +286,7 @@ def test_integer_programme_reports_equally_good_columns():
 
 @pytest.mark.parametrize("prior", [None, (0.1, 0.9, 0.5, 0.5, 0.3, 0.7, 0.2, 0.6)])
 def test_no_flip_of_two_bits_improves_the_gaussian_likelihood(prior):
-    columns = all_columns(8).astype(float)
+    columns = _all_columns(8).astype(float)
     queries, _, answers = problem(8, 9, runs=50, noise=1.5)
     decoded = GaussianLikelihood(noise=1.5, prior=prior).decode(queries, answers)
     best = 0

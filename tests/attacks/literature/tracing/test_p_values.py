@@ -16,8 +16,7 @@ from dpassay.attacks.literature.tracing import (
     trace,
 )
 from dpassay.attacks.literature.tracing.p_values import benjamini_hochberg
-from dpassay.mechanisms.core import ParameterError
-from dpassay.mechanisms.core.multiplicity import holm
+from dpassay.mechanisms.core import ParameterError, holm
 from dpassay.mechanisms.literature.studies import Genomes, Tardos, Uniform
 
 FALSE_ALARM = 1e-6

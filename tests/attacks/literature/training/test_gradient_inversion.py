@@ -12,7 +12,7 @@ from dpassay.attacks.literature.training import (
     invert_gradient,
     matched_errors,
 )
-from dpassay.attacks.literature.training.gradient_matching import descend, hessian_vector_product
+from dpassay.attacks.literature.training.gradient_matching import _descend, _hessian_vector_product
 from dpassay.mechanisms.core import AttackError, ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
@@ -147,7 +147,7 @@ def test_hessian_vector_product_is_the_difference_quotient(model):
         return float(gradients_of(model, parameters, x[None], y)[0] @ along[0])
 
     assert (
-        check_grad(product, lambda x: hessian_vector_product(model, parameters[0], x[None], y, along)[0], X[0]) < 1e-5
+        check_grad(product, lambda x: _hessian_vector_product(model, parameters[0], x[None], y, along)[0], X[0]) < 1e-5
     )
 
 
@@ -186,7 +186,7 @@ def test_descent_minimises_many_functions_each_by_itself():
         first = np.arange(3) == 0
         return np.where(first, valley, bowl), np.where(first[:, None], slope, 2 * points)
 
-    points, values = descend(objective, np.array([[-1.2, 1.0], [3.0, -4.0], [0.0, 0.0]]), 200, floor=1e-28)
+    points, values = _descend(objective, np.array([[-1.2, 1.0], [3.0, -4.0], [0.0, 0.0]]), 200, floor=1e-28)
     np.testing.assert_allclose(points, [[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]], atol=1e-8)
     assert (values < 1e-15).all()
 

@@ -10,9 +10,9 @@ from tests.audit.one_run_laws import BitLaw, bit_misses, gaussian, random_game
 
 from dpassay.audit import audit_scores
 from dpassay.audit.bounds.bits import assumption_tests, independent
-from dpassay.audit.bounds.bits.assumption_tests import INFLUENCE, MISFIT, fit_test, influence_test
+from dpassay.audit.bounds.bits.assumption_tests import INFLUENCE, MISFIT, _fit_test, _influence_test
 from dpassay.audit.bounds.bits.curve_of_ranks import CurveOfRanks
-from dpassay.audit.bounds.bits.independent import OneRunIndependent, right_guesses_tail
+from dpassay.audit.bounds.bits.independent import OneRunIndependent, _right_guesses_tail
 from dpassay.audit.bounds.catalogue import choose_bounds
 from dpassay.audit.bounds.families import family_of
 from dpassay.audit.bounds.numerics.binomial import quantile
@@ -56,7 +56,7 @@ def test_tail_is_that_of_simulated_games(claim, n, r):
     games = 20_000
     drawn = simulated(claim, n, r, games)
     for v in np.unique(np.quantile(drawn, (0.1, 0.5, 0.9, 0.99), method="nearest")):
-        tail, hits = right_guesses_tail(claim.tradeoff, n, r, int(v)), int(np.count_nonzero(drawn >= v))
+        tail, hits = _right_guesses_tail(claim.tradeoff, n, r, int(v)), int(np.count_nonzero(drawn >= v))
         assert hits <= quantile(1.0 - FALSE_ALARM, games, tail)
         assert tail < hits / games + 0.03
 
@@ -65,20 +65,20 @@ def test_tail_under_a_pure_curve_is_binomial():
     # up to half of the canaries at each end, the rate of right guesses of randomised response is constant
     for epsilon, v in ((0.5, 70), (2.0, 92)):
         exact = stats.binom.sf(v - 1, 100, special.expit(epsilon))
-        assert right_guesses_tail(PureDP(epsilon).tradeoff, 400, 100, v) == pytest.approx(exact, rel=1e-6)
+        assert _right_guesses_tail(PureDP(epsilon).tradeoff, 400, 100, v) == pytest.approx(exact, rel=1e-6)
 
 
 def test_tail_falls_to_its_limit_as_cells_shrink(monkeypatch):
     tails = []
     for cell in (0.4, 0.1, 0.025):
         monkeypatch.setattr(independent, "_CELL", cell)
-        tails.append(right_guesses_tail(GaussianDP(MU).tradeoff, 1000, 700, 612))
+        tails.append(_right_guesses_tail(GaussianDP(MU).tradeoff, 1000, 700, 612))
     assert tails[0] > tails[1] > tails[2]
     assert tails[1] < 1.1 * tails[2]
 
 
 def test_tail_far_out_stays_positive_and_grows_with_the_parameter():
-    tails = [right_guesses_tail(GaussianDP(mu).tradeoff, 1000, 700, 690) for mu in (0.1, 0.5, 1.0, 2.0, 3.0, 5.0)]
+    tails = [_right_guesses_tail(GaussianDP(mu).tradeoff, 1000, 700, 690) for mu in (0.1, 0.5, 1.0, 2.0, 3.0, 5.0)]
     assert tails[0] < 1e-12  # the probability of cells without a limit
     assert np.all(np.diff(tails[2:]) > 0.0)
     assert tails[-1] > 0.9
@@ -95,7 +95,7 @@ def test_true_curve_and_those_below_are_refuted_no_more_often_than_they_may(true
     below = {GaussianDP: GaussianDP(2.0), LaplaceDP: PureDP(1.0), PureDP: ApproximateDP(3.0, 0.02)}[type(true)]
     for curve in (true, below):
         _, least = bisect(
-            lambda v, curve=curve: right_guesses_tail(curve.tradeoff, n, r, int(v)) <= level, 0, r + 1, middle=integer
+            lambda v, curve=curve: _right_guesses_tail(curve.tradeoff, n, r, int(v)) <= level, 0, r + 1, middle=integer
         )
         refuted = int(np.count_nonzero(drawn >= least))
         assert refuted <= quantile(1.0 - FALSE_ALARM, games, level)
@@ -163,14 +163,14 @@ ENOUGH = REPEATS - quantile(1.0 - FALSE_ALARM, REPEATS, 0.1)  # a test of power 
 
 @pytest.mark.parametrize("name", FOREIGN)
 def test_foreign_curves_are_refused(name):
-    refused = sum(fit_test(one, GAUSSIAN).p_value <= MISFIT for one in games(FOREIGN[name], REPEATS))
+    refused = sum(_fit_test(one, GAUSSIAN).p_value <= MISFIT for one in games(FOREIGN[name], REPEATS))
     assert refused >= ENOUGH
 
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_influence_is_refused(name, monkeypatch):
     monkeypatch.setattr(assumption_tests, "_PERMUTATIONS", 99)
-    refused = sum(influence_test(one).p_value <= INFLUENCE for one in games(PLANTED[name], REPEATS))
+    refused = sum(_influence_test(one).p_value <= INFLUENCE for one in games(PLANTED[name], REPEATS))
     assert refused >= ENOUGH
 
 
@@ -181,7 +181,7 @@ def test_members_are_refused_no_more_often_than_they_may(family):
     for _ in range(repeats):
         bits = rng.random(1000) < 0.5
         noise = rng.normal(size=1000) if family is GAUSSIAN else rng.laplace(size=1000)
-        refused += fit_test(BitScores(bits, noise + 1.2 * bits), family).p_value <= MISFIT
+        refused += _fit_test(BitScores(bits, noise + 1.2 * bits), family).p_value <= MISFIT
     assert refused <= quantile(1.0 - FALSE_ALARM, repeats, MISFIT)
 
 
@@ -212,7 +212,7 @@ def test_p_values_of_influence_are_uniform_for_independent_canaries(shape, monke
     p_values = []
     for _ in range(1000):
         bits = rng.random(shape) < 0.5
-        p_values.append(influence_test(BitScores(bits, rng.standard_cauchy(size=shape) + bits)).p_value)
+        p_values.append(_influence_test(BitScores(bits, rng.standard_cauchy(size=shape) + bits)).p_value)
     for level in (0.05, 0.2):
         hits = int(np.count_nonzero(np.array(p_values) <= level))
         assert 0.5 * level * 1000 < hits <= quantile(1.0 - FALSE_ALARM, 1000, level)
@@ -225,18 +225,18 @@ def test_influence_in_groups_is_found_through_their_labels(monkeypatch):
     def channel(bits, rng):
         return normal(bits, rng) + 0.3 * (np.bincount(labels, weights=bits)[labels] - bits)
 
-    found = [influence_test(one, tuple(labels.tolist())).p_value <= INFLUENCE for one in games(channel, 20)]
-    missed = [influence_test(one).p_value > INFLUENCE for one in games(channel, 20)]
+    found = [_influence_test(one, tuple(labels.tolist())).p_value <= INFLUENCE for one in games(channel, 20)]
+    missed = [_influence_test(one).p_value > INFLUENCE for one in games(channel, 20)]
     assert sum(found) >= 18
     assert sum(missed) >= 14  # nothing in the order of the canaries shows it
-    assert "in the same group" in influence_test(next(games(channel, 1)), tuple(labels.tolist())).what
+    assert "in the same group" in _influence_test(next(games(channel, 1)), tuple(labels.tolist())).what
 
 
 def test_influence_of_the_size_of_a_run_is_found_in_several_runs():
     rng = np.random.default_rng(8)
     bits = rng.random((40, 25)) < 0.5
     scores = rng.normal(size=bits.shape) + MU * bits + 0.2 * bits.sum(axis=1, keepdims=True)
-    found = influence_test(BitScores(bits, scores))
+    found = _influence_test(BitScores(bits, scores))
     assert found.p_value <= INFLUENCE
     assert "in the same run" in found.what
 

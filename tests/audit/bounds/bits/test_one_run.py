@@ -27,7 +27,7 @@ from dpassay.audit import AuditResult, audit
 from dpassay.audit.bounds.base import LowerBound
 from dpassay.audit.bounds.bits.guessing import Guessing
 from dpassay.audit.bounds.bits.independent import OneRunIndependent
-from dpassay.audit.bounds.bits.one_run import OneRun, guess_p_value, least_epsilon
+from dpassay.audit.bounds.bits.one_run import OneRun, _guess_p_value, least_epsilon
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms import Laplace, PureDP
@@ -75,9 +75,9 @@ def test_malformed_games_are_refused(bits, scores, message):
 def test_p_values_agree_with_the_published_theorem():
     # Steinke, Nasr and Jagielski (2023), Theorem 5.2, evaluated by an independent program: 6 decimals
     published = {"delta_term": "published"}
-    assert guess_p_value(1000, 100, 80, epsilon=1.0, delta=0.0) == pytest.approx(0.071556, abs=5e-7)
-    assert guess_p_value(1000, 100, 80, epsilon=1.0, delta=1e-5, **published) == pytest.approx(0.073009, abs=5e-7)
-    assert guess_p_value(1000, 100, 90, epsilon=1.5, delta=1e-5, **published) == pytest.approx(0.018765, abs=5e-7)
+    assert _guess_p_value(1000, 100, 80, epsilon=1.0, delta=0.0) == pytest.approx(0.071556, abs=5e-7)
+    assert _guess_p_value(1000, 100, 80, epsilon=1.0, delta=1e-5, **published) == pytest.approx(0.073009, abs=5e-7)
+    assert _guess_p_value(1000, 100, 90, epsilon=1.5, delta=1e-5, **published) == pytest.approx(0.018765, abs=5e-7)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, vertices, best, e
     epsilon = least_epsilon(20_000, *best, **level)
     assert epsilon == pytest.approx(expected, rel=1e-5)
     at = {"epsilon": epsilon + 1e-6, "delta": 1e-6, "delta_term": "published"}
-    assert all(guess_p_value(20_000, *count, **at) > level["significance"] for count in counts)
+    assert all(_guess_p_value(20_000, *count, **at) > level["significance"] for count in counts)
 
 
 @pytest.mark.parametrize(("mu", "least"), [(1, 2.36), (2, 4.49), (4, 7.72)])
@@ -153,7 +153,7 @@ def test_ceiling_of_all_right_is_the_closed_form():
 )
 def test_p_value_is_the_largest_probability_over_all_mechanisms(m, r, v, epsilon, delta):
     largest = worst_probability([delta], m, r, v, [epsilon])
-    assert guess_p_value(m, r, v, epsilon=epsilon, delta=delta) == pytest.approx(largest, rel=2e-6)
+    assert _guess_p_value(m, r, v, epsilon=epsilon, delta=delta) == pytest.approx(largest, rel=2e-6)
 
 
 def stein_factor(r, v, epsilon):
@@ -173,10 +173,10 @@ def stein_factor(r, v, epsilon):
 @given(r=st.integers(2, 300), share=st.floats(0.5, 1.0), epsilon=st.floats(0.0, 4.0))
 def test_delta_term_is_the_maximum_of_the_solution_of_steins_equation(r, share, epsilon):
     v = max(1, math.floor(share * r))
-    tail = guess_p_value(r, r, v, epsilon=epsilon, delta=0.0)
+    tail = _guess_p_value(r, r, v, epsilon=epsilon, delta=0.0)
     assume(1e-200 < tail < 0.999)
     delta = 1e-9 * tail
-    term = (guess_p_value(r, r, v, epsilon=epsilon, delta=delta) - tail) / (r * delta)
+    term = (_guess_p_value(r, r, v, epsilon=epsilon, delta=delta) - tail) / (r * delta)
     assert term == pytest.approx(stein_factor(r, v, epsilon), rel=1e-4)
 
 
@@ -186,9 +186,9 @@ def test_delta_term_is_the_maximum_of_the_solution_of_steins_equation(r, share, 
 )  # fmt: skip
 def test_sharp_delta_term_is_at_most_half_the_published_one_below_one_half(r, extra, share, epsilon, delta):
     counts = r + extra, r, max(1, math.ceil(share * r))
-    at_zero = guess_p_value(*counts, epsilon=epsilon, delta=0.0)
+    at_zero = _guess_p_value(*counts, epsilon=epsilon, delta=0.0)
     sharp, published = (
-        guess_p_value(*counts, epsilon=epsilon, delta=delta, delta_term=term) for term in ("sharp", "published")
+        _guess_p_value(*counts, epsilon=epsilon, delta=delta, delta_term=term) for term in ("sharp", "published")
     )
     assert sharp <= published
     if at_zero <= 0.5 and published < 1.0:
@@ -198,16 +198,18 @@ def test_sharp_delta_term_is_at_most_half_the_published_one_below_one_half(r, ex
 @given(r=st.integers(1, 2000), share=st.floats(0.4, 1.0), delta=st.sampled_from([0.0, 1e-7, 1e-4, 0.02]))
 def test_p_value_never_falls_with_epsilon(r, share, delta):
     v = max(1, math.ceil(share * r))
-    values = [guess_p_value(2 * r, r, v, epsilon=e, delta=delta) for e in np.linspace(0.0, 12.0, 60)]
+    values = [_guess_p_value(2 * r, r, v, epsilon=e, delta=delta) for e in np.linspace(0.0, 12.0, 60)]
     assert np.all(np.diff(values) >= -1e-12)
 
 
 def test_p_value_stays_finite_where_the_tails_underflow():
     for v in (1, 10, 9_999, 10_000):
         for epsilon in (0.0, 1.0, 30.0):
-            assert 0.0 <= guess_p_value(20_000, 10_000, v, epsilon=epsilon, delta=1e-9) <= 1.0
+            assert 0.0 <= _guess_p_value(20_000, 10_000, v, epsilon=epsilon, delta=1e-9) <= 1.0
     # F and p underflow, their ratio does not: about m delta / v, and at least that
-    assert guess_p_value(10_000, 10_000, 9_000, epsilon=0.0, delta=1e-6) == pytest.approx(1e-2 / 9000 * 1.125, rel=0.01)
+    assert _guess_p_value(10_000, 10_000, 9_000, epsilon=0.0, delta=1e-6) == pytest.approx(
+        1e-2 / 9000 * 1.125, rel=0.01
+    )
 
 
 # --- properties ------------------------------------------------------------------------------------------------------
@@ -305,7 +307,7 @@ def test_other_games_and_impossible_counts_are_refused():
     with pytest.raises(ParameterError, match="guesses must be at most the number of bits, 200, but is 300"):
         calls.lower_bound(OneRun(guesses=300), random_game(1), **LEVEL)
     with pytest.raises(ParameterError, match="n_correct must be at most n_guesses = 3, but is 4"):
-        guess_p_value(10, 3, 4, epsilon=1.0, delta=0.0)
+        _guess_p_value(10, 3, 4, epsilon=1.0, delta=0.0)
     with pytest.raises(ParameterError, match="delta must lie in"):
         calls.lower_bound(OneRun(), random_game(1), delta=1.0, confidence=0.9)
 

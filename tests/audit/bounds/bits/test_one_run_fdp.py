@@ -29,10 +29,10 @@ from dpassay.audit.bounds.bits.guessing import Guessing
 from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.bounds.bits.one_run_fdp import (
     OneRunFDP,
-    critical_count,
-    curve_p_value,
-    largest_theta,
-    least_theta,
+    _critical_count,
+    _curve_p_value,
+    _largest_theta,
+    _least_theta,
     refuted,
 )
 from dpassay.audit.bounds.families import epsilon_of, family_of
@@ -57,7 +57,7 @@ LEAKY = family_of(ApproximateDP(1.0, 0.05))
 )
 def test_bounds_agree_with_the_published_recursion(counts, mu, epsilon):
     # Mahloujifar, Melis and Chaudhuri (2024), evaluated by an independent program; to the digits printed
-    theta = least_theta(GAUSSIAN, *counts, significance=0.05)
+    theta = _least_theta(GAUSSIAN, *counts, significance=0.05)
     assert theta == pytest.approx(mu, abs=6e-6)
     assert GaussianDP(theta).epsilon(1e-5) == pytest.approx(epsilon, abs=6e-5)
 
@@ -77,9 +77,9 @@ def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, best, expected_th
     hull = hull_vertices(quantile_scores(mu))
     counts, level = [(x + y, y) for x, y in hull if x + y > 0], 0.05 / len(hull)
     if best is None:
-        assert max(least_theta(GAUSSIAN, 20_000, *count, significance=level) for count in counts) == 0.0
+        assert max(_least_theta(GAUSSIAN, 20_000, *count, significance=level) for count in counts) == 0.0
         return
-    theta = least_theta(GAUSSIAN, 20_000, *best, significance=level)
+    theta = _least_theta(GAUSSIAN, 20_000, *best, significance=level)
     assert best in counts
     assert theta == pytest.approx(expected_theta, abs=6e-7)
     assert GaussianDP(theta).epsilon(1e-6) == pytest.approx(epsilon, rel=1e-5)
@@ -115,15 +115,15 @@ def test_p_value_covers_every_mechanism_with_the_curve(m, r, v, mu):
     claim = GaussianDP(mu)
     epsilons = np.linspace(0.0, 6.0 * mu, 40)
     largest = worst_probability(claim.delta(epsilons), m, r, v, epsilons)
-    assert largest < curve_p_value(claim, m, r, v) < 2.0 * largest
-    assert curve_p_value(claim, r, r, v) < largest or m == r  # counting guessed bits only would be unsound
+    assert largest < _curve_p_value(claim, m, r, v) < 2.0 * largest
+    assert _curve_p_value(claim, r, r, v) < largest or m == r  # counting guessed bits only would be unsound
 
 
 def test_recursion_agrees_with_the_sum_of_masses_that_it_stands_for():
     # the law that the proof builds, mass by mass: total mass 1 at the p-value
     claim, (m, r, v) = GaussianDP(1.0), (60, 15, 13)
     law = np.zeros(r + 1)
-    law[v] = curve_p_value(claim, m, r, v)
+    law[v] = _curve_p_value(claim, m, r, v)
     k = np.arange(r + 1)
     for c in range(v, 0, -1):
         right = float(np.sum((k * law)[c:])) / m
@@ -138,7 +138,7 @@ def test_critical_count_is_the_first_count_that_refutes_the_curve(claim):
     needed = one_run_fdp._needed(claim)
     for m, r in ((100, 10), (60, 60)):
         refuting = [v for v in range(r + 1) if refuted(needed, m, r, v, 0.05)]
-        assert refuting == list(range(critical_count(needed, m, r, 0.05), r + 1))
+        assert refuting == list(range(_critical_count(needed, m, r, 0.05), r + 1))
 
 
 def test_curve_of_privacy_losses_is_the_same_for_one_number_as_for_many():
@@ -157,7 +157,7 @@ def test_curve_of_privacy_losses_is_the_same_for_one_number_as_for_many():
 def test_p_value_under_a_pure_curve_is_above_the_binomial_tail(r, share, epsilon):
     v = math.ceil(share * r)
     binomial = stats.binom.sf(v - 1, r, 1 / (1 + math.exp(-epsilon)))
-    assert curve_p_value(PureDP(epsilon), 2 * r, r, v) >= min(1.0, binomial) * (1 - 1e-6)
+    assert _curve_p_value(PureDP(epsilon), 2 * r, r, v) >= min(1.0, binomial) * (1 - 1e-6)
 
 
 def test_larger_alphabet_of_randomised_response_is_covered_by_its_own_law():
@@ -167,7 +167,7 @@ def test_larger_alphabet_of_randomised_response_is_covered_by_its_own_law():
         rate = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
         v = round(rate * r + 15)
         tail = stats.binom.sf(v - 1, r, rate)
-        p_value = curve_p_value(PureDP(epsilon), r, r, v, alphabet=k)
+        p_value = _curve_p_value(PureDP(epsilon), r, r, v, alphabet=k)
         assert tail < p_value < 3 * tail
 
 
@@ -197,18 +197,18 @@ def test_the_curve_of_pure_privacy_is_the_same_for_one_number_as_for_many(epsilo
 def test_parameter_grows_with_right_guesses(m, r, v):
     r = min(r, m)
     v = min(v, r - 1)
-    less, more = (least_theta(GAUSSIAN, m, r, one, significance=0.05) for one in (v, v + 1))
+    less, more = (_least_theta(GAUSSIAN, m, r, one, significance=0.05) for one in (v, v + 1))
     assert less <= more * (1 + 1e-8)
     assert v > r / 2 or less == 0.0
 
 
 def test_largest_parameter_of_several_counts_is_that_of_the_best():
     counts = [(1000, 500, 330), (1000, 125, 100), (1000, 31, 26), (1000, 100, 40)]
-    each = [least_theta(GAUSSIAN, *count, significance=0.02) for count in counts]
+    each = [_least_theta(GAUSSIAN, *count, significance=0.02) for count in counts]
     for order in ([0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2]):
-        theta, index = largest_theta(GAUSSIAN, [counts[i] for i in order], significance=0.02)
+        theta, index = _largest_theta(GAUSSIAN, [counts[i] for i in order], significance=0.02)
         assert (theta, order[index]) == (max(each), int(np.argmax(each)))
-    assert largest_theta(GAUSSIAN, counts[3:], significance=0.02) == (0.0, 0)
+    assert _largest_theta(GAUSSIAN, counts[3:], significance=0.02) == (0.0, 0)
 
 
 def test_family_is_that_of_the_claim_and_no_other():
@@ -247,7 +247,7 @@ def test_what_cannot_be_answered_is_refused():
             OneRunFDP(curve_family=GAUSSIAN), PairScores(np.zeros(3), np.ones(3)), delta=1e-5, confidence=0.95
         )
     with pytest.raises(ParameterError, match="alphabet must be a whole number >= 2, but is 1"):
-        least_theta(GAUSSIAN, 10, 5, 4, significance=0.05, alphabet=1)
+        _least_theta(GAUSSIAN, 10, 5, 4, significance=0.05, alphabet=1)
     with pytest.raises(ParameterError, match="guesses must be at most the number of bits, 200, but is 300"):
         calls.lower_bound(OneRunFDP(curve_family=GAUSSIAN, guesses=300), random_game(1), delta=1e-5, confidence=0.95)
 
@@ -301,7 +301,7 @@ class _Peeks(_Twin):
         sizes = tuple(range(2, scores.n_bits + 1, 2))
         counts = zip(sizes, Guessing(self.guesses, self.negatives, self.center).right(scores, sizes), strict=True)
         return max(
-            least_theta((self.curve_family or GAUSSIAN), scores.n_bits, *count, significance=significance)
+            _least_theta((self.curve_family or GAUSSIAN), scores.n_bits, *count, significance=significance)
             for count in counts
         )
 

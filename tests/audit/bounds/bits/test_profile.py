@@ -8,7 +8,7 @@ from scipy import special, stats
 from tests.audit.one_run_laws import worst_probability
 
 from dpassay.audit import AuditResult, audit_scores
-from dpassay.audit.bounds.bits.one_run import OneRun, guess_p_value
+from dpassay.audit.bounds.bits.one_run import OneRun, _guess_p_value
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
@@ -45,7 +45,7 @@ def test_p_value_covers_every_mechanism_with_the_curve(m, r, v, mu):
     bound = fixed(claim, (r,), m, delta=1e-5, confidence=0.95)
     p_value = bound.p_value(guessed(m, (r, v)))
     assert worst_probability(claim.delta(epsilons), m, r, v, epsilons) <= p_value
-    assert p_value < 0.75 * guess_p_value(m, r, v, epsilon=claim.epsilon(1e-5), delta=1e-5)
+    assert p_value < 0.75 * _guess_p_value(m, r, v, epsilon=claim.epsilon(1e-5), delta=1e-5)
 
 
 @pytest.mark.parametrize("asked_at", [1e-3, 1e-2])
@@ -114,7 +114,7 @@ def test_curve_test_changes_neither_the_bound_nor_the_test_of_one_point():
     evidence = guessed(200, (100, 85))
     for claim in (GaussianDP(0.5), ApproximateDP(1.0, 1e-3)):
         bound = fixed(claim, (100,), 200, delta=1e-3, confidence=0.95).lower_bound(evidence)
-        assert guess_p_value(200, 100, 85, epsilon=bound.epsilon, delta=1e-3) == pytest.approx(0.05, rel=1e-6)
-    point = guess_p_value(200, 100, 85, epsilon=1.0, delta=1e-3)
+        assert _guess_p_value(200, 100, 85, epsilon=bound.epsilon, delta=1e-3) == pytest.approx(0.05, rel=1e-6)
+    point = _guess_p_value(200, 100, 85, epsilon=1.0, delta=1e-3)
     claim = ApproximateDP(1.0, 1e-3)
     assert fixed(claim, (100,), 200, delta=1e-3, confidence=0.95).p_value(evidence) == pytest.approx(point, rel=1e-6)

@@ -18,7 +18,7 @@ from dpassay.audit.calibration.coverage import FALSE_ALARM
 from dpassay.audit.evidence.scores import PairCounts, Tally
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.results.audit_result import AuditResult
-from dpassay.audit.results.witness_file import content_of
+from dpassay.audit.results.witness_file import _content_of
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.core import ParameterError
 
@@ -173,7 +173,7 @@ def test_reversed_scores_that_no_bound_reads_leave_no_verdict(bound):
 def test_a_reversed_violation_is_described_by_its_event():
     low, high = separated(2_000)
     result = audit_scores(PairScores(high, low), claim=PureDP(0.5))
-    counts = content_of(result)["counts"]
+    counts = _content_of(result)["counts"]
     assert (counts["likelier_side"], counts["complement"]) in ((0, False), (1, True))
     assert counts["likelier"][0] > 0.9 * counts["likelier"][1]
     assert counts["other"][0] < 0.1 * counts["other"][1]

@@ -79,7 +79,7 @@ def test_a_config_asks_for_them(tmp_path, one_picture, without_pixels):
         ('estimates = "bayesian"\n', r"mine.toml:7: .*estimates must be a list"),
         (
             'estimates = ["bayesian"]\n[game]\nname = "reconstruction"\nn_rounds = 100\n',
-            "mine.toml:7: .*estimates are not used in the game 'reconstruction'",
+            "mine.toml:7: .*estimates is not used in the game 'reconstruction'",
         ),
     ],
 )

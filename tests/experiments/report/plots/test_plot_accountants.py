@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from dpassay.experiments.report.plots.accountants import AccountantCurves
-from dpassay.experiments.report.plots.style import svg_text
+from dpassay.experiments.report.plots.style import _svg_text
 from dpassay.mechanisms.accounting.dp_sgd.noisy_sgd import ACCOUNTANTS
 
 
@@ -21,7 +21,7 @@ def test_figure_names_every_line_with_its_last_value_and_marks_audits():
     epsilon = {name: np.array([1.0, 3.0]) / (1 + i) for i, name in enumerate(ACCOUNTANTS)}
     curves = AccountantCurves(epochs, epsilon, 4.0, 0.01, 1e-5, shown=((5.0, 0.2),))
     ax = curves.plot()
-    text = svg_text(ax.figure, title=curves.title, description=curves.caption)
+    text = _svg_text(ax.figure, title=curves.title, description=curves.caption)
     for shown in ("strong composition: 3", "moments accountant: 1.5", "Renyi: 1", "privacy loss: 0.75", "1e-5"):
         assert shown in text
     assert "4 times" in curves.title

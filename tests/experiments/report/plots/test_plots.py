@@ -48,12 +48,12 @@ from dpassay.experiments.report.plots.style import (
     PAGE,
     PALETTE,
     RULE,
+    _svg_text,
     described,
     logarithmic,
     new_figure,
     save,
     spread,
-    svg_text,
 )
 from dpassay.experiments.report.plots.tradeoff import with_corners
 from dpassay.experiments.report.results.formatting import (
@@ -493,7 +493,7 @@ def test_hundreds_of_points_lines_and_bounds_of_zero_are_drawn() -> None:
         sweep_of([{"a.flag": f} for f in (True, False)], [base, zero]),
         sweep_of([{"m.name": f"name-{i}"} for i in range(120)], [base] * 120),
     ):
-        svg_text(_figure(overview(sweep)), title="", description="")
+        _svg_text(_figure(overview(sweep)), title="", description="")
 
 
 def _figure(plot: Any) -> Any:
@@ -512,7 +512,7 @@ SIMILAR = ("gaussian", "large claim", "coarse claim", "few trials", "detects not
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in SIMILAR else n for n in RESULTS])
 def test_the_overview_of_any_result_can_be_drawn(name: str) -> None:
     figure = draw_result(RESULTS[name])
-    ElementTree.fromstring(svg_text(figure, title="t", description="d"))
+    ElementTree.fromstring(_svg_text(figure, title="t", description="d"))
     assert len(figure.axes) == 4
     assert all(ax.get_title(loc="left") for ax in figure.axes)
 
@@ -597,7 +597,7 @@ def test_text_of_users_is_neither_formula_nor_markup(tmp_path: Path) -> None:
     groups = [{"m.name": name, "m.$k$": k} for name in ("$\\frac{1}$ <b>", "b") for k in (1, 2)]
     sweeps = [sweep_of(names, [result] * 2), sweep_of(groups, [result] * 4)]
     for figure in (draw_result(result), *(_figure(overview(sweep)) for sweep in sweeps)):
-        text = svg_text(figure, title=bad, description=bad)
+        text = _svg_text(figure, title=bad, description=bad)
         ElementTree.fromstring(text)
         assert "<script" not in text
         assert described(text) == (bad, bad)

@@ -24,14 +24,14 @@ from dpassay.mechanisms.accounting import (
     shuffled_epsilon_at_least,
     strong_composition,
 )
-from dpassay.mechanisms.accounting.dp_sgd.fixed_size import log_moments
+from dpassay.mechanisms.accounting.dp_sgd.fixed_size import _log_moments
 from dpassay.mechanisms.accounting.dp_sgd.noisy_sgd import (
     printed_strong_composition,
     projected_sgd_epsilon,
     projected_sgd_standard_deviation,
 )
 from dpassay.mechanisms.core import AccountingError, ParameterError
-from dpassay.mechanisms.learning.dp_sgd.accounting import calibrate_noise, scheme_named, steps_guarantee
+from dpassay.mechanisms.learning.dp_sgd.accounting import _scheme_named, _steps_guarantee, calibrate_noise
 
 ABADI = {"sampling_probability": 0.01}
 
@@ -96,7 +96,7 @@ def test_fixed_size_bound_is_nearly_tight_for_large_noise():
 @pytest.mark.parametrize("sigma", [0.6, 2.0, 5.0])
 def test_moments_of_three_gaussians_are_bounded_over_triangles(reach, sigma):
     """M_j by its alternating sum for even j, on triangles in the plane; attained at j = 2."""
-    logs = log_moments(sigma, reach, 12)
+    logs = _log_moments(sigma, reach, 12)
     bounds = np.exp(logs[:7])
     largest = dict.fromkeys((2, 4, 6), 0.0)
     for ac, bc, ab in itertools.product(np.linspace(0, reach, 9), np.linspace(0, 1, 9), np.linspace(0, 1, 9)):
@@ -319,7 +319,7 @@ def test_projected_sgd_formula_refuses_too_little_noise():
 
 def test_each_way_of_drawing_batches_has_its_own_theorem():
     def epsilon(sampling, **options):
-        return steps_guarantee(1.0, sampling=sampling, steps=100, **options).epsilon(1e-5)
+        return _steps_guarantee(1.0, sampling=sampling, steps=100, **options).epsilon(1e-5)
 
     assert_allclose(epsilon("full-batch"), GaussianDP(10.0).epsilon(1e-5))
     assert_allclose(epsilon("full-batch", relation="replace_one"), GaussianDP(20.0).epsilon(1e-5))
@@ -330,7 +330,7 @@ def test_each_way_of_drawing_batches_has_its_own_theorem():
         halved = bound(0.5, sampling_probability=0.1, steps=100).epsilon(1e-5)
         assert_allclose(epsilon("fixed-size", accounting=accounting, **fixed), halved)
     poisson = [
-        epsilon("poisson", sampling_probability=0.01, accounting=name) for name in scheme_named("poisson").accountants
+        epsilon("poisson", sampling_probability=0.01, accounting=name) for name in _scheme_named("poisson").accountants
     ]
     assert poisson[0] < poisson[1] < poisson[2]
 
@@ -355,7 +355,7 @@ def test_each_way_of_drawing_batches_has_its_own_theorem():
 )
 def test_what_no_theorem_covers_is_refused(options, error, match):
     with pytest.raises(error, match=match):
-        steps_guarantee(1.0, steps=10, **options)
+        _steps_guarantee(1.0, steps=10, **options)
 
 
 @pytest.mark.parametrize(("steps", "noise"), [pytest.param(2760, 3.906, marks=pytest.mark.slow), (11049, 7.683)])
@@ -364,8 +364,8 @@ def test_calibrated_noise_is_the_least_that_is_enough(steps, noise):
     setting = {"sampling": "poisson", "sampling_probability": 1024 / 14732, "steps": steps}
     calibrated = calibrate_noise(epsilon=4.0, delta=2e-5, **setting)
     assert_allclose(calibrated, noise, atol=1.1e-3)
-    assert steps_guarantee(calibrated, **setting).epsilon(2e-5) <= 4.0
-    assert steps_guarantee(calibrated / 1.0002, **setting).epsilon(2e-5) > 4.0
+    assert _steps_guarantee(calibrated, **setting).epsilon(2e-5) <= 4.0
+    assert _steps_guarantee(calibrated / 1.0002, **setting).epsilon(2e-5) > 4.0
 
 
 @pytest.mark.slow
@@ -381,8 +381,8 @@ def test_calibration_does_not_stop_at_a_midpoint_that_overshoots(epsilon, q, ste
     """Where a published bisection returns the middle of its bracket, with epsilon above the target."""
     setting = {"sampling": "poisson", "sampling_probability": q, "steps": steps, "accounting": "renyi"}
     calibrated = calibrate_noise(epsilon=epsilon, delta=1e-5, **setting, tolerance=0.01)
-    assert steps_guarantee(midpoint, **setting).epsilon(1e-5) > epsilon
-    assert steps_guarantee(calibrated, **setting).epsilon(1e-5) <= epsilon
+    assert _steps_guarantee(midpoint, **setting).epsilon(1e-5) > epsilon
+    assert _steps_guarantee(calibrated, **setting).epsilon(1e-5) <= epsilon
 
 
 @pytest.mark.parametrize("tolerance", [0.1, 1e-2, 1e-4])

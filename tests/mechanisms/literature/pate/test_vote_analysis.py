@@ -14,7 +14,7 @@ from dpassay.mechanisms.accounting.kinds.two_laws import TwoGaussiansDP
 from dpassay.mechanisms.core import AccountingError, ParameterError
 from dpassay.mechanisms.literature.pate import ConfidentGNMax, GNMax, LNMax, PrivateEpsilon, data_dependent
 from dpassay.mechanisms.literature.pate.broken import EpsilonOfVotes
-from dpassay.mechanisms.literature.pate.data_dependent_epsilon import noise_divergences
+from dpassay.mechanisms.literature.pate.data_dependent_epsilon import _noise_divergences
 from dpassay.mechanisms.literature.pate.renyi import (
     CHECK_DEVIATION_RATIO,
     gaussian_divergences,
@@ -190,7 +190,7 @@ def test_claim_of_the_noise_is_the_largest_divergence_of_two_gaussians():
             return -(shift - math.log(math.sqrt(mixed) / ratio**a) / (a - 1))
 
         largest = max(-minus(v) for v in np.linspace(-beta, beta, 401))
-        claimed = noise_divergences(np.array([order]), beta, noise)[0]
+        claimed = _noise_divergences(np.array([order]), beta, noise)[0]
         assert claimed == pytest.approx(largest, rel=1e-12)
         x, end = np.linspace(-60.0, 60.0, 200_001), math.exp(-beta)
         p, q = stats.norm.logpdf(x), stats.norm.logpdf(x, end / noise, end)

@@ -16,7 +16,7 @@ from dpassay.mechanisms.literature.synthetic_data import (
     NoisyMarginal,
     SelectMeasureGenerate,
 )
-from dpassay.mechanisms.literature.synthetic_data.base import estimated_total, groups_of_runs
+from dpassay.mechanisms.literature.synthetic_data.base import _estimated_total, _groups_of_runs
 from dpassay.mechanisms.noise.queries.domain import Domain
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
@@ -43,7 +43,7 @@ def test_runs_with_equal_measurements_are_fitted_together_in_order():
     answers = np.arange(12.0).reshape(4, 3) + 50.0
     everywhere = NoisyMarginal(("b",), answers, 1.0)
     some = NoisyMarginal(("a",), np.array([[90.0, 10.0], [10.0, 90.0]]), np.array([1.0, 2.0]), runs=np.array([3, 1]))
-    groups = groups_of_runs([everywhere, some], 4)
+    groups = _groups_of_runs([everywhere, some], 4)
     assert sorted(tuple(runs) for runs, _ in groups) == [(0, 2), (1, 3)]
     (both,) = [own for runs, own in groups if tuple(runs) == (1, 3)]
     np.testing.assert_array_equal(both[0].answers, answers[[1, 3]])
@@ -69,7 +69,7 @@ def test_number_of_records_is_the_best_unbiased_combination_of_the_sums():
     ]
     variances = [3 * deviations[0] ** 2, 2 * deviations[1] ** 2]
     best = 1.0 / sum(1.0 / v for v in variances)
-    total = estimated_total(measured, len(measured[0]))
+    total = _estimated_total(measured, len(measured[0]))
     assert abs(total.mean() - 100.0) < 5.0 * np.sqrt(best / size)
     assert abs(total.var() / best - 1.0) < 5.0 * np.sqrt(2.0 / size)
 

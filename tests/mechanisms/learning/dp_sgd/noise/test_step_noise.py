@@ -14,14 +14,18 @@ from dpassay.mechanisms.learning.dp_sgd import (
     IndependentNoise,
     TreeNoise,
 )
-from dpassay.mechanisms.learning.dp_sgd.accounting import calibrate_noise, steps_guarantee
+from dpassay.mechanisms.learning.dp_sgd.accounting import _steps_guarantee, calibrate_noise
 from dpassay.mechanisms.learning.dp_sgd.catalogue import build_noise, noises
-from dpassay.mechanisms.learning.dp_sgd.noise.banded import square_root_coefficients
+from dpassay.mechanisms.learning.dp_sgd.noise.banded import _square_root_coefficients
 from dpassay.mechanisms.learning.dp_sgd.noise.base import prefix_decoder
-from dpassay.mechanisms.learning.dp_sgd.noise.buffered_toeplitz import coefficients, decoder_coefficients, scaled_error
-from dpassay.mechanisms.learning.dp_sgd.noise.tree import dyadic_nodes, tree_nodes
+from dpassay.mechanisms.learning.dp_sgd.noise.buffered_toeplitz import (
+    _decoder_coefficients,
+    _scaled_error,
+    coefficients,
+)
+from dpassay.mechanisms.learning.dp_sgd.noise.tree import _dyadic_nodes, _tree_nodes
 from dpassay.mechanisms.learning.dp_sgd.sampling import PoissonSampling
-from dpassay.mechanisms.literature.query_release.matrix.strategies import optimal_gaussian_strategy
+from dpassay.mechanisms.literature.query_release.matrix.strategies import _optimal_gaussian_strategy
 
 SAMPLE = {"banded": {"bands": 3}}
 """Name -> required options, for the tests of every noise."""
@@ -87,12 +91,12 @@ def test_correlated_noise_has_less_error_than_independent_noise(noise):
 
 def test_nodes_of_a_prefix_are_the_bits_of_its_length():
     for steps in range(1, 40):
-        nodes = tree_nodes(steps)
+        nodes = _tree_nodes(steps)
         assert len(set(nodes)) == len(nodes) == sum(steps >> h for h in range(steps.bit_length()))
-        covered = [step for node in dyadic_nodes(steps) for step in range(*node)]
+        covered = [step for node in _dyadic_nodes(steps) for step in range(*node)]
         assert covered == list(range(steps))
-        assert set(dyadic_nodes(steps)) <= set(nodes)
-        assert len(dyadic_nodes(steps)) == steps.bit_count()
+        assert set(_dyadic_nodes(steps)) <= set(nodes)
+        assert len(_dyadic_nodes(steps)) == steps.bit_count()
 
 
 @pytest.mark.parametrize("height", [1, 3, 5])
@@ -113,7 +117,7 @@ def test_tree_errors_have_their_closed_forms(height):
 
 def test_the_complete_estimate_is_least_squares_of_all_nodes():
     for steps in (5, 8, 13):
-        inside = np.array([[first <= step < end for step in range(steps)] for first, end in tree_nodes(steps)], float)
+        inside = np.array([[first <= step < end for step in range(steps)] for first, end in _tree_nodes(steps)], float)
         matrix = TreeNoise(estimate="complete").matrix(steps)
         np.testing.assert_allclose(matrix.T @ matrix, inside.T @ inside, atol=1e-9)
 
@@ -130,7 +134,7 @@ def test_better_estimates_have_smaller_errors():
 def test_the_square_root_of_prefix_sums_multiplies_to_prefix_sums():
     """Error and sensitivity are both |f|^2 (Fichtenberger, Henzinger, Upadhyay 2023), about (log n + 3.35) / pi."""
     n = 1000
-    f = square_root_coefficients(n)
+    f = _square_root_coefficients(n)
     np.testing.assert_allclose(np.convolve(f, f)[:n], 1.0, rtol=1e-12)
     error = BandedNoise(n, entries="square-root").prefix_error(n, error="max")
     assert error == pytest.approx(np.sum(f**2), rel=1e-10)
@@ -158,7 +162,7 @@ def test_optimised_bands_have_the_error_of_jax_privacy(steps, bands):
 def test_all_bands_have_the_least_error_of_any_strategy():
     """Another algorithm, with a bound on its gap: prices on the diagonal of C^T C."""
     workload = np.tri(32)
-    strategy, gap = optimal_gaussian_strategy(workload)
+    strategy, gap = _optimal_gaussian_strategy(workload)
     least = math.sqrt(np.sum((workload @ np.linalg.pinv(strategy)) ** 2) / 32)
     assert least / math.sqrt(1 + gap) * (1 - 1e-9) <= BandedNoise(32).prefix_error(32) <= least * (1 + 1e-6)
 
@@ -179,7 +183,7 @@ def test_optimised_bands_are_a_minimum_that_other_matrices_do_not_reach():
 
 def test_series_and_their_inverse_multiply_to_prefix_sums():
     scales, decays = np.array([0.4, 0.3]), np.array([0.5, 0.95])
-    c, b = coefficients(scales, decays, 60), decoder_coefficients(scales, decays, 60)
+    c, b = coefficients(scales, decays, 60), _decoder_coefficients(scales, decays, 60)
     np.testing.assert_allclose(c[:4], [1.0, 0.7, 0.485, 0.37075], rtol=1e-12)
     np.testing.assert_allclose(np.convolve(b, c)[:60], 1.0, rtol=1e-9)
 
@@ -206,15 +210,15 @@ build_closed_form_single_participation."""
 @pytest.mark.parametrize(("buffers", "steps", "separation", "error"), JAX_SERIES)
 def test_optimised_series_have_the_error_of_jax_privacy(buffers, steps, separation, error):
     noise = BufferedToeplitzNoise(buffers, separation=separation, error=error)
-    reached = math.sqrt(scaled_error(*noise.series(steps), steps, separation, error))
+    reached = math.sqrt(_scaled_error(*noise.series(steps), steps, separation, error))
     assert reached == pytest.approx(JAX_SERIES[buffers, steps, separation, error], rel=1e-4)
 
 
 def test_the_scaled_error_is_error_times_sensitivity():
     noise = BufferedToeplitzNoise(2, separation=5)
-    claim = steps_guarantee(1.0, sampling="cyclic", batches_per_epoch=5, steps=23, relation="zero_out", noise=noise)
+    claim = _steps_guarantee(1.0, sampling="cyclic", batches_per_epoch=5, steps=23, relation="zero_out", noise=noise)
     for error in ("rms", "max"):
-        expected = scaled_error(*noise.series(23), 23, 5, error)
+        expected = _scaled_error(*noise.series(23), 23, 5, error)
         assert (claim.mu * noise.prefix_error(23, error=error)) ** 2 == pytest.approx(expected, rel=1e-9)
 
 
@@ -330,7 +334,9 @@ def test_a_scheme_that_extends_poisson_sampling_states_its_own_participation():
 
 def test_replaced_records_have_twice_the_sensitivity():
     options = {"sampling": "full-batch", "steps": 8, "noise": TreeNoise()}
-    added, replaced = (steps_guarantee(3.0, relation=relation, **options) for relation in ("add_remove", "replace_one"))
+    added, replaced = (
+        _steps_guarantee(3.0, relation=relation, **options) for relation in ("add_remove", "replace_one")
+    )
     assert replaced.mu == pytest.approx(2.0 * added.mu)
     assert replaced.relation is Relation.REPLACE_ONE
 
@@ -339,7 +345,7 @@ def test_calibrated_noise_reaches_the_target_for_every_matrix():
     setting = {"sampling": "cyclic", "batches_per_epoch": 8, "steps": 32, "relation": "zero_out"}
     for noise in (TreeNoise(), BandedNoise(8), BufferedToeplitzNoise(2, separation=8)):
         multiplier = calibrate_noise(epsilon=2.0, delta=1e-5, noise=noise, **setting)
-        assert 1.99 < steps_guarantee(multiplier, noise=noise, **setting).epsilon(1e-5) <= 2.0
+        assert 1.99 < _steps_guarantee(multiplier, noise=noise, **setting).epsilon(1e-5) <= 2.0
 
 
 def test_the_worst_record_of_cyclic_batches_is_in_the_batch_that_shows_most():

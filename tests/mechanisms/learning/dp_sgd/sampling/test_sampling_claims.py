@@ -15,7 +15,7 @@ from dpassay.mechanisms.learning.dp_sgd import (
     RandomAllocation,
     TruncatedPoisson,
 )
-from dpassay.mechanisms.learning.dp_sgd.accounting import steps_guarantee
+from dpassay.mechanisms.learning.dp_sgd.accounting import _steps_guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
 
 FALSE_ALARM = 1e-6
@@ -89,16 +89,16 @@ def test_epsilon_is_that_of_jax_privacy(noise, steps, sampling, rates, published
     if sampling == "cyclic-poisson":
         noises.append(BandedNoise(rates["batches_per_epoch"], entries="square-root"))
     for kind in noises:
-        claim = steps_guarantee(noise, noise=kind, **options)
+        claim = _steps_guarantee(noise, noise=kind, **options)
         assert claim.epsilon(1e-5) == pytest.approx(published, rel=1e-5)
 
 
 @pytest.mark.parametrize(("noise", "steps", "rates", "published"), JAX_TRUNCATED)
 def test_epsilon_of_cut_samples_is_below_that_of_jax_privacy(noise, steps, rates, published):
     """It takes the curve of a replaced record in full batches, which it calls slightly loose; here one is exchanged."""
-    epsilon = steps_guarantee(noise, sampling="truncated-poisson", steps=steps, **rates).epsilon(1e-5)
+    epsilon = _steps_guarantee(noise, sampling="truncated-poisson", steps=steps, **rates).epsilon(1e-5)
     rate = rates["sampling_probability"]
-    assert steps_guarantee(noise, sampling="poisson", steps=steps, sampling_probability=rate).epsilon(1e-5) < epsilon
+    assert _steps_guarantee(noise, sampling="poisson", steps=steps, sampling_probability=rate).epsilon(1e-5) < epsilon
     assert 0.8 * published < epsilon < published
 
 

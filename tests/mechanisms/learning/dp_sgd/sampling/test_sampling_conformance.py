@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 from dpassay.mechanisms.core import AccountingError, Guarantee, Relation
 from dpassay.mechanisms.learning.base import TrainingData
-from dpassay.mechanisms.learning.dp_sgd.accounting import steps_guarantee
+from dpassay.mechanisms.learning.dp_sgd.accounting import _steps_guarantee
 from dpassay.mechanisms.learning.dp_sgd.catalogue import build_sampling, samplings
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.models.architectures import SoftmaxRegression
@@ -104,7 +104,7 @@ def test_the_claim_is_that_of_the_accountant_by_name(name):
     claim = trainer(name).guarantee()
     assert isinstance(claim, Guarantee)
     assert claim.relation is relation
-    by_name = steps_guarantee(2.0, sampling=name, steps=STEPS, relation=relation, **scheme.own_rates())
+    by_name = _steps_guarantee(2.0, sampling=name, steps=STEPS, relation=relation, **scheme.own_rates())
     np.testing.assert_allclose(claim.epsilon(1e-3), by_name.epsilon(1e-3), rtol=1e-9)
     assert trainer(name, steps=STEPS + 2 * N).guarantee().epsilon(1e-3) > claim.epsilon(1e-3)
 
@@ -113,7 +113,7 @@ def test_the_claim_is_that_of_the_accountant_by_name(name):
 def test_every_accountant_that_is_named_gives_a_guarantee(name):
     scheme, relation = sample(name), samplings.get(name).relation
     for accounting in scheme.accountants:
-        guarantee = steps_guarantee(
+        guarantee = _steps_guarantee(
             2.0, sampling=name, steps=STEPS, relation=relation, accounting=accounting, **scheme.own_rates()
         )
         assert 0.0 < guarantee.epsilon(1e-3) < math.inf

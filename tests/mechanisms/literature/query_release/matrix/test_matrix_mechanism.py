@@ -20,7 +20,7 @@ from dpassay.mechanisms.literature.query_release.matrix import (
     WaveletStrategy,
     WorkloadStrategy,
 )
-from dpassay.mechanisms.literature.query_release.matrix.strategies import _error_and_slope, optimal_gaussian_strategy
+from dpassay.mechanisms.literature.query_release.matrix.strategies import _error_and_slope, _optimal_gaussian_strategy
 from dpassay.mechanisms.noise.queries import Domain, Workload
 
 FALSE_ALARM = 1e-6
@@ -76,7 +76,7 @@ def test_optimised_strategy_lies_between_the_bound_and_all_others(workload):
 @pytest.mark.parametrize("workload", WORKLOADS, ids=repr)
 def test_no_changed_strategy_beats_the_optimum_by_more_than_its_gap(workload):
     """Random changes of the optimum, and the gap that the dual problem certifies."""
-    optimum, gap = optimal_gaussian_strategy(workload.matrix)
+    optimum, gap = _optimal_gaussian_strategy(workload.matrix)
     assert gap <= 1e-3
     assert np.linalg.norm(optimum, axis=0).max() == pytest.approx(1.0)
     least = squared_error(workload, Workload(workload.domain, optimum), norm=2.0)

@@ -10,7 +10,7 @@ from dpassay.mechanisms.literature.query_release.multiplicative_weights import D
 from dpassay.mechanisms.literature.query_release.multiplicative_weights.dual_query import (
     ExhaustiveSolver,
     IntegerProgrammeSolver,
-    satisfied_queries,
+    _satisfied_queries,
 )
 from dpassay.mechanisms.noise.queries import Marginals
 
@@ -79,7 +79,7 @@ def test_integer_programme_is_optimal():
     best = [programme.score(np.repeat(row[None], 64, axis=0), every).max() for row in drawn]
     np.testing.assert_array_equal(programme.score(drawn, programme(drawn)), best)
     np.testing.assert_array_equal(programme.score(drawn, ExhaustiveSolver(SIX_BITS)(drawn)), best)
-    answers = np.hstack([satisfied_queries(SIX_BITS, every), 1 - satisfied_queries(SIX_BITS, every)])
+    answers = np.hstack([_satisfied_queries(SIX_BITS, every), 1 - _satisfied_queries(SIX_BITS, every)])
     counted = [answers[:, row].sum(axis=1).max() - (row >= SIX_BITS.n_answers).sum() for row in drawn]
     np.testing.assert_array_equal(best, counted)
 

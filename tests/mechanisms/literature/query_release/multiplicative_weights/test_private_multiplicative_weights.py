@@ -9,7 +9,7 @@ from scipy import integrate, stats
 from dpassay.mechanisms.accounting import ConcentratedDP, PureDP
 from dpassay.mechanisms.core import Neighbours, Outputs
 from dpassay.mechanisms.literature.query_release.multiplicative_weights import PrivateMultiplicativeWeights
-from dpassay.mechanisms.literature.query_release.multiplicative_weights.online import log_comparison_probability
+from dpassay.mechanisms.literature.query_release.multiplicative_weights.online import _log_comparison_probability
 from dpassay.mechanisms.noise.queries import Workload
 from dpassay.mechanisms.selection.sparse_vector import NumericalSparseVector
 
@@ -21,7 +21,7 @@ TWO_UPDATES = {"epsilon": 4.0, "threshold": 1.0, "n_updates": 2}
 
 def test_stretch_is_the_integral_over_the_threshold():
     queries, signs = np.array([[1.0, -2.0, 5.0], [0.3, 40.0, 0.3]]), np.array([[-1, 1, 0], [-1, -1, 1]])
-    log_probabilities = log_comparison_probability(queries, signs < 0, signs > 0, threshold=0.5, scales=(1.5, 4.0))
+    log_probabilities = _log_comparison_probability(queries, signs < 0, signs > 0, threshold=0.5, scales=(1.5, 4.0))
     for row, sign, log_p in zip(queries, signs, log_probabilities, strict=True):
 
         def chance(t, row=row, sign=sign):

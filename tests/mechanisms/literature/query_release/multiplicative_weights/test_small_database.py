@@ -13,8 +13,8 @@ from dpassay.audit import audit
 from dpassay.mechanisms.core import Neighbours, Outputs, ParameterError
 from dpassay.mechanisms.literature.query_release.multiplicative_weights import SmallDatabase
 from dpassay.mechanisms.literature.query_release.multiplicative_weights.small_database import (
+    _number_of_databases,
     excess_bound,
-    number_of_databases,
     rows_needed,
 )
 from dpassay.mechanisms.noise.queries import Workload
@@ -33,7 +33,7 @@ def test_excess_bound_has_its_known_value():
 def test_databases_are_all_histograms_of_so_many_rows():
     rows = {tuple(np.bincount(way, minlength=4)) for way in product(range(4), repeat=3)}
     assert {tuple(row) for row in TINY.databases.tolist()} == {tuple(map(int, row)) for row in rows}
-    assert len(TINY.databases) == number_of_databases(4, 3) == 20
+    assert len(TINY.databases) == _number_of_databases(4, 3) == 20
 
 
 def test_databases_are_drawn_with_their_probability():

@@ -16,7 +16,7 @@ from dpassay.mechanisms.literature.query_release.top_down import (
     LevelQuery,
 )
 from dpassay.mechanisms.literature.query_release.top_down.broken import InvariantsIgnored
-from dpassay.mechanisms.literature.query_release.top_down.post_processing import LeastSquares, controlled_rounding
+from dpassay.mechanisms.literature.query_release.top_down.post_processing import LeastSquares, _controlled_rounding
 
 FALSE_ALARM = 1e-6
 SMALL = {
@@ -135,7 +135,7 @@ def test_rounding_moves_as_little_as_any_rounding_with_these_sums():
     sums = np.vstack([np.kron(np.eye(2), np.ones(3)), np.tile(np.eye(3), 2)])
     values = rng.integers(0, 4, size=(30, 6)) @ sums.T  # of some whole table
     numbers = LeastSquares(np.eye(6), sums).solve(rng.uniform(0, 4, size=(30, 6)), values, non_negative=True)
-    solutions = controlled_rounding(numbers, sums, values)
+    solutions = _controlled_rounding(numbers, sums, values)
     np.testing.assert_array_equal(solutions @ sums.T, values)
     low = np.floor(np.maximum(numbers, 0) + 1e-3)
     ways = np.array(np.meshgrid(*[(0, 1)] * 6)).reshape(6, -1).T

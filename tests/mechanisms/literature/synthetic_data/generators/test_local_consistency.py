@@ -6,9 +6,9 @@ from scipy.optimize import linprog, minimize
 
 from dpassay.mechanisms.literature.synthetic_data import LocalConsistency, NoisyMarginal
 from dpassay.mechanisms.literature.synthetic_data.generators.local_consistency import (
-    onto_simplex,
+    _onto_simplex,
+    _project_onto_polytope,
     overlaps,
-    project_onto_polytope,
 )
 from dpassay.mechanisms.noise.queries.domain import Domain
 
@@ -43,7 +43,7 @@ def test_overlaps_are_the_sets_in_which_regions_meet():
 
 def test_nearest_point_of_the_simplex_is_that_of_a_quadratic_program():
     given = np.random.default_rng(0).normal(size=(6, 2, 3))
-    result = onto_simplex(given)
+    result = _onto_simplex(given)
     for one, point in zip(given.reshape(6, -1), result.reshape(6, -1), strict=True):
         best = minimize(
             lambda p, one=one: ((p - one) ** 2).sum(), np.full(6, 1 / 6), bounds=[(0, 1)] * 6, tol=1e-12,
@@ -104,7 +104,7 @@ def test_exact_projection_is_the_optimum_over_the_local_polytope():
     _, tables = noisy()
     precisions = precisions_of()
     near, nearest = (
-        project_onto_polytope(tables, precisions, overlaps(REGIONS, SHAPE), sweeps=400, exact=exact)
+        _project_onto_polytope(tables, precisions, overlaps(REGIONS, SHAPE), sweeps=400, exact=exact)
         for exact in (False, True)
     )
     assert disagreement(nearest) < 1e-9
@@ -114,14 +114,14 @@ def test_exact_projection_is_the_optimum_over_the_local_polytope():
 
 def test_turns_without_memory_end_in_the_polytope_too():
     _, tables = noisy()
-    near = project_onto_polytope(tables, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=400, exact=False)
+    near = _project_onto_polytope(tables, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=400, exact=False)
     assert disagreement(near) < 1e-9
     assert min(table.min() for table in near) >= 0.0
 
 
 def test_what_agrees_already_stays():
     exact, _ = noisy()
-    results = project_onto_polytope(exact, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=3, exact=True)
+    results = _project_onto_polytope(exact, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=3, exact=True)
     for one, other in zip(results, exact, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
 
@@ -129,7 +129,7 @@ def test_what_agrees_already_stays():
 def test_what_is_given_is_not_changed():
     _, tables = noisy()
     before = [table.copy() for table in tables]
-    project_onto_polytope(tables, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=2, exact=True)
+    _project_onto_polytope(tables, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=2, exact=True)
     for one, other in zip(tables, before, strict=True):
         np.testing.assert_array_equal(one, other)
 

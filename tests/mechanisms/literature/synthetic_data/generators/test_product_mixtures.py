@@ -11,10 +11,10 @@ from dpassay.mechanisms.literature.synthetic_data import NoisyMarginal
 from dpassay.mechanisms.literature.synthetic_data.generators import GeneratorNetwork, RelaxedTable
 from dpassay.mechanisms.literature.synthetic_data.generators.product_mixtures import (
     Mixture,
+    _mixture_answers,
+    _mixture_gradients,
+    _parts_of_runs,
     adam,
-    mixture_answers,
-    mixture_gradients,
-    parts_of_runs,
     through_softmax,
 )
 from dpassay.mechanisms.noise.queries import Domain
@@ -30,7 +30,7 @@ def columns_of(shape, size=2, n_rows=4, seed=0):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_answers_are_means_over_rows_of_products_of_weights(shape):
     columns = columns_of(shape)
-    result = mixture_answers(columns).reshape(2, *shape)
+    result = _mixture_answers(columns).reshape(2, *shape)
     for run, *cell in product(range(2), *map(range, shape)):
         rows = [
             math.prod(column[run, row, value] for column, value in zip(columns, cell, strict=True)) for row in range(4)
@@ -42,13 +42,13 @@ def test_answers_are_means_over_rows_of_products_of_weights(shape):
 def test_gradients_are_differences_of_the_answers(shape):
     columns, rng, step = columns_of(shape), np.random.default_rng(1), 1e-6
     weights = rng.normal(size=(2, math.prod(shape)))
-    for k, gradient in enumerate(mixture_gradients(columns, weights)):
+    for k, gradient in enumerate(_mixture_gradients(columns, weights)):
         assert gradient.shape == columns[k].shape
         for _ in range(5):
             place = tuple(rng.integers(0, columns[k].shape))
             moved = [column.copy() for column in columns]
             moved[k][place] += step
-            change = ((mixture_answers(moved) - mixture_answers(columns)) * weights).sum() / step
+            change = ((_mixture_answers(moved) - _mixture_answers(columns)) * weights).sum() / step
             assert gradient[place] == pytest.approx(change, abs=1e-8)
 
 
@@ -143,9 +143,9 @@ def test_a_marginal_too_large_for_memory_is_refused_before_it_is_built():
 
 
 def test_parts_hold_every_run_once():
-    parts = list(parts_of_runs(10, 2**24 // 3))
+    parts = list(_parts_of_runs(10, 2**24 // 3))
     assert [(part.start, part.stop) for part in parts] == [(0, 3), (3, 6), (6, 9), (9, 10)]
-    assert [(part.start, part.stop) for part in parts_of_runs(2, 2**30)] == [(0, 1), (1, 2)]
+    assert [(part.start, part.stop) for part in _parts_of_runs(2, 2**30)] == [(0, 1), (1, 2)]
 
 
 @pytest.mark.parametrize(

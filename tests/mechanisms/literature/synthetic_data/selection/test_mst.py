@@ -16,7 +16,7 @@ from dpassay.mechanisms.literature.synthetic_data import (
     SelectMeasureGenerate,
     TreeModel,
 )
-from dpassay.mechanisms.literature.synthetic_data.selection.compression import merged, nearest_counts, present, spread
+from dpassay.mechanisms.literature.synthetic_data.selection.compression import _nearest_counts, merged, present, spread
 from dpassay.mechanisms.noise.queries.domain import Domain
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
@@ -166,7 +166,7 @@ def test_nearest_counts_solve_the_quadratic_program():
     rng = np.random.default_rng(3)
     for _ in range(5):
         answers, variances = rng.normal(2, 6, (1, 5)), rng.uniform(0.5, 4, (1, 5))
-        result = nearest_counts(answers, variances, np.array([[True, True, False, True, True]]), np.array([9.0]))[0]
+        result = _nearest_counts(answers, variances, np.array([[True, True, False, True, True]]), np.array([9.0]))[0]
         solved = optimize.minimize(
             lambda x, a=answers[0], v=variances[0]: (((x - a) ** 2 / v)[[0, 1, 3, 4]]).sum(),
             np.full(5, 1.8) * [1.25, 1.25, 0, 1.25, 1.25],
