@@ -23,8 +23,8 @@ from ...mechanisms.core import Guarantee
 from ..evidence.scores import Tally
 from .numerics.rectangle import Rectangle
 
-_ROUNDING = 1e-9  # relative: a limit must lie this far below the claim
-_LARGEST_EPSILON = 50.0
+_CURVE_TOLERANCE = 1e-9  # relative: a limit must lie this far below the claim
+_MAX_EPSILON = 50.0
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ def contradicting(limits: Rectangle, claim: Guarantee) -> NDArray[np.bool_]:
     fpr, fnr = limits.fpr_upper, limits.fnr_upper
     rates = np.ravel(np.concatenate([np.ravel(fpr), np.ravel(fnr)]))
     claimed_fnr, claimed_fpr = np.split(claim.tradeoff(rates), 2)
-    below = np.ravel(fnr) * (1.0 + _ROUNDING) < claimed_fnr
-    left = np.ravel(fpr) * (1.0 + _ROUNDING) < claimed_fpr
+    below = np.ravel(fnr) * (1.0 + _CURVE_TOLERANCE) < claimed_fnr
+    left = np.ravel(fpr) * (1.0 + _CURVE_TOLERANCE) < claimed_fpr
     return (below | left).reshape(fpr.shape)
 
 
@@ -107,7 +107,7 @@ def refute(limits: Rectangle, claim: Guarantee, *, method: str, events: Tally | 
 def _widest_gap(limits: Rectangle, claim: Guarantee) -> float:
     """Return the epsilon at which max delta_lower - claimed delta is largest, to four digits."""
     smallest = float(min(limits.fpr_upper.min(), limits.fnr_upper.min()))
-    low, high = 0.0, min(_LARGEST_EPSILON, -np.log(smallest))
+    low, high = 0.0, min(_MAX_EPSILON, -np.log(smallest))
     for _ in range(4):
         grid = np.linspace(low, high, 41)
         gap = limits.delta_lower(grid).max(axis=-1) - np.asarray(claim.delta(grid))

@@ -36,9 +36,9 @@ from ...mechanisms.core import AccountingError, Guarantee, ParameterError, bisec
 _EXACT, _COARSE = 1e-9, 1e-3
 _INTERVAL = 1e-3  # of privacy losses, times ratio^2 where that is > 1: a few thousand losses, 4 digits of epsilon
 _KNOWN: WeakValueDictionary[NoisySteps, PrivacyLossDP] = WeakValueDictionary()  # claims, which are slow to compute
-_LARGEST = 700.0
-_FINE_REACH = 1.05  # times the claimed ratio: up to this value, members are computed as finely as the claim
-_STEPS_REACH = 4.0  # times the claimed ratio: with less noise than this, privacy losses take too long to compute
+_MAX_EPSILON = 700.0
+_MAX_FINE_RATIO = 1.05  # times the claimed ratio: up to this value, members are computed as finely as the claim
+_MAX_STEPS_RATIO = 4.0  # times the claimed ratio: with less noise than this, privacy losses take too long to compute
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class CurveFamily:
     member: Callable[[float], Guarantee]
     search: Callable[[float], Guarantee]
     precision: float = _EXACT
-    largest: float = _LARGEST
+    largest: float = _MAX_EPSILON
 
 
 def family_of(claim: Guarantee) -> CurveFamily:
@@ -126,14 +126,14 @@ def _privacy_loss(claim: PrivacyLossDP) -> CurveFamily:
         return _computed(replace(steps, ratio=ratio, interval=interval))
 
     def member(ratio: float) -> Guarantee:
-        if ratio > _FINE_REACH * steps.ratio:
+        if ratio > _MAX_FINE_RATIO * steps.ratio:
             return search(ratio)
         known = _KNOWN.get(steps) if ratio == steps.ratio else None
         return known or _computed(replace(steps, ratio=ratio))
 
     title = f"PrivacyLossDP of {steps.noise} noise for some {parameter}, {fixed}"
     return CurveFamily(
-        title, parameter, steps.ratio, member, search, precision=_COARSE, largest=_STEPS_REACH * steps.ratio
+        title, parameter, steps.ratio, member, search, precision=_COARSE, largest=_MAX_STEPS_RATIO * steps.ratio
     )
 
 

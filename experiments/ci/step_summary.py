@@ -15,7 +15,7 @@ from .checked import CheckedClaim, CheckedClaims
 from .comparison import ComparedClaim, Comparison
 
 VARIABLE = "GITHUB_STEP_SUMMARY"
-MOST_ROWS = 200
+MAX_ROWS = 200
 """Largest number of rows of a table: GitHub shows at most 1 MiB a step."""
 
 
@@ -77,9 +77,9 @@ def _arrow(values: Sequence[str]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = ["| " + " | ".join(markdown(cell) for cell in row) + " |" for row in [head, *rows[:MOST_ROWS]]]
+    lines = ["| " + " | ".join(markdown(cell) for cell in row) + " |" for row in [head, *rows[:MAX_ROWS]]]
     lines.insert(1, "|" + "---|" * len(head))
-    more = len(rows) - MOST_ROWS
+    more = len(rows) - MAX_ROWS
     return [*lines, *(["", f"... and {more:,} more"] if more > 0 else [])]
 
 

@@ -29,7 +29,7 @@ from ..report.results.provenance import commit
 Status = Literal["ok", "note", "failed"]
 RUNS = Path("runs")
 """Folder in which `dpassay run` writes by default, in the working directory."""
-LEAST_FREE = 2**30
+MIN_FREE_BYTES = 2**30
 """Free bytes below which the space for runs is noted."""
 TRIALS = 5_000
 """Trials per side of each audit of the self-check."""
@@ -170,7 +170,7 @@ def _runs() -> Check:
         advice = "work in another folder, or give --out"
         return Check("runs", "failed", f"{folder.absolute()} cannot be written: {error.strerror}", advice)
     found = f"{folder.absolute()} can be written, {free / 2**30:.1f} GiB free"
-    return Check("runs", "ok", found) if free >= LEAST_FREE else Check("runs", "note", found, "free some space")
+    return Check("runs", "ok", found) if free >= MIN_FREE_BYTES else Check("runs", "note", found, "free some space")
 
 
 def _right_count(dataset: list[int], size: int, rng: np.random.Generator) -> NDArray[np.float64]:

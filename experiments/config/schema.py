@@ -69,7 +69,7 @@ AUDITS_ONLY = ("attack", "claim", EXPECTED, "game", "neighbours", "search", "swe
 """Tables that are not used with [membership]; of [audit] only the confidence is used."""
 UNUSED_IN_GAMES = ("trials", "estimates", "stop")
 """Keys of [audit] that are not used with [game]."""
-MOST_ERRORS = 20
+MAX_ERRORS = 20
 """Largest number of errors that are listed."""
 NOT_SWEPT = {
     **dict.fromkeys(WORDS, "it explains the experiment and is the same for all of its audits"),
@@ -146,8 +146,8 @@ class Config(Section):
             config = cls.model_validate(with_trained(table, source))
         except ValidationError as error:
             details = error.errors(include_url=False)
-            messages = dict.fromkeys(_message(detail, source) for detail in details[:MOST_ERRORS])
-            more = [f"and {len(details) - MOST_ERRORS:,} more errors."] if len(details) > MOST_ERRORS else []
+            messages = dict.fromkeys(_message(detail, source) for detail in details[:MAX_ERRORS])
+            more = [f"and {len(details) - MAX_ERRORS:,} more errors."] if len(details) > MAX_ERRORS else []
             raise ConfigError("\n".join([*messages, *more])) from None
         check_expected(config.expected, EXPECTED, (EXPECTED,), source)
         _check_unused(config, source)

@@ -18,9 +18,9 @@ from .toml_lines import locate
 
 DEEPEST = 20
 """Largest depth of nested lists and tables."""
-MOST_PARTS = 100
+MAX_KEY_PARTS = 100
 """Largest number of parts of a dotted key: the time to read one grows with their square."""
-_LONG_KEY = re.compile(rf"^[ \t\[]*(?:[A-Za-z0-9_'\"-]+[ \t]*\.[ \t]*){{{MOST_PARTS}}}", re.MULTILINE)
+_LONG_KEY = re.compile(rf"^[ \t\[]*(?:[A-Za-z0-9_'\"-]+[ \t]*\.[ \t]*){{{MAX_KEY_PARTS}}}", re.MULTILINE)
 UNREADABLE = "a number with thousands of digits, or hundreds of nested brackets, cannot be read"
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -78,8 +78,8 @@ class Source:
     def _tables(self) -> dict[str, Any]:
         if (key := _LONG_KEY.search(self.text)) is not None:
             raise ConfigError(
-                f"{self.label}:{self.text.count(chr(10), 0, key.start()) + 1}: a key has more than {MOST_PARTS} parts, "
-                "which stand between dots. Shorten it."
+                f"{self.label}:{self.text.count(chr(10), 0, key.start()) + 1}: a key has more than {MAX_KEY_PARTS} "
+                "parts, which stand between dots. Shorten it."
             )
         try:
             return tomllib.loads(self.text)

@@ -22,7 +22,7 @@ from ..config.tasks.shadow_releases import ShadowReleases
 GROUNDHOG = Catalogue(
     "attack on tables", "dpassay.attacks.literature.synthetic_tables", {"groundhog": "groundhog:GroundhogMembership"}
 )
-FEWEST = 10
+MIN_RECORDS = 10
 """Smallest number of records: halves of fewer may be empty."""
 
 
@@ -123,9 +123,9 @@ def _attack(entry: Any) -> MembershipAttack:
 def _records(_: Any, mechanism: Any, point: Point) -> Any:
     """Return the coded records of [data]; raise `ParameterError` for too few."""
     records = _coded(mechanism, point.data)
-    if len(records) < FEWEST:
+    if len(records) < MIN_RECORDS:
         raise ParameterError(
-            f"the dataset must have {FEWEST} records or more, since each table of [membership] is made of half of "
+            f"the dataset must have {MIN_RECORDS} records or more, since each table of [membership] is made of half of "
             f"them, but has {len(records)}. Raise n_records.",
             argument="n_records",
         )

@@ -11,7 +11,7 @@ import hashlib
 import math
 
 FALSE_ALARM = 1e-6
-LEAST_SHARE = 1e-14
+MIN_SHARE = 1e-14
 
 
 def share(false_alarm: float, n_tests: int, call: int) -> float:
@@ -21,7 +21,7 @@ def share(false_alarm: float, n_tests: int, call: int) -> float:
 
 def confidence_at(significance: float) -> float:
     """Return the least float c with 1 - c <= significance: rounding never exceeds the share."""
-    if significance < LEAST_SHARE:
+    if significance < MIN_SHARE:
         from ...mechanisms.core import ParameterError
 
         raise ParameterError(
@@ -29,7 +29,7 @@ def confidence_at(significance: float) -> float:
             "small. Make fewer calls of dp_audit in one test (pytest.mark.parametrize), or raise --dp-false-alarm.",
             argument="--dp-false-alarm",
             value=significance,
-            allowed=f"leave each check {LEAST_SHARE:g} or more",
+            allowed=f"leave each check {MIN_SHARE:g} or more",
         )
     confidence = 1.0 - significance
     return confidence if 1.0 - confidence <= significance else math.nextafter(confidence, 2.0)

@@ -45,7 +45,7 @@ _KINDS = {
     "trials": dict,
 }
 """Types of the values of slice.json."""
-MOST_NAMED = 20
+MAX_NAMED_SLICES = 20
 """Largest number of slices that an error names."""
 
 
@@ -282,7 +282,7 @@ def _check_complete(parts: Mapping[Path, SliceRecord]) -> None:
         raise ParameterError(f"slice {listed(twice)} of {count} is there more than once. Pass each slice once.")
     if n_missing := count - len(by_number):
         absent = (str(number) for number in range(1, count + 1) if number not in by_number)
-        missing = list(islice(absent, MOST_NAMED))
+        missing = list(islice(absent, MAX_NAMED_SLICES))
         more = n_missing - len(missing)
         shown = f"{', '.join(missing)} and {more:,} more" if more else listed(missing)
         raise ParameterError(
@@ -290,7 +290,7 @@ def _check_complete(parts: Mapping[Path, SliceRecord]) -> None:
         )
     open_ = [f"{record.number} ({path})" for path, record in parts.items() if not record.finished]
     if open_:
-        named = f"slice {open_[0]} is" if len(open_) == 1 else f"slices {listed(open_[:MOST_NAMED])} are"
+        named = f"slice {open_[0]} is" if len(open_) == 1 else f"slices {listed(open_[:MAX_NAMED_SLICES])} are"
         raise StoreError(f"{named} not finished. Run the same command again; it continues.")
 
 

@@ -26,7 +26,7 @@ from .evidence import latex_table, write_evidence
 if TYPE_CHECKING:
     import pandas as pd
 
-AGAIN = "dpassay run config.toml --out again"
+REPEAT_COMMAND = "dpassay run config.toml --out again"
 """Command that repeats an experiment from the configuration in its report."""
 Result: TypeAlias = SweepResult | MembershipResult | RiskResult
 """Audits and their verdict; or the metrics of membership attacks; or the risks of a table."""
@@ -75,7 +75,7 @@ class Heading:
     """
 
     title: str
-    command: str = AGAIN
+    command: str = REPEAT_COMMAND
     unit: str = ""
     description: str = ""
     settings: tuple[tuple[str, str], ...] = ()

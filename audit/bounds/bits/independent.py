@@ -59,10 +59,10 @@ from ..numerics.binomial import SMALLEST_P_VALUE
 from .assumption_tests import Refusal, first_refusal
 from .guessing import Guessing, Size, bits_only, check_size
 
-SHARE = 0.7
+GUESSED_SHARE = 0.7
 """Default share of guessed bits; for Gaussian noise from epsilon 2 to 10 the best one is 0.6 to 0.8."""
-FEWEST_BITS = 20
-_CELL, _REACH = 0.1, 7.5  # cells of A and B in standard deviations: width, and end
+MIN_BITS = 20
+_CELL, _MAX_DEVIATIONS = 0.1, 7.5  # cells of A and B in standard deviations: width, and end
 _PRECISION = 1e-4  # relative, of the parameter
 _ROUGH = 1e-3  # the same, of the ceiling
 _WINDOW = 9.0  # standard deviations of the counts that are summed one by one
@@ -117,7 +117,7 @@ class OneRunIndependent(Bound[BitScores]):
     reads: ClassVar[type[Evidence]] = BitScores
     condition: ClassVar[str] = "no randomness that all canaries share decides how much the run leaks"
 
-    guesses: Size = SHARE
+    guesses: Size = GUESSED_SHARE
     curve_family: CurveFamily | None = None
     groups: tuple[int | str, ...] | None = None
 
@@ -131,9 +131,9 @@ class OneRunIndependent(Bound[BitScores]):
     def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRunIndependent:
         """Return the bound with the family of the claim and the number of guesses for this many bits."""
         (n_bits,) = sizes
-        if n_bits < FEWEST_BITS:
+        if n_bits < MIN_BITS:
             raise ParameterError(
-                f"{self.name} needs at least {FEWEST_BITS} bits, but there are {n_bits}. Take bound='one-run'.",
+                f"{self.name} needs at least {MIN_BITS} bits, but there are {n_bits}. Take bound='one-run'.",
                 argument="bound",
             )
         family = family_for(statement.claim, self.curve_family)
@@ -259,7 +259,7 @@ def _right_guesses_tail(curve: Curve, n_bits: int, n_guesses: int, n_correct: in
 
 def _edges(count: int, n: int) -> Floats:
     """Return edges of cells for the probability beyond the (count + 1)-th of n scores: quantiles of its Beta law."""
-    deviates = np.arange(-_REACH, _REACH + 0.5 * _CELL, _CELL)
+    deviates = np.arange(-_MAX_DEVIATIONS, _MAX_DEVIATIONS + 0.5 * _CELL, _CELL)
     tails, shape = special.ndtr(-np.abs(deviates)), (count + 1.0, float(n - count))
     inside = np.where(deviates < 0.0, special.betaincinv(*shape, tails), special.betainccinv(*shape, tails))
     return np.unique(np.concatenate([[0.0], inside, [1.0]]))

@@ -64,7 +64,7 @@ from ..numerics.binomial import SMALLEST_P_VALUE, lower, upper
 from .guessing import FixedGuessBound, GuessBound, check_counts
 from .profile import claimed_points, profile_p_value, profile_violation
 
-_LARGEST = 300.0  # epsilon, from which on all guesses are right but for e^-300 a guess: F is 1, and p at least 1
+_MAX_EPSILON = 300.0  # epsilon, from which on all guesses are right but for e^-300 a guess: F is 1, and p at least 1
 _STEPS = 64  # grid on which the published delta term, which need not grow with epsilon, is searched for a crossing
 _TINY = 1e-250
 
@@ -227,7 +227,7 @@ def least_epsilon(
 @lru_cache(maxsize=2**14)
 def _terms(n_guesses: int, n_correct: int, epsilon: float, delta_term: str) -> tuple[float, float]:
     """Return F(v) and the factor of m delta in (1)."""
-    if n_correct == 0 or epsilon > _LARGEST:
+    if n_correct == 0 or epsilon > _MAX_EPSILON:
         return 1.0, 0.0
     hit, miss = float(special.expit(epsilon)), float(special.expit(-epsilon))
     tail = float(special.betainc(n_correct, n_guesses - n_correct + 1.0, hit))

@@ -34,9 +34,9 @@ from ..curve import CurveViolation
 
 POINTS = 128
 """Number of points of a claimed curve, evenly spaced in epsilon."""
-REACH = 2.0
+MAX_EPSILON_RATIO = 2.0
 """Largest epsilon of these points, as a multiple of the claimed epsilon at the delta of the statement."""
-_ROUNDING = 1e-9  # relative: a claimed delta is rounded up by this much
+_DELTA_TOLERANCE = 1e-9  # relative: a claimed delta is rounded up by this much
 
 Terms = Callable[[int, int, float], tuple[float, float]]
 """Function (n_guesses, n_correct, epsilon) -> F, and the factor of m delta."""
@@ -51,8 +51,8 @@ def claimed_points(statement: Statement) -> tuple[Point, ...]:
     >>> len(points), round(points[0][0], 3), points[0][1]
     (129, 4.377, 1e-05)
     """
-    grid = np.linspace(0.0, REACH * statement.epsilon, POINTS)
-    deltas = np.minimum(1.0, np.asarray(statement.claim.delta(grid)) * (1.0 + _ROUNDING))
+    grid = np.linspace(0.0, MAX_EPSILON_RATIO * statement.epsilon, POINTS)
+    deltas = np.minimum(1.0, np.asarray(statement.claim.delta(grid)) * (1.0 + _DELTA_TOLERANCE))
     return ((statement.epsilon, statement.delta), *zip(grid.tolist(), deltas.tolist(), strict=True))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ....mechanisms.core import Floats, bisect
 
-_MOST = 0.75  # largest share of the wealth that one round can lose
+_MAX_LOST_SHARE = 0.75  # largest share of the wealth that one round can lose
 
 
 def lower(values: Floats, significance: float) -> float:
@@ -36,7 +36,7 @@ def lower(values: Floats, significance: float) -> float:
     stakes, log_threshold = _stakes(values, significance), math.log(1.0 / significance)
 
     def not_rejected(mean: float) -> bool:
-        bets = np.minimum(stakes, _MOST / mean)
+        bets = np.minimum(stakes, _MAX_LOST_SHARE / mean)
         return bool(np.cumsum(np.log1p(bets * (values - mean))).max() < log_threshold)
 
     return bisect(not_rejected, 0.0, 1.0, close=lambda low, high: high - low <= 1e-7)[0]

@@ -47,7 +47,7 @@ from ....mechanisms.core import Bools, Floats
 
 _BLOCKS = (4096, 512, 64, 8, 1)  # largest number of steps that are skipped together; the last must be 1
 _FEW_STEPS = 512  # fewer steps than this are all visited
-_LARGEST = 700.0  # epsilon, up to which e^epsilon is a float; beyond, each factor is rounded down to its limit
+_MAX_EPSILON = 700.0  # epsilon, up to which e^epsilon is a float; beyond, each factor is rounded down to its limit
 _ROWS = 8192  # number of times whose wealth is computed together, which bounds the memory
 
 
@@ -85,8 +85,8 @@ class Bets:
 @lru_cache(maxsize=1024)
 def _logs(bets: Bets, low: float, high: float, delta: float, roles: tuple[tuple[bool, float], ...]) -> Floats:
     stake, held = bets.held
-    at_hit = stake / (math.exp(high) + delta) if high < _LARGEST else np.zeros_like(stake)
-    at_miss = stake * (delta / (math.exp(min(low, _LARGEST)) + delta))
+    at_hit = stake / (math.exp(high) + delta) if high < _MAX_EPSILON else np.zeros_like(stake)
+    at_miss = stake * (delta / (math.exp(min(low, _MAX_EPSILON)) + delta))
     rows = []
     for gains, share in roles:
         hit, miss = (at_hit - held, -held) if gains else (held - stake, held - at_miss)

@@ -38,7 +38,7 @@ from ....mechanisms.core import Floats, open_unit, whole
 Basis = tuple[NDArray[np.intp], Floats]
 
 _DENSE = 100  # up to this number of points every rank is a node
-_TAIL = 24  # ranks at either end that are always nodes
+_N_TAIL_RANKS = 24  # ranks at either end that are always nodes
 _SPACING = 0.3  # in logit rank, between the nodes further inside
 _EXACT = 16  # terms at either end of a sum that are summed one by one
 _PANELS, _ORDER = 8, 8  # Gauss-Legendre panels between them, and points per panel
@@ -205,9 +205,9 @@ def _nodes(n: int) -> Floats:
     """Return the ranks at which w is solved for, symmetric about the middle."""
     if n <= _DENSE:
         return np.arange(1.0, n + 1.0)
-    reach = math.log((n + 1.0 - _TAIL) / _TAIL)
+    reach = math.log((n + 1.0 - _N_TAIL_RANKS) / _N_TAIL_RANKS)
     inside = np.round((n + 1.0) * special.expit(np.linspace(-reach, reach, math.ceil(2.0 * reach / _SPACING))))
-    ends = np.arange(1.0, _TAIL)
+    ends = np.arange(1.0, _N_TAIL_RANKS)
     return np.unique(np.concatenate([ends, inside, n + 1.0 - ends]))
 
 

@@ -38,7 +38,7 @@ from ....mechanisms.accounting.numerics.binomial import log_choose
 from ....mechanisms.core import Bools, Floats, Ints, bisect, least_integers
 from . import binomial
 
-MOST = 200_000
+MAX_EXACT_ROUNDS = 200_000
 """Rounds up to which the limit is computed as above; beyond, it comes from two binomial limits at half the level."""
 _SHARES = np.geomspace(1e-3, 0.9, 9)  # shares of the wealth that are bet in each round; their average gives the order
 _WEALTH = 1.5  # w: the level comes from the test below, so w only affects the order
@@ -65,7 +65,7 @@ def lower(wins: int, losses: int, n: int, significance: float) -> float:
         >>> round(lower(30, 10, 100, 0.025), 3)
         0.075
     """
-    if n > MOST:
+    if n > MAX_EXACT_ROUNDS:
         share = 0.5 * significance
         return float(binomial.lower(wins, n, share) - binomial.upper(losses, n, share))
     if wins == 0 and losses == n:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from ....mechanisms.core import Floats
 from .binomial import lower, upper
 
-_LARGEST = 700.0  # epsilon above which a limit of fewer than 10^300 trials shows no delta: e^700 times it exceeds 1
+_MAX_EPSILON = 700.0  # epsilon above which a limit of fewer than 10^300 trials shows no delta: e^700 times it exceeds 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Rectangle:
 
     def delta_lower(self, epsilon: ArrayLike) -> Floats:
         """Return the lower bound on delta at each epsilon, shape `epsilon.shape` + the shape of the rectangles."""
-        exponent = np.minimum(np.asarray(epsilon, dtype=np.float64), _LARGEST)
+        exponent = np.minimum(np.asarray(epsilon, dtype=np.float64), _MAX_EPSILON)
         growth = np.exp(exponent)[..., *(np.newaxis,) * self.fpr_upper.ndim]
         forward = self.tpr_lower - growth * self.fpr_upper
         backward = self.tnr_lower - growth * self.fnr_upper

@@ -48,10 +48,10 @@ from ....mechanisms.accounting.numerics.binomial import log_choose
 from ....mechanisms.core import Bools, Delta, Floats, OpenUnit, bisect, check_fields, least_integers_near
 from .binomial import SMALLEST_P_VALUE, lower, quantile_of_one, upper
 
-_SHARE = 1e-3  # share of the significance for the limits on the nuisance
+_NUISANCE_SHARE = 1e-3  # share of the significance for the limits on the nuisance
 _STEP = 0.003  # largest loss of the bound due to a plain cell, in standard deviations
 _CELLS = 48, 400  # smallest number of plain cells, and largest number of cells: then they are wider and round up more
-_FINE = 10_000  # trials on the smaller side; beyond, coarser steps lose as little of epsilon
+_MAX_FINE_TRIALS = 10_000  # trials on the smaller side; beyond, coarser steps lose as little of epsilon
 _HALF_CELL = 0.14, 0.45  # standard deviations from the middle of a cell to its ends: 1 % to 10 % too large
 _BLOCKS = 512, 48  # counts on side 0 are grouped beyond this many
 _PER_QUANTILE = 12  # terms of a binomial law take as long as one incomplete beta function
@@ -59,7 +59,7 @@ _LEFT_OUT = 1e-5  # share of the significance: probability that a sum omits, and
 _FROM_0_TO_1 = np.sin(np.linspace(0.0, 0.5 * np.pi, 400)) ** 2  # densest at both ends
 _FEW = 8  # every 8th cell is tested first: if it does not reject, the others are not needed
 _TOLERANCE = 1e-3  # relative, of a significance
-_LARGEST = 300.0  # where p_low e^-epsilon is far below any limit q_high of fewer than 10^100 trials, and P is 1
+_MAX_EPSILON = 300.0  # where p_low e^-epsilon is far below any limit q_high of fewer than 10^100 trials, and P is 1
 _CLOSE = 1e-5  # relative: if a law is further than this from its quantile, rounding cannot change the comparison
 
 
@@ -152,7 +152,7 @@ class UnconditionalTest:
         self.k1, self.n1, self.k0, self.n0 = k1, n1, k0, n0
         self.ordering = ordering
         self.level = float(ordering.value(np.array([k1]), np.array([k0]), n1, n0)[0])
-        larger = math.sqrt(max(1.0, min(n1, n0) / _FINE))
+        larger = math.sqrt(max(1.0, min(n1, n0) / _MAX_FINE_TRIALS))
         self._half_cell = min(_HALF_CELL[0] * math.sqrt(larger), _HALF_CELL[1])
         self._blocks = max(_BLOCKS[0] / larger, _BLOCKS[1])
         self._spread = float(ordering.spread(k1, k0, n1, n0))
@@ -167,12 +167,12 @@ class UnconditionalTest:
         """Return True if the null is rejected; all tests of one outcome and ordering hold simultaneously."""
         if not self.shows:
             return False
-        allowed = (1.0 - _SHARE) * significance
+        allowed = (1.0 - _NUISANCE_SHARE) * significance
         return self.probability(epsilon, delta, significance, enough=allowed) <= allowed
 
     def probability(self, epsilon: float, delta: float, significance: float, *, enough: float = math.inf) -> float:
         """Return P(epsilon) with the nuisance limits of `significance`, rounded up; or any lower bound > `enough`."""
-        if epsilon > _LARGEST:
+        if epsilon > _MAX_EPSILON:
             return 1.0
         domain = self._domain(epsilon, delta, significance)
         if domain is None:
@@ -190,7 +190,7 @@ class UnconditionalTest:
         """Return the smallest epsilon that is not rejected; rounded down."""
         if not self.shows:
             return 0.0
-        level = significance * (1.0 - _SHARE)
+        level = significance * (1.0 - _NUISANCE_SHARE)
         slope = (max(-special.ndtri(level), 0.0) + 0.5) / self._spread
         p_low, q_high = self.limits(significance)
         low = max(0.0, math.log((p_low - delta) / q_high)) if p_low > delta else 0.0  # below it, D is empty
@@ -224,7 +224,7 @@ class UnconditionalTest:
             return 1.0
         low, high, trial = 0.1 * SMALLEST_P_VALUE, 1.0, 0.5
         while high > 1.015 * low and high > SMALLEST_P_VALUE:
-            needed = self.probability(epsilon, delta, trial) / (1.0 - _SHARE)
+            needed = self.probability(epsilon, delta, trial) / (1.0 - _NUISANCE_SHARE)
             exact = max(needed - 5.0 * _LEFT_OUT * trial, 0.0)  # falls as trial grows, so that p lies between the two
             low, high = max(low, min(trial, exact)), min(high, max(trial, needed))
             if low == 0.5 and high == 1.0 and self.probability(epsilon, delta, 0.99) >= 1.0:
@@ -234,7 +234,7 @@ class UnconditionalTest:
 
     def limits(self, significance: float) -> tuple[float, float]:
         """Return p_low and q_high."""
-        each = 0.5 * _SHARE * significance
+        each = 0.5 * _NUISANCE_SHARE * significance
         return float(lower(self.k1, self.n1, each)), float(upper(self.k0, self.n0, each))
 
     def _domain(self, epsilon: float, delta: float, significance: float) -> tuple[float, float] | None:

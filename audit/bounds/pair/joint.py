@@ -30,7 +30,7 @@ from ..numerics.binomial import SMALLEST_P_VALUE, upper
 from ..numerics.rectangle import Rectangle
 from ..numerics.unconditional import Ordering, UnconditionalTest
 from .pilot import IN, OUT, EventBound, FixedEventBound, ThresholdEvent, choose_event
-from .second_event import SHARE, WithSecondEvent, alternative_event
+from .second_event import SECOND_SHARE, WithSecondEvent, alternative_event
 
 AUTO, BOTH = "auto", "both"
 _DIRECTIONS = (AUTO, IN, OUT, BOTH)
@@ -105,7 +105,8 @@ class JointExact(EventBound):
         alternative = alternative_event(statement, pilot, sizes, chosen) if self.direction in (AUTO, BOTH) else None
         if alternative is None:
             return first
-        second = Ordering(SHARE * statement.significance, alternative.delta) if self.ordering is None else self.ordering
+        own = Ordering(SECOND_SHARE * statement.significance, alternative.delta)
+        second = own if self.ordering is None else self.ordering
         return WithSecondEvent(statement, first, FixedJointExact(statement, alternative.event, second))
 
 

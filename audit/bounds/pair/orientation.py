@@ -5,8 +5,9 @@ the sides are exchanged. Fixed before looking: whether the sides are exchanged, 
 exchanged sides has the level of the bound, and the choice takes nothing from the significance.
 
 The pilot scores are reversed where an event {score >= t}, or its complement, is shown by them to be likelier on the
-wrong side, with exact limits at `LEVEL` on both rates, and the ratio of these limits, less delta, is larger than that
-of every event in the right direction. Weak differences are left as they are: an attack is more often right than wrong.
+wrong side, with exact limits at `PILOT_LEVEL` on both rates, and the ratio of these limits, less delta, is larger than
+that of every event in the right direction. Weak differences are left as they are: an attack is more often right than
+wrong.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..base import FixedBound, LedgerEntry, LowerBound
 from ..curve import CurveViolation
 from ..numerics.rectangle import Rectangle
 
-LEVEL = 0.01
+PILOT_LEVEL = 0.01
 """One-sided significance of the limits on the pilot rates."""
 ENTRY = LedgerEntry("orientation", "reversed: side 0 has the higher scores", "chosen on pilot trials only")
 """Ledger entry of a bound on exchanged sides."""
@@ -44,7 +45,7 @@ def is_reversed(tally: Tally, tried: NDArray[np.intp], delta: float) -> bool:
         return False
     out, in_ = (tally.hits_out[tried], tally.n_out), (tally.hits_in[tried], tally.n_in)
     right, wrong = (
-        Rectangle.at(side0[0], side1[0], n_out=side0[1], n_in=side1[1], significance=LEVEL).log_ratio(delta).max()
+        Rectangle.at(side0[0], side1[0], n_out=side0[1], n_in=side1[1], significance=PILOT_LEVEL).log_ratio(delta).max()
         for side0, side1 in ((out, in_), (in_, out))
     )
     return bool(wrong > max(right, 0.0))

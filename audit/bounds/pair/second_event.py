@@ -13,9 +13,9 @@ excess
 
 is known with the error of the pilot, and will be measured with the error of the evaluation: the predicted probability
 of a rejection is Phi((excess - z s_eval) / sqrt(s_eval^2 + s_pilot^2)). If this is clearly larger for another event
-than for the first one, both are tested: the second at `SHARE` of the significance, the first at the rest (Bonferroni).
-Everything is chosen on pilot scores, so the level holds for every choice. The first event remains the one with the
-largest expected bound, at 9/10 of the significance.
+than for the first one, both are tested: the second at `SECOND_SHARE` of the significance, the first at the rest
+(Bonferroni). Everything is chosen on pilot scores, so the level holds for every choice. The first event remains the one
+with the largest expected bound, at 9/10 of the significance.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from ..base import FixedBound, LedgerEntry, LowerBound
 from ..curve import CurveViolation
 from .pilot import IN, OUT, ThresholdEvent, chosen_threshold, pilot_scores, tried_thresholds
 
-SHARE = 0.1
+SECOND_SHARE = 0.1
 """Share of the significance for the second event."""
-LEAST = 0.02
+MIN_PREDICTED_POWER = 0.02
 """Smallest predicted probability of a rejection at which a second event is tested."""
 MORE = 2.0, 0.2
 """Smallest ratio to, or difference from, the probability of the first event; one of the two is required."""
@@ -64,11 +64,12 @@ def alternative_event(
     tally, indices = pilot.tally, tried_thresholds(pilot.tally)
     hits_first = pilot.hits(first.threshold)
     predict = _Prediction(statement.claim, statement.epsilon, (tally.n_out, tally.n_in), sizes)
-    z_first, z_second = (float(-special.ndtri(part * statement.significance)) for part in (1.0 - SHARE, SHARE))
+    parts = (1.0 - SECOND_SHARE, SECOND_SHARE)
+    z_first, z_second = (float(-special.ndtri(part * statement.significance)) for part in parts)
     power_first, _ = predict.power(np.array([hits_first[0]]), np.array([hits_first[1]]), z_first)
     power, delta = predict.power(tally.hits_out[indices], tally.hits_in[indices], z_second)
     best = int(np.argmax(power))
-    if power[best] < max(LEAST, min(MORE[0] * power_first.max(), power_first.max() + MORE[1])):
+    if power[best] < max(MIN_PREDICTED_POWER, min(MORE[0] * power_first.max(), power_first.max() + MORE[1])):
         return None
     direction, position = divmod(best, len(indices))
     among = f"best of {len(indices)} on {tally.n_out} + {tally.n_in} pilot scores"
@@ -122,7 +123,7 @@ class _Prediction:
 
 @dataclass(frozen=True)
 class WithSecondEvent(FixedBound[Scores]):
-    """Two fixed bounds that share the significance: 1 - SHARE of it for the first, SHARE for the second."""
+    """Two fixed bounds that share the significance: `SECOND_SHARE` of it for the second, the rest for the first."""
 
     first: FixedBound[Scores]
     second: FixedBound[Scores]
@@ -134,7 +135,7 @@ class WithSecondEvent(FixedBound[Scores]):
     def lower_bound(self, evidence: Scores) -> LowerBound:
         bounds = [part.lower_bound(evidence) for _, part in self._parts]
         best = max(bounds, key=lambda bound: bound.epsilon)
-        correction = f"{1.0 - SHARE:.0%} and {SHARE:.0%} of the significance; chosen on pilot trials only"
+        correction = f"{1.0 - SECOND_SHARE:.0%} and {SECOND_SHARE:.0%} of the significance; chosen on pilot trials only"
         shared = LedgerEntry("events", "2: the largest bound, and the claimed curve", correction)
         return replace(
             best,
@@ -158,5 +159,5 @@ class WithSecondEvent(FixedBound[Scores]):
     def _parts(self) -> tuple[tuple[float, FixedBound[Scores]], ...]:
         return tuple(
             (share, replace(part, statement=self.statement.shared(1, share)))
-            for share, part in ((1.0 - SHARE, self.first), (SHARE, self.second))
+            for share, part in ((1.0 - SECOND_SHARE, self.first), (SECOND_SHARE, self.second))
         )

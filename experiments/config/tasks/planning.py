@@ -21,7 +21,7 @@ from .pair import PairTask
 from .point import Loader, Point
 from .search import SearchTask
 
-MOST_AUDITS = 10_000
+MAX_AUDITS = 10_000
 """Largest number of audits of one experiment."""
 games = Catalogue(
     "game",
@@ -36,10 +36,10 @@ games = Catalogue(
 
 def plan_tasks(config: Config, source: Source) -> list[Task]:
     """Build every task of the experiment; raise `ConfigError` with location and point if one cannot be run."""
-    if (n_points := prod(map(len, config.sweep.values()))) > MOST_AUDITS:
+    if (n_points := prod(map(len, config.sweep.values()))) > MAX_AUDITS:
         shown = f"{n_points:,}" if n_points < 10**15 else "more than 10^15"
         raise source.error(
-            ("sweep",), f"the sweep has {shown} audits, but at most {MOST_AUDITS:,} are run. Leave some values out."
+            ("sweep",), f"the sweep has {shown} audits, but at most {MAX_AUDITS:,} are run. Leave some values out."
         )
     if not config.sweep:
         return [_kind(config).plan(Point(config, source, seed=config.seed))]

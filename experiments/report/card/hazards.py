@@ -25,7 +25,7 @@ from ....mechanisms.core import plural
 from ..results.formatting import number
 
 TESTED, IN_PART, STATED, NOT_COVERED, OUT_OF_SCOPE = "tested", "in part", "stated", "not covered", "out of scope"
-SEEN = 0.9
+SEEN_PROBABILITY = 0.9
 """Probability with which an event of `_rarest` is seen in the runs."""
 
 
@@ -196,17 +196,17 @@ def _failure(audits: Sequence[AuditResult]) -> Finding:
     deltas = _range([audit.delta for audit in pairs])
     return IN_PART, (
         f"Delta: {deltas}. A failure of probability {number(rarest, 2)} or more occurred in the runs with probability "
-        f"{100 * SEEN:.0f} % at least; a rarer one may never have occurred."
+        f"{100 * SEEN_PROBABILITY:.0f} % at least; a rarer one may never have occurred."
     )
 
 
 def _rarest(n_runs: int) -> float:
-    """Return the least probability p with 1 - (1 - p)^n_runs >= SEEN.
+    """Return the least probability p with 1 - (1 - p)^n_runs >= SEEN_PROBABILITY.
 
     >>> round(_rarest(1_000), 5)
     0.0023
     """
-    return -math.expm1(math.log1p(-SEEN) / n_runs)
+    return -math.expm1(math.log1p(-SEEN_PROBABILITY) / n_runs)
 
 
 def _deltas(audits: Sequence[AuditResult]) -> Finding:

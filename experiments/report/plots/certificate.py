@@ -38,7 +38,7 @@ from .style import (
 from .sweep_lines import MARKERS
 
 TICKS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
-REACH = 1.6
+MAX_HEIGHT_RATIO = 1.6
 """Height of a power plot divided by the exact epsilon; larger means are marked at the upper edge."""
 BETWEEN_ROWS = 0.36
 """Inches for each method."""
@@ -208,7 +208,7 @@ class Power:
         ax = axes_or_new(ax)
         ax.axhline(self.exact_epsilon, color=CLAIM.light, linewidth=1.4)
         labels = [EndLabel(self.exact_epsilon, "exact", CLAIM)]
-        top = REACH * self.exact_epsilon
+        top = MAX_HEIGHT_RATIO * self.exact_epsilon
         largest = 1.0
         bounds = list(dict.fromkeys(_own_name(name) for name, kind, *_ in self.lines if kind == BOUND))
         for name, kind, trials, means in self.lines:

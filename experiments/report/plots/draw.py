@@ -22,7 +22,7 @@ from ..results.formatting import cut, number, parameters_text
 from .bound_claim import BoundClaim
 from .breakdown import BreakdownPlot
 from .ladder import LadderPlot
-from .profile import LARGEST, Profile
+from .profile import MAX_EPSILON, Profile
 from .reconstruction import SuccessCeiling, SuccessSweep
 from .scores import ScoreHistogram
 from .style import FONT, INK, MUTED, SMALL, NotebookFigure, new_figure, save
@@ -100,8 +100,8 @@ def draw_all(sweep: SweepResult, directory: Path, *, pdf: bool = False) -> list[
         for name in _names_of(point.result):
             make = partial(_figure, point, name, directory / f"{number_}-{name}", pdf)
             files += explained.step(f"the figure {number_}-{name}", make, [])
-    too_large = any(point.result.claim > LARGEST for point in sweep.points)
-    reason = f". The claimed epsilon exceeds {LARGEST:g}, the largest that is drawn reliably" if too_large else ""
+    too_large = any(point.result.claim > MAX_EPSILON for point in sweep.points)
+    reason = f". The claimed epsilon exceeds {MAX_EPSILON:g}, the largest that is drawn reliably" if too_large else ""
     for text in explained.warnings:
         warnings.warn(f"{text}{reason}", RuntimeWarning, stacklevel=2)
     return files

@@ -43,7 +43,7 @@ SHORT, ROOMY = 26, 7.0
 """Characters per line of a name in figures narrower than `ROOMY` inches."""
 TALL, NAMED = 30, 200
 """Numbers of rungs above which they are drawn closer together, and above which only some are named."""
-REACH = 1.6
+MAX_VALUE_RATIO = 1.6
 """Exact values beyond this many times the largest claim or bound are drawn as arrows at the edge."""
 COLUMN = 48.0
 """Points from one column of numbers to the next."""
@@ -187,7 +187,8 @@ class LadderPlot:
         """Largest epsilon that has to be visible."""
         finite = [v for rung in self.rungs for v in (rung.claim, rung.shown) if math.isfinite(v)]
         largest = max(finite, default=0.0) or 1.0
-        return max([largest] + [rung.exact_epsilon for rung in self.rungs if rung.exact_epsilon <= REACH * largest])
+        exact = [rung.exact_epsilon for rung in self.rungs if rung.exact_epsilon <= MAX_VALUE_RATIO * largest]
+        return max([largest, *exact])
 
     @property
     def logarithmic(self) -> bool:

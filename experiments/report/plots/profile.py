@@ -16,7 +16,7 @@ from ....mechanisms.core import Floats
 from ..results.formatting import number
 from .style import BOUND, CLAIM, MUTED, VIOLATION, axes_or_new, logarithmic, style_axes, write
 
-LARGEST = 1e300
+MAX_EPSILON = 1e300
 """Largest epsilon that is drawn: matplotlib cannot place marks on larger numbers."""
 DEEPEST = 1e-12
 """Smallest delta on the logarithmic part of the axis; smaller ones are drawn close to 0."""
@@ -58,8 +58,8 @@ class Profile:
         extra = np.linspace(0.0, reach, 161)
         end = confidence_band.epsilon_lower(0.0) * (1.0 - np.append(np.geomspace(1e-6, 0.2, 40), 0.0))
         epsilon = np.union1d(curve.epsilon, np.concatenate([extra[extra > curve.epsilon[-1]], end[end < reach]]))
-        if reach > LARGEST:
-            epsilon = np.union1d(epsilon[epsilon <= LARGEST], np.linspace(0.0, LARGEST, 161))
+        if reach > MAX_EPSILON:
+            epsilon = np.union1d(epsilon[epsilon <= MAX_EPSILON], np.linspace(0.0, MAX_EPSILON, 161))
         claim = np.interp(epsilon, curve.epsilon, curve.delta)
         claim[epsilon > curve.epsilon[-1]] = 0.0 if curve.delta[-1] == 0.0 else np.nan
         assumes_family, free = bool(result.bound.assumptions), result.assumption_free_bound

@@ -19,7 +19,7 @@ from ....audit.results.audit_result import AuditResult
 from ...config.sweep import VERDICT, point_text
 from .sweep import SweepResult
 
-LEAST_COUNT = 100
+MIN_COUNT = 100
 """Runs in the event on a side, from which a bound varies like the logarithm of a normal variable."""
 
 
@@ -68,14 +68,14 @@ def _repetition_interval(result: AuditResult, significance: float) -> float:
     A bound from one event is ln((p1 - delta) / p0) of its rates on both sides, less a margin. By the delta method its
     variance is (1 - p1) p1 / (n (p1 - delta)^2) + (1 - p0) / (n p0); the difference of two bounds has twice as much.
     It is 0 if the bound comes from several events, if pilot trials chose the event, which adds a variance that is not
-    known, or with fewer than `LEAST_COUNT` runs in the event on a side.
+    known, or with fewer than `MIN_COUNT` runs in the event on a side.
     """
     if result.bound.hits is None or result.trials.pilot:
         return 0.0
     n, (out, in_) = result.trials.evaluation, result.bound.hits
     common, rare = max(((in_, out), (n - out, n - in_)), key=lambda counts: counts[0] / max(counts[1], 0.5))
     p1, p0 = common / n, rare / n
-    if rare < LEAST_COUNT or p1 <= result.delta:
+    if rare < MIN_COUNT or p1 <= result.delta:
         return 0.0
     variance = ((1.0 - p1) * p1 / (p1 - result.delta) ** 2 + (1.0 - p0) / p0) / n
     return float(-ndtri(0.5 * significance) * math.sqrt(2.0 * variance))

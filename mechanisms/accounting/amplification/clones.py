@@ -12,12 +12,12 @@ import numpy as np
 from scipy import special
 
 from ...core import Floats, Positive, PositiveInt, Relation, bisect, bracket, open_unit, positive, whole
-from ..kinds.profile import LARGEST, ProfileGuarantee
+from ..kinds.profile import MAX_EPSILON, ProfileGuarantee
 from ..numerics.binomial import binomial_cdf, binomial_pmf, binomial_sf
 
 _NEGLIGIBLE = 1e-20
 """Mass of clone counts that is omitted on either side; it is added to delta."""
-_MOST_COUNTS = 4000
+_MAX_COUNTS = 4000
 _GRID = 2001
 _BLOCK = 1_000_000
 
@@ -73,7 +73,7 @@ class ClonesDP(ProfileGuarantee):
         super().__post_init__()
         self._set(local_epsilon=float(self.local_epsilon), n_users=int(self.n_users))
         low, high = self._likely
-        self._set(step=self.step or 1 + (high - low) // _MOST_COUNTS)
+        self._set(step=self.step or 1 + (high - low) // _MAX_COUNTS)
 
     @property
     def _likely(self) -> tuple[int, int]:
@@ -133,7 +133,7 @@ def divergence(counts: Floats, epsilon: Floats, local_epsilon: float) -> Floats:
     tail = np.minimum(np.floor((counts + 1.0) * share), counts) + 1.0
     at, above = binomial_pmf(tail - 1.0, counts, 0.5), binomial_sf(tail - 1.0, counts, 0.5)
     # Pr[a >= t] is p (at + above) + q above on one side and q (at + above) + p above on the other
-    growth = np.expm1(np.minimum(epsilon, LARGEST))  # smaller only rounds delta up
+    growth = np.expm1(np.minimum(epsilon, MAX_EPSILON))  # smaller only rounds delta up
     return np.asarray(np.maximum(0.0, at * p * -np.expm1(epsilon - local_epsilon) - above * growth))
 
 

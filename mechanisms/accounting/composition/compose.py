@@ -38,7 +38,7 @@ Parts: TypeAlias = Sequence[Guarantee]
 
 ACCOUNTING = ("tightest", "basic", "advanced", "optimal", "renyi", "privacy-loss")
 """The values of `accounting`."""
-_MOST_DISTRIBUTIONS = 100
+_MAX_DISTRIBUTIONS = 100
 """Most different guarantees of which "tightest" convolves the privacy-loss distributions: a few seconds."""
 
 
@@ -198,7 +198,7 @@ class TightestComposition(ProfileGuarantee):
     @cached_property
     def theorems(self) -> dict[str, Guarantee]:
         """Results of all theorems that apply, by the name of the accounting."""
-        few = len(set(self.parts)) <= _MOST_DISTRIBUTIONS
+        few = len(set(self.parts)) <= _MAX_DISTRIBUTIONS
         results = {}
         for name in ("privacy-loss", "renyi", "basic") if few else ("renyi", "advanced", "basic"):
             try:

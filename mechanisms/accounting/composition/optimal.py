@@ -85,7 +85,7 @@ class OptimalComposition(LossGuarantee):
 
 _FINEST, _COARSEST, _WORK = 150, 10, 3000
 """Grid cells per range: `_WORK` / count, within these limits."""
-_LARGEST = 100.0
+_MAX_ETA = 100.0
 """Largest eta on the grid: above it bounded range is equivalent to pure eta-DP, up to e^-50 in delta."""
 _DEVIATIONS = 8.0
 """Half-width of the grid in units of eta sqrt(count): by Hoeffding's bound the mass beyond is at most e^-128."""
@@ -149,7 +149,7 @@ class BoundedRangeComposition(LossGuarantee):
 @lru_cache(maxsize=64)
 def _profile(eta: float, count: int) -> LossProfile:
     """Return the profile of the composition; cached, since the claim of a mechanism is read many times."""
-    if eta > _LARGEST:
+    if eta > _MAX_ETA:
         return OptimalComposition(eta, 0.0, count=count).profiles[0]
     m = min(_FINEST, max(_COARSEST, _WORK // count))
     step = eta / m

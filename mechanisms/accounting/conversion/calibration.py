@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ...core import AccountingError, Guarantee, open_unit, positive
 
-LARGEST_NOISE = 2.0**40
+MAX_NOISE_MULTIPLIER = 2.0**40
 """Largest noise multiplier of any search."""
 
 
@@ -60,8 +60,9 @@ def least_noise_multiplier(
     low, high, at_low, at_high = _bracket(excess, start)
     if at_high > 0.0:
         raise AccountingError(
-            f"epsilon {epsilon:g} at delta {delta:g} is reached by no noise multiplier up to {LARGEST_NOISE:g} with "
-            "this accountant. Allow a larger epsilon or delta, or use accounting='privacy-loss'.",
+            f"epsilon {epsilon:g} at delta {delta:g} is reached by no noise multiplier up to "
+            f"{MAX_NOISE_MULTIPLIER:g} with this accountant. Allow a larger epsilon or delta, or use "
+            "accounting='privacy-loss'.",
             argument="epsilon",
         )
     halved = True
@@ -83,8 +84,8 @@ def _bracket(excess: Callable[[float], float], start: float) -> tuple[float, flo
     while True:
         previous, at_previous = noise, value
         noise = noise * factor if upwards else noise / factor
-        value = math.inf if noise < 1.0 / LARGEST_NOISE else excess(noise)
-        if upwards and (value <= 0.0 or noise > LARGEST_NOISE):
+        value = math.inf if noise < 1.0 / MAX_NOISE_MULTIPLIER else excess(noise)
+        if upwards and (value <= 0.0 or noise > MAX_NOISE_MULTIPLIER):
             return previous, noise, at_previous, value
         if not upwards and value > 0.0:
             return noise, previous, value, at_previous

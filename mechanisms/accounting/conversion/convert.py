@@ -27,7 +27,7 @@ from ..kinds.exact import SMALL, ExactDP, log_ratio
 from ..kinds.gaussian import GaussianDP
 from ..kinds.laplace import LaplaceDP
 from ..kinds.privacy_loss import INTERVAL, PrivacyLossDP, checked_interval
-from ..kinds.profile import LARGEST
+from ..kinds.profile import MAX_EPSILON
 from ..kinds.renyi import ORDERS, RenyiDP
 
 
@@ -326,7 +326,7 @@ def _(guarantee: BoundedRange, *, interval: float = INTERVAL, fixed_sides: bool 
 
     delta is replaced by chords in e^epsilon, whose bends are the probabilities under the other side.
     """
-    if guarantee.eta > LARGEST:  # equivalent to pure eta-DP, up to e^-350 in delta
+    if guarantee.eta > MAX_EPSILON:  # equivalent to pure eta-DP, up to e^-350 in delta
         return to_privacy_loss(PureDP(guarantee.eta, guarantee.relation), interval=interval)
     points = interval * np.arange(math.ceil(guarantee.eta / interval) + 2.0)
     slopes = np.diff(guarantee._delta(points)) / (np.exp(points[:-1]) * math.expm1(interval))

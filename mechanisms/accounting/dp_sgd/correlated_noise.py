@@ -28,7 +28,7 @@ from ...core import AccountingError, Floats, Guarantee, Options, PositiveInt, Re
 from ..kinds.gaussian import GaussianDP
 from ..kinds.privacy_loss import PrivacyLossDP
 
-ROUNDING = 1e-9
+SENSITIVITY_TOLERANCE = 1e-9
 """Relative difference below which two sensitivities are equal."""
 
 
@@ -46,7 +46,7 @@ class Sensitivity(NamedTuple):
     @property
     def exact(self) -> bool:
         """True if the upper bound is attained."""
-        return self.upper <= self.attained * (1.0 + ROUNDING)
+        return self.upper <= self.attained * (1.0 + SENSITIVITY_TOLERANCE)
 
 
 class Participation(Options):
@@ -79,7 +79,7 @@ class Participation(Options):
         """Return the largest shift by equal gradients over the `patterns`, and its index."""
         patterns = self.patterns(len(gram)).astype(np.float64)
         squares = np.einsum("pi,pi->p", patterns @ gram, patterns)
-        best = int(np.argmax(squares > squares.max() * (1.0 - ROUNDING)))
+        best = int(np.argmax(squares > squares.max() * (1.0 - SENSITIVITY_TOLERANCE)))
         return float(np.sqrt(squares[best])), best
 
 

@@ -54,11 +54,11 @@ from ..numerics.binomial import log_choose
 from ..numerics.composed_losses import composed_losses
 from ..numerics.gaussian_losses import symmetric_gaussian_losses
 
-LARGEST_ORDER = 256
+MAX_ORDER = 256
 """Largest of the whole orders, which start at 2."""
-_ORDERS = np.arange(2.0, LARGEST_ORDER + 1.0)
+_ORDERS = np.arange(2.0, MAX_ORDER + 1.0)
 
-_REACH = {Relation.REPLACE_ONE: 1.0, Relation.ZERO_OUT: 2.0}
+_MAX_SHARED_DISTANCE = {Relation.REPLACE_ONE: 1.0, Relation.ZERO_OUT: 2.0}
 """Largest distance of a shared record from either differing record, relative to the distance of these two."""
 
 
@@ -101,12 +101,12 @@ def fixed_size_gaussian(
     """
     check_steps(sampling_probability, steps, noise_multiplier=noise_multiplier)
     relation = Relation.of(relation)
-    if relation not in _REACH:
+    if relation not in _MAX_SHARED_DISTANCE:
         raise AccountingError(
             "no bound for samples of fixed size under 'add_remove': an additional record changes the sampling rate of "
             "all. Use relation='replace_one' or 'zero_out', or Poisson sampling: PrivacyLossDP.gaussian(...)."
         )
-    per_step = _one_step(float(noise_multiplier), float(sampling_probability), _REACH[relation])
+    per_step = _one_step(float(noise_multiplier), float(sampling_probability), _MAX_SHARED_DISTANCE[relation])
     return RenyiDP(tuple(_ORDERS), tuple(steps * per_step), relation)
 
 
@@ -161,7 +161,7 @@ def _one_step(noise_multiplier: float, sampling_probability: float, reach: float
     """Return the divergences of one step; cached, since the claim of a mechanism is read many times."""
     divergences = _ORDERS / (2.0 * noise_multiplier**2)
     if sampling_probability < 1.0:
-        moments = _log_moments(noise_multiplier, reach, LARGEST_ORDER)
+        moments = _log_moments(noise_multiplier, reach, MAX_ORDER)
         divergences = np.minimum(divergences, _sampled_divergences(_ORDERS, sampling_probability, moments))
     divergences.setflags(write=False)
     return divergences

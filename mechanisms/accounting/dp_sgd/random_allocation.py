@@ -39,15 +39,15 @@ from ..kinds.exact import ExactDP
 from ..kinds.privacy_loss import PrivacyLossDP
 from ..numerics.cells import normal_cells, spread_to_edges
 
-TAIL = 9.0
+MAX_DEVIATIONS = 9.0
 """Range of the normal numbers on the grid: 1e-19 of probability lies beyond."""
 NEGLIGIBLE = 1e-18
 """Probability at either end of the grid that is moved to an infinite loss in each step."""
-LARGEST_RATIO = 29.0
+MAX_RATIO = 29.0
 """Largest sensitivity / standard deviation of the noise whose likelihood ratios are floats."""
-FINENESS = 64
+POINTS_PER_DEVIATION = 64
 """Grid points per standard deviation of log S, which falls with the root of the number of terms."""
-MOST_POINTS = 20_000
+MAX_GRID_POINTS = 20_000
 """Largest number of points of a grid; a longer one would take seconds for each of its log2(t) sums."""
 
 
@@ -95,7 +95,7 @@ def random_allocation(
             "record. Use 'add_remove' or 'zero_out'.",
             argument="relation",
         )
-    if 1.0 / noise_multiplier > LARGEST_RATIO:
+    if 1.0 / noise_multiplier > MAX_RATIO:
         return PrivacyLossDP.gaussian(noise_multiplier, steps=participations * epochs, relation=relation)
     shorter, n_longer = divmod(batches_per_epoch, participations)
     groups = {shorter: (participations - n_longer) * epochs, shorter + 1: n_longer * epochs}
@@ -172,9 +172,9 @@ class _Sum:
 
 def _log_normal(ratio: float) -> _Sum:
     """Return exp(ratio Z - ratio^2 / 2), Z standard normal, each cell of the grid split between its ends."""
-    step = ratio / FINENESS
-    first = math.floor((-TAIL * ratio - 0.5 * ratio**2) / step)
-    last = math.ceil((TAIL * ratio + 0.5 * ratio**2) / step)
+    step = ratio / POINTS_PER_DEVIATION
+    first = math.floor((-MAX_DEVIATIONS * ratio - 0.5 * ratio**2) / step)
+    last = math.ceil((MAX_DEVIATIONS * ratio + 0.5 * ratio**2) / step)
     logs = step * np.arange(first, last + 1, dtype=np.float64)
     z = logs / ratio + 0.5 * ratio
     values = np.exp(logs)
@@ -197,7 +197,7 @@ def _power(one: _Sum, count: int, ratio: float) -> _Sum:
             assert total is not None
             return total
         one, terms = _added(one, one), 2 * terms
-        while one.step > ratio / (FINENESS * math.sqrt(terms)) and 2 * len(one.masses) < MOST_POINTS:
+        while one.step > ratio / (POINTS_PER_DEVIATION * math.sqrt(terms)) and 2 * len(one.masses) < MAX_GRID_POINTS:
             one = one.refined()
 
 

@@ -30,11 +30,11 @@ from ..kinds.renyi import check_steps
 from ..numerics.binomial import binomial_pmf, binomial_sf
 from ..numerics.cells import normal_cells, spread_to_edges
 
-TAIL = 9.0
+MAX_DEVIATIONS = 9.0
 """Range of the normal numbers on the grid: 1e-19 of probability lies beyond."""
-LARGEST_SHIFT = 29.0
+MAX_SHIFT = 29.0
 """Largest shift in standard deviations whose likelihood ratios are floats; larger ones count as infinite losses."""
-FINENESS = 200
+POINTS_PER_DEVIATION = 200
 """Grid points per standard deviation of the noise."""
 
 
@@ -83,7 +83,7 @@ def sampled_group_gaussian(
             "the replacement records. Use 'add_remove' or 'zero_out'.",
             argument="relation",
         )
-    if binomial_sf(min(size, int(LARGEST_SHIFT * noise_multiplier)), size, sampling_probability) > 0.5:
+    if binomial_sf(min(size, int(MAX_SHIFT * noise_multiplier)), size, sampling_probability) > 0.5:
         return PrivacyLossDP.gaussian(noise_multiplier / size, steps=steps, relation=relation)
     pairs = [_step(noise_multiplier, sampling_probability, size).under(relation)] * steps
     composed = to_privacy_loss(pairs[0], fixed_sides=True)
@@ -105,10 +105,10 @@ def _step(noise_multiplier: float, sampling_probability: float, size: int) -> Ex
     """
     chances = binomial_pmf(np.arange(size + 1), size, sampling_probability)
     shifts = np.arange(size + 1) / noise_multiplier
-    close = shifts <= LARGEST_SHIFT
+    close = shifts <= MAX_SHIFT
     far = float(chances[~close].sum())
     shifts, chances = shifts[close], chances[close]
-    edges = np.arange(-TAIL, TAIL + shifts[-1], 1.0 / FINENESS)
+    edges = np.arange(-MAX_DEVIATIONS, MAX_DEVIATIONS + shifts[-1], 1.0 / POINTS_PER_DEVIATION)
     cells = np.append(-np.inf, edges)
     q = normal_cells(cells)
     p = chances @ np.array([normal_cells(cells - shift) for shift in shifts])

@@ -15,7 +15,7 @@ from .profile import ProfileGuarantee
 
 _STEPS = 12
 """Steps of Newton's method: each step squares the error, and any order gives a valid bound."""
-_LARGEST_SOUGHT = 1e8
+_MAX_EPSILON = 1e8
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,14 +63,14 @@ class ConcentratedDP(ProfileGuarantee):
         """Return the largest rho that is (epsilon, delta)-DP by the conversion of this class, or by the textbook one.
 
         The textbook conversion also starts the search: sqrt(rho) = sqrt(log(1/delta) + epsilon) - sqrt(log(1/delta)),
-        written without cancellation. From `_LARGEST_SOUGHT` on both are equal up to rounding, and it is the result.
+        written without cancellation. From `_MAX_EPSILON` on both are equal up to rounding, and it is the result.
         """
         positive(epsilon=epsilon)
         open_unit(delta=delta)
         log_inverse = -math.log(delta)
         least = (epsilon / (math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse))) ** 2
         stated_for = None if relation is None else Relation.of(relation)
-        if textbook or not 1e-300 < least < _LARGEST_SOUGHT:
+        if textbook or not 1e-300 < least < _MAX_EPSILON:
             return cls(least, stated_for)
 
         def exceeds(rho: float) -> bool:

@@ -19,10 +19,10 @@ from .renyi import check_steps, poisson_relation
 
 INTERVAL = 1e-4
 """Grid interval of privacy losses. Half of it takes twice the time and memory."""
-REACH = 1380.0
+MAX_LOSS_RANGE = 1380.0
 """Largest range of privacy losses on this grid; a wider range uses a coarser grid of a hundred thousand losses."""
-_MOST_LOSSES = 2e8
-_LARGEST = 690.0
+_MAX_LOSSES = 2e8
+_MAX_LOSS = 690.0
 
 
 @dataclass(frozen=True)
@@ -198,15 +198,15 @@ class PrivacyLossDP(LossGuarantee):
 
 def fitting_interval(reach: float) -> float:
     """Return the default grid interval for losses with range `reach`."""
-    return INTERVAL if reach <= REACH else 1e-5 * reach
+    return INTERVAL if reach <= MAX_LOSS_RANGE else 1e-5 * reach
 
 
 def checked_interval(interval: float, reach: float) -> float:
     """Check that a requested interval does not lead to too many losses for the time and memory, and return it."""
     positive(interval=interval)
-    if reach > _MOST_LOSSES * interval:
+    if reach > _MAX_LOSSES * interval:
         raise ParameterError(
-            f"interval = {interval:g} makes about {reach / interval:.2g} privacy losses, more than {_MOST_LOSSES:.2g}. "
+            f"interval = {interval:g} makes about {reach / interval:.2g} privacy losses, more than {_MAX_LOSSES:.2g}. "
             f"Give interval={float(f'{1e-5 * reach:.1g}')!r}, or leave it out.",
             argument="interval",
         )
@@ -243,7 +243,7 @@ def _composed(noise: str, scale: float, sampling_probability: float, interval: f
         scale,
         sampling_prob=sampling_probability,
         value_discretization_interval=interval,
-        use_connect_dots=scale * _LARGEST > 1.0,  # e^loss must be a float to connect dots
+        use_connect_dots=scale * _MAX_LOSS > 1.0,  # e^loss must be a float to connect dots
     )
 
 

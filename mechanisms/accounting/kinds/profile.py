@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from ...core import Floats, Guarantee, ParameterError, Relation, least_satisfying, maximise
 from ..numerics.losses import LossProfile, SupportingLines
 
-LARGEST = 700.0
+MAX_EPSILON = 700.0
 """Largest epsilon of any search: e^700 is about the largest float."""
 
 
@@ -143,8 +143,8 @@ def supremum_over_lines(delta: Callable[[Floats], Floats], epsilon: Callable[[Fl
     of the whole.
     """
     rest, start = 1.0 - fpr, np.zeros(fpr.shape)
-    steep_high = np.minimum(LARGEST, -np.log(fpr))
-    flat_high = np.minimum(LARGEST, np.maximum(0.0, epsilon(0.5 * rest)) + math.log(2.0))
+    steep_high = np.minimum(MAX_EPSILON, -np.log(fpr))
+    flat_high = np.minimum(MAX_EPSILON, np.maximum(0.0, epsilon(0.5 * rest)) + math.log(2.0))
     steep = maximise(lambda e: 1.0 - delta(e) - np.exp(e) * fpr, start, steep_high)
     flat = maximise(lambda e: np.exp(-e) * (rest - delta(e)), start, flat_high)
     return np.maximum(steep, flat)

@@ -21,7 +21,7 @@ from ..numerics.laplace import log_laplace, log_laplace_mass
 from .approximate import PureDP
 from .exact import ExactDP
 from .laplace import LaplaceDP
-from .profile import LARGEST, ProfileGuarantee
+from .profile import MAX_EPSILON, ProfileGuarantee
 
 Law = tuple[float, float]
 """Centre and scale."""
@@ -136,7 +136,7 @@ def _log_normal_between(low: Floats, high: Floats) -> Floats:
         return np.asarray(log_ndtr(near) + np.log(-np.expm1(np.minimum(log_ndtr(far) - log_ndtr(near), 0.0))))
 
 
-_LARGEST = 1e9
+_MAX_EPSILON = 1e9
 """Largest epsilon, where delta is 0."""
 
 
@@ -164,7 +164,7 @@ class TwoLaplacesDP(TwoLawsDP):
 
     def _excess(self, upper: Law, lower: Law, epsilon: Floats) -> Floats:
         """Return the integral of (p - e^epsilon q)+ for p = Laplace(*upper), q = Laplace(*lower), at each epsilon."""
-        epsilon = np.minimum(epsilon, _LARGEST)
+        epsilon = np.minimum(epsilon, _MAX_EPSILON)
         kinks = [-np.inf, *sorted((upper[0], lower[0])), np.inf]
         excess = np.zeros(epsilon.shape)
         for left, right in pairwise(kinks):
@@ -244,7 +244,7 @@ class TwoCauchysDP(TwoLawsDP):
         (a, s), (b, t) = upper, lower
         a, s = (a - b) / t, s / t  # in units of q, whose centre is 0
         upper, lower = (a, s), (0.0, 1.0)
-        epsilon = np.minimum(epsilon, LARGEST)
+        epsilon = np.minimum(epsilon, MAX_EPSILON)
         factor, shrink = np.exp(epsilon), np.exp(-epsilon)
         square, linear, rest = shrink * s - 1.0, 2.0 * a, shrink * s - (a * a + s * s)
         square = np.where(square == 0.0, -1e-300, square)

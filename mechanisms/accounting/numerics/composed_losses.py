@@ -24,8 +24,9 @@ G = prod A_i^n_i. Powers of complex numbers have the relative error n (4 + |log 
 
 The relative errors of the q_i and of the last factor are at most a few u times the exponents, and are added.
 
-**Window.** Chernoff's inequality bounds the losses outside of the window by `TAIL`, which counts as an infinite loss.
-The transform is circular: probabilities outside of the window are added inside it, which never lowers a limit.
+**Window.** Chernoff's inequality bounds the losses outside of the window by `TAIL_PROBABILITY`, which counts as an
+infinite loss. The transform is circular: probabilities outside of the window are added inside it, which never lowers a
+limit.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from scipy import fft
 
 from ...core import Floats
 
-TAIL = 1e-22
+TAIL_PROBABILITY = 1e-22
 """Largest probability of losses outside of the window, which is added to that of an infinite loss."""
 _LEVELS = (1e-5, 1e-13)
 """Probabilities of the tails for which the tilted laws are made; each is exact around one of them."""
@@ -49,8 +50,8 @@ _SPILL = 1e-18
 _UNIT = 2.0**-53
 _NEGLIGIBLE = -80.0
 """Logarithm of the size of a transform below which it counts as 0."""
-_WIDEST = 1.5
-"""Largest end of the window for the sake of a tilted law, as a multiple of that for `TAIL`."""
+_MAX_WINDOW_RATIO = 1.5
+"""Largest end of the window for the sake of a tilted law, as a multiple of that for `TAIL_PROBABILITY`."""
 _TILTS = np.geomspace(0.4, 60.0, 14)
 """Candidates for theta times the standard deviation of the composed loss."""
 
@@ -115,23 +116,23 @@ def _limits(parts: Sequence[_Part]) -> tuple[int, Floats, float]:
     deviation = math.sqrt(sum(part.count * _variance(part) for part in parts)) or 1.0
     tilts = _TILTS / deviation
     moments = np.array([_log_moment(parts, theta) for theta in tilts])
-    upper = (moments[:, None] - np.log([*_LEVELS, TAIL / 2.0])) / tilts[:, None]
+    upper = (moments[:, None] - np.log([*_LEVELS, TAIL_PROBABILITY / 2.0])) / tilts[:, None]
     tail = upper[:, -1].min()
     with np.errstate(divide="ignore", invalid="ignore"):  # losses beyond which a tilted law has the probability _SPILL
         ends = (moments[:, None] - moments - math.log(_SPILL)) / (tilts[:, None] - tilts)
     ends = np.where(tilts[:, None] > tilts, ends, np.inf).min(axis=0)
-    inside = ends <= _WIDEST * tail
+    inside = ends <= _MAX_WINDOW_RATIO * tail
     inside[0] = True
     thetas = np.unique([0.0, *tilts[np.argmin(np.where(inside[:, None], upper[:, :-1], np.inf), axis=0)]])
     end = min(highest, math.ceil(max(tail, ends[np.isin(tilts, thetas)].max())))
     down = np.array([_log_moment(parts, -theta) for theta in tilts[::3]])
-    start = max(lowest, math.floor(((math.log(TAIL / 2.0) - down) / tilts[::3]).max()))
+    start = max(lowest, math.floor(((math.log(TAIL_PROBABILITY / 2.0) - down) / tilts[::3]).max()))
     n = fft.next_fast_len(end - start + 1, real=True)
     n = max(n, fft.next_fast_len(max(len(part.probabilities) for part in parts), real=True))
     best = np.full(end - start + 1, np.inf)
     for theta in thetas:
         np.minimum(best, _tilted(parts, float(theta), start, len(best), n), out=best)
-    return start, best, 0.0 if (start, end) == (lowest, highest) else TAIL
+    return start, best, 0.0 if (start, end) == (lowest, highest) else TAIL_PROBABILITY
 
 
 def _variance(part: _Part) -> float:

@@ -34,11 +34,11 @@ import numpy as np
 from ...core import Floats
 from .binomial import log_choose
 
-_REACH = 14.0
+_MAX_DEVIATIONS = 14.0
 """Range of the integral on both sides of both centres, in standard deviations of the noise."""
 _POINTS = 16
 """Points of the trapezoidal rule per standard deviation: its error falls exponentially with their number."""
-_ROUNDING = 1e-13
+_INTEGRAL_ERROR = 1e-13
 """Upper bound on the error of the integral, relative to A."""
 
 
@@ -90,15 +90,21 @@ def _whole(order: float, q: float, s: float) -> float:
 def _integrated(order: float, q: float, s: float) -> float:
     """Return the log of the integral of r^order over N(0, s^2), by the trapezoidal rule; rounded up."""
     log_moment = _log_sum(np.array([_over(points, order, q, s) for points in _intervals(order / s)]))
-    return log_moment + _ROUNDING * max(1.0, abs(log_moment))
+    return log_moment + _INTEGRAL_ERROR * max(1.0, abs(log_moment))
 
 
 def _intervals(distance: float) -> list[Floats]:
     """Return equally spaced points around 0 and around `distance`, in units of s; one interval if the two overlap."""
-    around = np.linspace(-_REACH, _REACH, int(2 * _REACH * _POINTS) + 1)
-    if distance > 2.0 * _REACH:
+    around = np.linspace(-_MAX_DEVIATIONS, _MAX_DEVIATIONS, int(2 * _MAX_DEVIATIONS * _POINTS) + 1)
+    if distance > 2.0 * _MAX_DEVIATIONS:
         return [around, distance + around]
-    return [np.linspace(-_REACH, distance + _REACH, int((distance + 2.0 * _REACH) * _POINTS) + 2)]
+    return [
+        np.linspace(
+            -_MAX_DEVIATIONS,
+            distance + _MAX_DEVIATIONS,
+            int((distance + 2.0 * _MAX_DEVIATIONS) * _POINTS) + 2,
+        )
+    ]
 
 
 def _over(points: Floats, order: float, q: float, s: float) -> float:

@@ -17,7 +17,7 @@ from dpassay.experiments.ci.comparison import compare
 from dpassay.experiments.ci.findings import Place, findings_of, line_of, line_of_table, place_of_target
 from dpassay.experiments.ci.junit import junit
 from dpassay.experiments.ci.sarif import relative_uri, sarif
-from dpassay.experiments.ci.step_summary import MOST_ROWS, claims_section, comparison_section
+from dpassay.experiments.ci.step_summary import MAX_ROWS, claims_section, comparison_section
 
 HOSTILE = 'a]]><b> & "c" | `d` \x1b[2J \x00 \u202e\ud800\n### e'
 PLACE = Place("noise.py:release", Path("noise.py"), 4)
@@ -226,7 +226,7 @@ def test_hostile_names_break_no_format():
 
 def test_a_long_table_is_cut():
     claim = claims_of(laplace_result()).claims[0]
-    many = tuple(dataclasses.replace(claim, name=f"audit {i}") for i in range(MOST_ROWS + 7))
+    many = tuple(dataclasses.replace(claim, name=f"audit {i}") for i in range(MAX_ROWS + 7))
     text = claims_section(CheckedClaims("many", SESSION, many), heading="many")
     assert "... and 7 more" in text
-    assert text.count("| audit ") == MOST_ROWS + 1  # with the head
+    assert text.count("| audit ") == MAX_ROWS + 1  # with the head

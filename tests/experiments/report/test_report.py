@@ -48,7 +48,7 @@ from dpassay.experiments.report.plots.tradeoff import MARKED
 from dpassay.experiments.report.results.formatting import number
 from dpassay.experiments.report.results.sentences import answer, headline, reading, share_text, verdict_headline
 from dpassay.experiments.report.results.sweep import SweepResult
-from dpassay.experiments.runs.writing import AGAIN
+from dpassay.experiments.runs.writing import REPEAT_COMMAND
 from dpassay.mechanisms.accounting import GaussianDP
 
 EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
@@ -100,7 +100,7 @@ def report(sweep: SweepResult, directory: Path, config: Any = None, *, figures: 
     """The page and the Markdown."""
     drawn = draw_all(sweep, directory / "figures") if figures else []
     text = (config or Config()).to_toml()
-    html, markdown = write(sweep, directory, drawn, command=AGAIN, config=text)
+    html, markdown = write(sweep, directory, drawn, command=REPEAT_COMMAND, config=text)
     return html.read_text(encoding="utf-8"), markdown.read_text(encoding="utf-8")
 
 
@@ -236,7 +236,9 @@ def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
     drawn = draw_all(sweep, tmp_path / "figures")
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-    one, two = (write(sweep, tmp_path / name, drawn, command=AGAIN, config=Config().text) for name in ("a", "b"))
+    one, two = (
+        write(sweep, tmp_path / name, drawn, command=REPEAT_COMMAND, config=Config().text) for name in ("a", "b")
+    )
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
 
 

@@ -95,7 +95,7 @@ def test_limit_is_within_a_tenth_of_the_normal_one(b, c, n):
 
 
 def test_beyond_the_largest_number_of_rounds_two_limits_share_the_level():
-    n = paired.MOST + 1
+    n = paired.MAX_EXACT_ROUNDS + 1
     assert paired.lower(3000, 2000, n, 0.05) < 1000 / n
     assert paired.lower(3000, 2000, n, 0.05) == pytest.approx(
         stats.beta.ppf(0.025, 3000, n - 2999) - stats.beta.isf(0.025, 2001, n - 2000), rel=1e-6

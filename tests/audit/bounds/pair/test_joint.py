@@ -128,7 +128,7 @@ def test_p_values_of_two_directions_are_twice_that_of_the_better_one():
 @pytest.mark.parametrize("outcome", [(50, 100, 18, 100), (9, 12, 2, 12), (300, 300, 3, 300)])
 def test_share_of_the_limits_on_the_base_rate_is_accounted_for(monkeypatch, outcome):
     # a share of 1/5, so that it shows next to the rounding
-    monkeypatch.setattr(unconditional, "_SHARE", 0.2)
+    monkeypatch.setattr(unconditional, "_NUISANCE_SHARE", 0.2)
     test, significance = UnconditionalTest(*outcome, Ordering()), 0.05
     bound = test.epsilon_lower(0.0, significance)
     assert test.probability(bound, 0.0, significance) <= 0.8 * significance
@@ -186,7 +186,7 @@ def test_observed_outcome_is_extreme_at_any_sample_size():
 def test_blocks_and_wide_cells_of_large_samples_round_up_and_not_by_much(monkeypatch):
     outcome = (50_300, 100_000, 18_400, 100_000)
     coarse = UnconditionalTest(*outcome, Ordering())
-    monkeypatch.setattr(unconditional, "_FINE", 10**9)
+    monkeypatch.setattr(unconditional, "_MAX_FINE_TRIALS", 10**9)
     monkeypatch.setattr(unconditional, "_BLOCKS", (10**6, 10**6))
     fine = UnconditionalTest(*outcome, Ordering())
     assert (

@@ -10,7 +10,7 @@ from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 from scipy import stats
 
 from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP, PureDP, compose
-from dpassay.mechanisms.accounting.numerics.composed_losses import TAIL, composed_losses
+from dpassay.mechanisms.accounting.numerics.composed_losses import TAIL_PROBABILITY, composed_losses
 
 DELTAS = (0.3, 1e-2, 1e-5, 1e-9, 1e-11, 1e-13, 1e-15, 1e-17)
 
@@ -51,7 +51,7 @@ def test_randomized_responses_have_the_curve_of_the_binomial(steps):
         exact = float(np.sum(np.exp(log_mass) * np.maximum(0.0, -np.expm1(epsilon - losses))))
         assert claim.delta(epsilon) >= exact * (1.0 - 1e-9)
         if exact > 1e-15:
-            assert claim.delta(epsilon) <= exact * (1.0 + 0.02 * steps) + TAIL
+            assert claim.delta(epsilon) <= exact * (1.0 + 0.02 * steps) + TAIL_PROBABILITY
 
 
 @pytest.mark.parametrize("counts", [(1, 1), (3, 2), (12, 0), (1, 40)])
@@ -69,7 +69,7 @@ def test_no_limit_is_below_the_direct_convolution(counts):
     limits, inside = at(composed, start + np.arange(len(exact)))
     assert (limits[inside] >= exact[inside] * (1.0 - 1e-12)).all()
     outside = exact[~inside].sum()
-    assert outside <= TAIL
+    assert outside <= TAIL_PROBABILITY
     lost = -math.expm1(counts[1] * math.log1p(-0.001))
     assert composed._infinity_mass == pytest.approx(lost, abs=1e-18)
     assert counts[1] or composed._infinity_mass >= outside
