@@ -77,7 +77,7 @@ def columns(data: Data, names: Sequence[str], option: str, *, name: str) -> pd.D
     return chosen
 
 
-def _tax_survey(*, n: int = 1000, rate: float = 0.02, seed: int = 0) -> NDArray[np.int8]:
+def tax_survey(*, n: int = 1000, rate: float = 0.02, seed: int = 0) -> NDArray[np.int8]:
     """Generate answers of `n` people to "Did you cheat on your taxes?": 1 = yes, with probability `rate`."""
     whole(1, n=n)
     whole(0, seed=seed)

@@ -68,7 +68,7 @@ def laplace_scale(
         basic            n_queries / epsilon                                      epsilon / n_queries
         concentrated     sqrt(n_queries / (2 rho))                                sqrt(2 rho / n_queries)
 
-    with rho = `_concentrated_budget(epsilon, delta)`: each query is (1 / scale)^2 / 2-concentrated DP, and these values
+    with rho = `concentrated_budget(epsilon, delta)`: each query is (1 / scale)^2 / 2-concentrated DP, and these values
     add up. The error grows with n_queries in the first, and with its square root in the second, which is smaller as
     soon as n_queries > 2 (ln(1 / delta) + epsilon).
 
@@ -95,10 +95,10 @@ def laplace_scale(
     if composition == "basic":
         delta_range(delta=delta)
         return sensitivity * n_queries / epsilon
-    return sensitivity * math.sqrt(n_queries / (2.0 * _concentrated_budget(epsilon, delta)))
+    return sensitivity * math.sqrt(n_queries / (2.0 * concentrated_budget(epsilon, delta)))
 
 
-def _concentrated_budget(epsilon: float, delta: float) -> float:
+def concentrated_budget(epsilon: float, delta: float) -> float:
     """Return rho = epsilon^2 / (4 ln(1 / delta) + 4 epsilon): rho-concentrated DP is then (epsilon, delta)-DP.
 
     rho + sqrt(4 rho ln(1 / delta)) = epsilon (q / 4 + sqrt(1 - q)) for q = epsilon / (ln(1 / delta) + epsilon), which

@@ -7,7 +7,7 @@ possible.
     _uniform_below                 uniform on 0, ..., n - 1
     bernoulli                     1 with a rational probability
     _bernoulli_exp                 1 with probability exp(-rate)              Canonne, Kamath, Steinke 2020, algorithm 1
-    _discrete_laplace              Pr[x] proportional to exp(-|x| / scale)    algorithm 2
+    discrete_laplace              Pr[x] proportional to exp(-|x| / scale)    algorithm 2
     discrete_gaussian             Pr[x] proportional to exp(-x^2 / (2 variance))              algorithm 3
 """
 
@@ -44,7 +44,7 @@ def _bernoulli_exp(rate: Fraction, rng: np.random.Generator) -> bool:
     return next(k for k in count(1) if not bernoulli(rate / k, rng)) % 2 == 1
 
 
-def _discrete_laplace(scale: Fraction, rng: np.random.Generator) -> int:
+def discrete_laplace(scale: Fraction, rng: np.random.Generator) -> int:
     """Draw two-sided geometric noise, Pr[x] proportional to exp(-|x| / scale), scale > 0 a fraction t / s.
 
     Raises:
@@ -82,6 +82,6 @@ def discrete_gaussian(variance: Fraction, rng: np.random.Generator) -> int:
         raise ParameterError(argument="variance", value=variance, allowed="be above 0")
     t = math.isqrt(math.floor(variance)) + 1
     while True:
-        drawn = _discrete_laplace(Fraction(t), rng)
+        drawn = discrete_laplace(Fraction(t), rng)
         if _bernoulli_exp((abs(drawn) - variance / t) ** 2 / (2 * variance), rng):
             return drawn

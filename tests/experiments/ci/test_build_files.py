@@ -14,7 +14,7 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.ci.badge import badge, badge_text
 from dpassay.experiments.ci.checked import SESSION, CheckedClaims, claims_of
 from dpassay.experiments.ci.comparison import compare
-from dpassay.experiments.ci.findings import Place, findings_of, line_of, line_of_table, place_of_target
+from dpassay.experiments.ci.findings import Place, _line_of, findings_of, line_of_table, place_of_target
 from dpassay.experiments.ci.junit import junit
 from dpassay.experiments.ci.sarif import relative_uri, sarif
 from dpassay.experiments.ci.step_summary import MAX_ROWS, claims_section, comparison_section
@@ -173,7 +173,7 @@ def test_the_place_of_a_target_is_the_line_that_defines_it(tmp_path, monkeypatch
     assert place_of_target("json.decoder:JSONDecoder.decode", None).file.name == "decoder.py"
     assert place_of_target("not_imported:x", None) == Place("not_imported:x")
     Path("broken.py").write_text("def (")
-    assert line_of(Path("broken.py"), "f") == line_of(Path("none.py"), "f") == 1
+    assert _line_of(Path("broken.py"), "f") == _line_of(Path("none.py"), "f") == 1
     Path("c.toml").write_text("seed = 1\n[mechanism]\n")
     assert (line_of_table(Path("c.toml"), "mechanism"), line_of_table(Path("no.toml"), "mechanism")) == (2, 1)
 

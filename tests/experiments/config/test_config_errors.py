@@ -7,7 +7,7 @@ import tomllib
 
 import numpy as np
 import pytest
-from tests.experiments.made_configs import _line_of, planned, refusal, refused
+from tests.experiments.made_configs import line_of, planned, refusal, refused
 
 from dpassay.experiments.config.overrides import apply
 from dpassay.experiments.config.schema import Config
@@ -108,14 +108,14 @@ def pointed(error, text=LEARNING, table="mechanism", **settings):
 
 def test_the_line_follows_from_the_argument_of_an_error_not_its_words():
     wordless = ParameterError("no.", argument="steps")
-    assert pointed(wordless) == f"made.toml:{_line_of(LEARNING, 'steps')}: [mechanism] no."
+    assert pointed(wordless) == f"made.toml:{line_of(LEARNING, 'steps')}: [mechanism] no."
     elsewhere = ParameterError("steps, 'steps' and the steps of 'dp-sgd' are fine.")
-    assert pointed(elsewhere).startswith(f"made.toml:{_line_of(LEARNING, '[mechanism]')}: ")
+    assert pointed(elsewhere).startswith(f"made.toml:{line_of(LEARNING, '[mechanism]')}: ")
     option = ParameterError("no.", argument="epsilon", owner="dp-sgd")
-    assert pointed(option).startswith(f"made.toml:{_line_of(LEARNING, NAME)}: ")
+    assert pointed(option).startswith(f"made.toml:{line_of(LEARNING, NAME)}: ")
     inside = ParameterError("no.", argument="steps", owner="laplace")
     text = REPEATED % ""
-    assert pointed(inside, text).startswith(f"made.toml:{_line_of(text, 'base')}: ")
+    assert pointed(inside, text).startswith(f"made.toml:{line_of(text, 'base')}: ")
     set_by_hand = ParameterError("no.", argument=("view", "steps"))
     result = pointed(set_by_hand, table="neighbours", **{"mechanism.steps": 5})
     assert result == "--set mechanism.steps: [neighbours] no."
@@ -174,13 +174,13 @@ def test_incompatible_parts_are_blamed_on_the_setting_in_the_error():
 def test_an_error_at_a_line_says_what_was_set_elsewhere():
     text = LEARNING.replace('"canary-loss"', '"likelihood-ratio"')
     result = refused(text, **{"mechanism.view": "trajectory", "audit.trials": 40})
-    assert result.startswith(f"made.toml:{_line_of(text, '[attack]')}: [attack] the likelihood-ratio attack needs")
+    assert result.startswith(f"made.toml:{line_of(text, '[attack]')}: [attack] the likelihood-ratio attack needs")
     assert result.endswith("\n  with --set mechanism.view=trajectory --set audit.trials=40")
 
 
 def test_an_error_in_a_case_points_at_the_line_of_that_case():
     cases = '[[sweep.case]]\nname = "a"\n[[sweep.case]]\nname = "b"\nattack = { name = "gradient-product" }\n'
-    line = _line_of(LEARNING + cases, "attack = ")
+    line = line_of(LEARNING + cases, "attack = ")
     assert refused(LEARNING + cases).startswith(f"made.toml:{line}: [attack] GradientProduct needs view")
 
 
@@ -214,7 +214,7 @@ def test_lists_of_attacks_of_any_shape_are_refused_on_their_line(attacks, made):
     table = tomllib.loads(text)
     table["membership"]["attacks"] = tomllib.loads(f"attacks = {attacks}")["attacks"]
     source = Source("made", "made.toml", to_toml(table))
-    with pytest.raises(ConfigError, match=rf"made.toml:{_line_of(source.text, 'attacks =')}: .*attacks"):
+    with pytest.raises(ConfigError, match=rf"made.toml:{line_of(source.text, 'attacks =')}: .*attacks"):
         plan_tasks(Config.check(table, source), source)
 
 

@@ -8,7 +8,7 @@ import pytest
 from dpassay.mechanisms.accounting import ConcentratedDP
 from dpassay.mechanisms.combinators.repeated import Repeated
 from dpassay.mechanisms.core import ParameterError
-from dpassay.mechanisms.noise.calibration import _concentrated_budget, laplace_scale
+from dpassay.mechanisms.noise.calibration import concentrated_budget, laplace_scale
 from dpassay.mechanisms.noise.laplace import Laplace
 
 
@@ -45,7 +45,7 @@ def test_error_grows_with_the_number_of_queries_or_with_its_square_root(composit
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 5.0, 40.0])
 @pytest.mark.parametrize("delta", [1e-10, 1e-5, 0.1, 0.9])
 def test_budget_of_concentrated_dp_keeps_the_wanted_epsilon(epsilon, delta):
-    rho = _concentrated_budget(epsilon, delta)
+    rho = concentrated_budget(epsilon, delta)
     assert rho + math.sqrt(4 * rho * math.log(1 / delta)) <= epsilon * (1 + 1e-12)
     assert ConcentratedDP(rho).epsilon(delta) <= epsilon
     most = (math.sqrt(math.log(1 / delta) + epsilon) - math.sqrt(math.log(1 / delta))) ** 2

@@ -15,10 +15,10 @@ from dpassay.mechanisms.core import Neighbours, Outputs, ParameterError
 from dpassay.mechanisms.noise.discrete_gaussian import DiscreteGaussian
 from dpassay.mechanisms.noise.exact_samplers import (
     _bernoulli_exp,
-    _discrete_laplace,
     _uniform_below,
     bernoulli,
     discrete_gaussian,
+    discrete_laplace,
 )
 from dpassay.mechanisms.noise.geometric import Geometric
 
@@ -63,7 +63,7 @@ def test_uniform_below_takes_numbers_of_any_size():
 def test_exact_discrete_laplace_noise_is_that_of_geometric(scale):
     """Power: with 1,200 and 100,000 values, a scale that is wrong by a half fails."""
     rng = np.random.default_rng(2)
-    exact = [_discrete_laplace(scale, rng) for _ in range(1200)]
+    exact = [discrete_laplace(scale, rng) for _ in range(1200)]
     outputs = np.arange(-6, 7)
     a = math.exp(-1 / scale)
     assert p_value_of(np.array(exact), outputs, (1 - a) / (1 + a) * a ** np.abs(outputs)) > FALSE_ALARM
@@ -136,6 +136,6 @@ def test_fractional_answers_and_scales_out_of_range_are_refused():
         DiscreteGaussian(2.0**18)
     with pytest.raises(ParameterError, match="Use Gaussian for real numbers"):
         DiscreteGaussian(1.0).bind(Neighbours(0.0, 0.5, "add_remove"))
-    for sampler in (_discrete_laplace, discrete_gaussian):
+    for sampler in (discrete_laplace, discrete_gaussian):
         with pytest.raises(ParameterError, match="must be above 0"):
             sampler(Fraction(0), np.random.default_rng(0))

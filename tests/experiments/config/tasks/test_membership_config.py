@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from tests.experiments.made_configs import STUDY, _line_of
+from tests.experiments.made_configs import STUDY, line_of
 from typer.testing import CliRunner
 
 from dpassay.attacks.membership.catalogue import catalogue
@@ -122,7 +122,7 @@ def test_what_does_not_fit_is_refused_before_anything_runs(tmp_path, old, new, m
 
 def test_an_error_points_at_its_line(tmp_path):
     text = STUDY.replace("n_models = 8", "n_models = 7")
-    assert refused(tmp_path, text).startswith(f"{tmp_path / 'study.toml'}:{_line_of(text, 'n_models')}")
+    assert refused(tmp_path, text).startswith(f"{tmp_path / 'study.toml'}:{line_of(text, 'n_models')}")
 
 
 def test_a_target_beyond_the_models_is_refused_before_anything_runs(tmp_path):

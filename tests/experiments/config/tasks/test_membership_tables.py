@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.experiments.made_configs import _line_of
+from tests.experiments.made_configs import line_of
 
 from dpassay.attacks.literature.synthetic_tables import GroundhogMembership, ShadowTables
 from dpassay.attacks.literature.synthetic_tables.shadows import TABLE_SIGNALS
@@ -145,7 +145,7 @@ def test_what_does_not_fit_tables_is_refused_with_its_line(tmp_path, old, new, k
     text = TABLES.replace(old, new)
     said = refused(tmp_path, text)
     assert message in said
-    assert said.startswith(f"{tmp_path / 'tables.toml'}:{_line_of(text, key)}"), said
+    assert said.startswith(f"{tmp_path / 'tables.toml'}:{line_of(text, key)}"), said
 
 
 def test_a_mechanism_that_makes_neither_models_nor_tables_is_refused(tmp_path):

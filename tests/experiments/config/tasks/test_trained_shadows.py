@@ -5,7 +5,7 @@ import tomllib
 
 import numpy as np
 import pytest
-from tests.experiments.made_configs import _line_of
+from tests.experiments.made_configs import line_of
 from typer.testing import CliRunner
 
 from dpassay.audit.trials.plan import Slice
@@ -127,7 +127,7 @@ def test_errors_have_line_and_key(folder, old, new, key, message):
     text = TRAINED.replace(old, new)
     shown = refused(folder, text)
     assert message in shown
-    assert shown.startswith(f"study.toml:{_line_of(text, key)}:"), shown
+    assert shown.startswith(f"study.toml:{line_of(text, key)}:"), shown
 
 
 def test_without_membership_the_file_is_refused(folder):
@@ -137,7 +137,7 @@ def test_without_membership_the_file_is_refused(folder):
 def test_attacks_that_these_models_do_not_allow_are_named_with_the_line(folder):
     text = TRAINED.replace('"loss"', '"gradient-norm"')
     (folder / "study.toml").write_text(text)
-    with pytest.raises(ConfigError, match=rf"study\.toml:{_line_of(text, 'attacks')}: .*gradient-norm"):
+    with pytest.raises(ConfigError, match=rf"study\.toml:{line_of(text, 'attacks')}: .*gradient-norm"):
         run("study.toml", out="out")
 
 
