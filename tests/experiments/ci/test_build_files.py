@@ -16,7 +16,7 @@ from dpassay.experiments.ci.checked import SESSION, CheckedClaims, claims_of
 from dpassay.experiments.ci.comparison import compare
 from dpassay.experiments.ci.findings import Place, _line_of, findings_of, line_of_table, place_of_target
 from dpassay.experiments.ci.junit import junit
-from dpassay.experiments.ci.sarif import relative_uri, sarif
+from dpassay.experiments.ci.sarif import _relative_uri, sarif
 from dpassay.experiments.ci.step_summary import MAX_ROWS, claims_section, comparison_section
 
 HOSTILE = 'a]]><b> & "c" | `d` \x1b[2J \x00 \u202e\ud800\n### e'
@@ -155,8 +155,8 @@ def test_results_have_the_state_of_the_baseline():
 
 def test_paths_are_relative_to_the_current_directory_and_quoted(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert relative_uri(tmp_path / "a b" / "ü.py") == "a%20b/%C3%BC.py"
-    assert relative_uri(tmp_path.parent / "x.py").startswith("file:///")
+    assert _relative_uri(tmp_path / "a b" / "ü.py") == "a%20b/%C3%BC.py"
+    assert _relative_uri(tmp_path.parent / "x.py").startswith("file:///")
 
 
 # --- places -----------------------------------------------------------------------------------------------------------
