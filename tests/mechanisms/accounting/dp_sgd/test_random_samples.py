@@ -108,7 +108,7 @@ def test_weak_noise_has_the_claim_of_known_steps(monkeypatch):
     claim = random_allocation(0.02, batches_per_epoch=4, participations=2, epochs=3)
     np.testing.assert_allclose(claim.epsilon(DELTAS), GaussianDP(math.sqrt(6.0) / 0.02).epsilon(DELTAS), rtol=1e-4)
     module = "dpassay.mechanisms.accounting.dp_sgd.random_allocation"
-    monkeypatch.setattr(f"{module}.LARGEST_RATIO", 5.0)  # at 29, the finite pair takes seconds
+    monkeypatch.setattr(f"{module}.MAX_RATIO", 5.0)  # at 29, the finite pair takes seconds
     near, below = (random_allocation(noise, batches_per_epoch=1) for noise in (1.001 / 5.0, 0.999 / 5.0))
     assert np.all(near.epsilon(DELTAS) < 1.01 * below.epsilon(DELTAS))
 
