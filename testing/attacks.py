@@ -127,6 +127,7 @@ def check_attack(attack: Attack, target: Target | None = None, *, least_auc: flo
 
     Raises:
         ConformanceError: with each check that failed, the problem, and what to do.
+        ParameterError: it is no attack.
 
     Example:
         >>> from dpassay.attacks.distinguishing import Threshold
@@ -135,7 +136,7 @@ def check_attack(attack: Attack, target: Target | None = None, *, least_auc: flo
     if target is None:
         mechanism = Laplace(epsilon=1.5)
         target = Target(mechanism, mechanism.worst_case())
-    run_checks(AttackCase(attack, target, least_auc), ATTACK_CHECKS, attack)
+    run_checks(AttackCase(attack, target, least_auc), ATTACK_CHECKS, attack, Attack)
 
 
 def _auc(out: Floats, in_: Floats) -> float:

@@ -152,9 +152,10 @@ def check_bound(
 
     Raises:
         ConformanceError: with each check that failed, the problem, and what to do.
+        ParameterError: it is no bound.
 
     Example:
         >>> from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
         >>> check_bound(ClopperPearson(), audits=100)
     """
-    run_checks(BoundCase(bound, audits, n, tuple(laws)), BOUND_CHECKS, bound)
+    run_checks(BoundCase(bound, audits, n, tuple(laws)), BOUND_CHECKS, bound, Bound)

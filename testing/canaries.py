@@ -112,9 +112,10 @@ def check_canary(canary: Canary) -> None:
 
     Raises:
         ConformanceError: with each check that failed, the problem, and what to do.
+        ParameterError: it is no canary.
 
     Example:
         >>> from dpassay.attacks.canaries import Mislabelled
         >>> check_canary(Mislabelled())
     """
-    run_checks(CanaryCase(canary), CANARY_CHECKS, canary)
+    run_checks(CanaryCase(canary), CANARY_CHECKS, canary, Canary)

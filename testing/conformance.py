@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
+from ..mechanisms.core import ParameterError
+
 FALSE_ALARM = 1e-6
 """Largest probability that a random check fails a correct object."""
 
@@ -44,8 +46,17 @@ def fail(problem: str) -> NoReturn:
     raise AssertionError(problem)
 
 
-def run_checks(case: C, checks: Sequence[Check[C]], subject: object) -> None:
-    """Run all checks on a case; raise `ConformanceError` with those that failed."""
+def run_checks(case: C, checks: Sequence[Check[C]], subject: object, kind: type) -> None:
+    """Run all checks on a case; raise `ConformanceError` with those that failed.
+
+    Raises:
+        ParameterError: `subject` is no instance of `kind`.
+    """
+    if not isinstance(subject, kind):
+        advice = f"Give an instance, {subject.__name__}(...)." if isinstance(subject, type) else ""
+        raise ParameterError(
+            argument=kind.__name__.lower(), value=subject, allowed=f"be an instance of {kind.__name__}", advice=advice
+        )
     failures = []
     for check in checks:
         try:

@@ -49,8 +49,16 @@ def sample(kind: type[Mechanism]) -> Mechanism:
     """Return a small instance of a class: its `_example`, usual values of other required options, and its defaults.
 
     Raises:
-        ParameterError: a required option has neither.
+        ParameterError: a required option has neither, or `kind` is no mechanism or lacks methods.
     """
+    if not issubclass(kind, Mechanism):
+        raise ParameterError(argument="mechanism", value=kind, allowed="be an instance or a subclass of Mechanism")
+    if missing_methods := sorted(kind.__abstractmethods__):
+        raise ParameterError(
+            f"{kind.__name__} lacks {', '.join(missing_methods)}. Write each as its docstring in "
+            "dpassay.mechanisms.core.Mechanism says.",
+            argument="mechanism",
+        )
     declared: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         for name in inspect.get_annotations(base).keys() & vars(base).keys():
@@ -394,6 +402,7 @@ def check_mechanism(
 
     Raises:
         ConformanceError: with each check that failed, the problem, and what to do.
+        ParameterError: it is no mechanism, or a class of which `sample` makes none.
 
     Example:
         >>> from dpassay.mechanisms import Laplace
@@ -401,4 +410,4 @@ def check_mechanism(
     """
     if isinstance(mechanism, type):
         mechanism = sample(mechanism)
-    run_checks(MechanismCase(mechanism, n_runs=n_runs, slack=slack), MECHANISM_CHECKS, mechanism)
+    run_checks(MechanismCase(mechanism, n_runs=n_runs, slack=slack), MECHANISM_CHECKS, mechanism, Mechanism)

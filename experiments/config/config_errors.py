@@ -49,6 +49,8 @@ def pointing_at(source: Source, path: str, value: Any) -> Iterator[None]:
     except ConfigError:
         raise
     except DpassayError as error:
+        if error.option_path:
+            raise source.error((*keys, *error.option_path, error.argument), f"[{keys[0]}] {error}") from error
         section = value if isinstance(value, BaseModel) else None
         if key := _key(error, section):
             raise source.error((*keys, key), f"[{keys[0]}] {error}") from error

@@ -48,6 +48,9 @@ class DpassayError(Exception):
         advice: the next step, a sentence.
         owner: the name of the catalogue entry that has the argument as an option, such as "laplace".
 
+    Attributes:
+        option_path: keys of the nested options, from outside to inside, in which the object of the argument was built.
+
     Example:
         >>> str(ParameterError(argument="delta", value=2, allowed="lie in [0, 1)", advice="Try delta=1e-5."))
         'delta must lie in [0, 1), but is 2. Try delta=1e-5.'
@@ -66,6 +69,7 @@ class DpassayError(Exception):
     ) -> None:
         self.arguments = (argument,) if isinstance(argument, str) else tuple(argument)
         self.value, self.allowed, self.advice, self.owner = value, allowed, advice, owner
+        self.option_path: tuple[str, ...] = ()
         shown = shown or repr(value)
         constraint = f"{self.argument} must {allowed}" + ("" if value is ... else f", but is {shown}")
         super().__init__(message or f"{constraint}. {advice}".rstrip())

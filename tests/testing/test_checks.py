@@ -13,7 +13,7 @@ from dpassay.attacks.distinguishing import Threshold
 from dpassay.audit.bounds.base import LedgerEntry, LowerBound, PairBound
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, FixedLimitsBound
-from dpassay.mechanisms.core import Outputs, ParameterError, example
+from dpassay.mechanisms.core import Mechanism, Outputs, ParameterError, example
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.testing import ConformanceError, check_attack, check_bound, check_canary, check_mechanism, sample
 
@@ -190,3 +190,27 @@ def test_an_example_has_declared_and_usual_values_and_inherits_them():
 def test_a_class_without_an_example_of_a_required_option_is_refused_by_name():
     with pytest.raises(ParameterError, match=r"no example of Scaled is known: it needs width\. Declare _example"):
         check_mechanism(Scaled)
+
+
+@pytest.mark.parametrize(
+    ("check", "kind", "given"),
+    [
+        (check_mechanism, "Mechanism", int),
+        (check_mechanism, "Mechanism", 3),
+        (check_attack, "Attack", Threshold),
+        (check_bound, "Bound", ClopperPearson),
+        (check_canary, "Canary", Mislabelled),
+        (check_canary, "Canary", 3),
+    ],
+)
+def test_what_is_no_instance_is_refused_in_one_sentence(check, kind, given):
+    with pytest.raises(ParameterError, match=f"^{kind.lower()} must be an instance .*of {kind}, but is "):
+        check(given)
+
+
+def test_a_class_that_lacks_methods_is_refused_with_their_names():
+    class Unfinished(Mechanism):
+        pass
+
+    with pytest.raises(ParameterError, match="Unfinished lacks guarantee, release, worst_case"):
+        check_mechanism(Unfinished)

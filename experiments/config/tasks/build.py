@@ -8,12 +8,21 @@ type of the option says which catalogue has the name: see `dpassay.mechanisms.co
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, get_args, get_type_hints
 
 from ....attacks.canaries.initial import worst_case_initial
 from ....mechanisms.catalogue import catalogue as mechanisms
-from ....mechanisms.core import Catalogue, Dataset, Guarantee, Mechanism, ParameterError, unknown_name_message
+from ....mechanisms.core import (
+    Catalogue,
+    Dataset,
+    DpassayError,
+    Guarantee,
+    Mechanism,
+    ParameterError,
+    unknown_name_message,
+)
 from ....mechanisms.core.registry import catalogue_of
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsInitialParameters
 from ....mechanisms.learning.models.base import Model
@@ -166,15 +175,32 @@ def load_rest(section: DataSection, *, n: int | None = None) -> Dataset:
 
 def _built(catalogue: Catalogue, name: str, options: Mapping[str, Any]) -> Any:
     """Build an entry of a catalogue: a table in its options stands for an object of the type of the option."""
-    types = get_type_hints(catalogue.get(name))
-    return catalogue.build(name, **{key: _object(key, value, types.get(key)) for key, value in options.items()})
+    types, objects = get_type_hints(catalogue.get(name)), {}
+    for key, value in options.items():
+        with _inside(key):
+            objects[key] = _object(key, value, types.get(key))
+    return catalogue.build(name, **objects)
+
+
+@contextmanager
+def _inside(key: str) -> Iterator[None]:
+    """Note in errors that they occurred in the table or list at `key`."""
+    try:
+        yield
+    except DpassayError as error:
+        error.option_path = (key, *error.option_path)
+        raise
 
 
 def _object(key: str, value: Any, type_: Any) -> Any:
     """Return the value of an option: a list as a tuple, and a table as an object, if the type has a catalogue."""
     kinds = get_args(type_) or (type_,)
     if isinstance(value, list | tuple):
-        return tuple(_object(key, item, type_) for item in value)
+        objects = []
+        for index, item in enumerate(value):
+            with _inside(str(index)):
+                objects.append(_object(key, item, type_))
+        return tuple(objects)
     known = next((known for known in map(catalogue_of, kinds) if known is not None), None)
     if known is None or not isinstance(value, Mapping | str) or (isinstance(value, str) and str in kinds):
         return value

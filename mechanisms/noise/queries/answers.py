@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Dataset, Floats, Neighbours, NeighboursError, ParameterError, check_records
+from ...core import Dataset, Floats, Neighbours, NeighboursError, ParameterError, check_records, plural
 from .base import AnyQuery, Query
 
 DISTANCE_TOLERANCE = 1e-9
@@ -65,7 +65,8 @@ def evaluate(query: AnyQuery | None, dataset: Dataset, *, n_answers: int, n_name
     if answers.shape != expected_shape:
         source = "the dataset (query is None, so it is the vector of answers)" if query is None else repr(query)
         raise ParameterError(
-            f"{n_name} is {n_answers}, but {source} gives answers of shape {answers.shape}, not {expected_shape}.",
+            f"{n_name} is {n_answers}, but {source} gives answers of shape {answers.shape}, not {expected_shape}. Set "
+            f"{n_name} to the number of answers, or give a query with {plural(n_answers, 'answer')}.",
             argument=n_name,
         )
     if not np.isfinite(answers).all():

@@ -359,6 +359,22 @@ def test_tables_in_a_list_of_mechanisms_are_objects(write):
         plan_tasks(*Config.load(write(text % '"geometri"')))
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "line", "message"),
+    [
+        ("laplacce", "epsilon = 0.5", 6, "unknown mechanism 'laplacce'"),
+        ("laplace", "epsilon = -3", 8, "epsilon must be a finite number > 0, but is -3"),
+        ("laplace", "epsilonn = 3", 8, "unknown option of mechanism 'laplace': 'epsilonn'"),
+        ("laplace", 'query = "sum"', 8, "query must be a table with a name and options"),
+    ],
+)
+def test_a_mistake_in_a_list_of_tables_points_at_the_line_of_its_table(name, option, line, message, write):
+    first = '[[mechanism.bases]]\nname = "laplace"\nepsilon = 1.0\n'
+    text = f'[mechanism]\nname = "parallel"\n{first}[[mechanism.bases]]\nname = "{name}"\n{option}\n'
+    with pytest.raises(ConfigError, match=rf":{line}: \[mechanism\] {message}"):
+        plan_tasks(*Config.load(write(text)))
+
+
 def test_an_option_of_a_class_of_a_plug_in_may_be_a_table(monkeypatch):
     @named_in("geo.x:kernels")
     class Kernel: ...
