@@ -192,20 +192,22 @@ OUTSIDE = [
 
 
 def test_a_function_that_only_its_module_uses_has_an_underscore():
-    """Others are used in another module, page or benchmark, or listed in `__all__`, a catalogue or by a decorator."""
+    """Others are used in another module, page or benchmark, or listed in `__all__`, a catalogue or by a decorator.
+
+    A function that nothing uses is one for users.
+    """
     uses = Counter(word for path in [*FILES, *OUTSIDE] for word in set(re.findall(r"\w+", path.read_text())))
     apart = ("testing", "experiments.plugin", "pytest_plugin", "audit.results.witness.checker")  # called by name
-    public = {
-        (name, node.name)
-        for name, path in NAMES.items()
-        if not name.startswith(apart) and "__all__" not in path.read_text()
-        for node in tree(path).body
-        if isinstance(node, ast.FunctionDef)
-        and not node.name.startswith("_")
-        and not node.decorator_list
-        and f":{node.name}" not in path.read_text()
-    }
-    assert {(name, function) for name, function in public if uses[function] == 1} == set()
+    helpers = set()
+    for name, path in NAMES.items():
+        text = path.read_text()
+        called = Counter(node.id for node in ast.walk(tree(path)) if isinstance(node, ast.Name))
+        for node in tree(path).body if not name.startswith(apart) and "__all__" not in text else ():
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and not node.decorator_list:
+                inside = sum(isinstance(n, ast.Name) and n.id == node.name for n in ast.walk(node))
+                if uses[node.name] == 1 and called[node.name] > inside and f":{node.name}" not in text:
+                    helpers.add((name, node.name))
+    assert helpers == set()
 
 
 def test_names_of_the_core_are_imported_by_one_statement_where_a_line_holds_it():

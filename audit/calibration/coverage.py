@@ -1,7 +1,7 @@
 """Coverage of a bound, measured on laws with a known exact curve.
 
     law = laplace_ratio(1.0)
-    coverage = _count_misses(SimultaneousBand(), law, repeats=2000, n_out=200, n_in=200, confidence=0.8, seed=1)
+    coverage = count_misses(SimultaneousBand(), law, repeats=2000, n_out=200, n_in=200, confidence=0.8, seed=1)
     assert coverage.holds
 
 The limit on the misses has a false-alarm probability of 1e-6. A missing correction is easiest to detect at a large
@@ -58,7 +58,7 @@ class Coverage:
         return self.misses <= self.allowed
 
 
-def _count_misses(
+def count_misses(
     bound: PairBound, law: Law, *, repeats: int, confidence: float, delta: float = 0.0, **audits: Any
 ) -> Coverage:
     """Repeat the audit from pilot to bound, and count how often the bound exceeds the true epsilon.
@@ -70,7 +70,7 @@ def _count_misses(
         >>> from dpassay.audit.calibration.laws import randomized_response
         >>> fixed = ClopperPearson(threshold=2.0)
         >>> sizes = {"n_out": 100, "n_in": 100}
-        >>> coverage = _count_misses(fixed, randomized_response(1.0), repeats=500, **sizes, confidence=0.8, seed=1)
+        >>> coverage = count_misses(fixed, randomized_response(1.0), repeats=500, **sizes, confidence=0.8, seed=1)
         >>> coverage.holds
         True
     """

@@ -53,14 +53,14 @@ def diffprivlib() -> Iterator[Row]:
     """Mechanisms and tools with the claim of their options."""
     from diffprivlib import mechanisms as m, tools
 
-    from dpassay.mechanisms.adapters.measurements import _diffprivlib_tool, diffprivlib_mechanism
+    from dpassay.mechanisms.adapters.measurements import diffprivlib_mechanism, diffprivlib_tool
 
     replaced = Neighbours(np.array([0.2, 0.9, 0.4, 0.0]), np.array([0.2, 0.9, 0.4, 1.0]), "replace_one")
     pure = {"trials": 5_000, "delta": 0.0}
     yield "Laplace", diffprivlib_mechanism(m.Laplace(epsilon=1.0, sensitivity=1.0), 1.0, 2.0), pure
     yield "Geometric", diffprivlib_mechanism(m.Geometric(epsilon=1.0, sensitivity=1), 1, 2), pure
     yield "Staircase", diffprivlib_mechanism(m.Staircase(epsilon=1.0, sensitivity=1.0), 1.0, 2.0), pure
-    yield "tools.mean", _diffprivlib_tool(tools.mean, replaced, epsilon=1.0, bounds=(0.0, 1.0)), pure
+    yield "tools.mean", diffprivlib_tool(tools.mean, replaced, epsilon=1.0, bounds=(0.0, 1.0)), pure
     gaussian = m.GaussianAnalytic(epsilon=1.0, delta=1e-3, sensitivity=1.0)
     yield "GaussianAnalytic", diffprivlib_mechanism(gaussian, 1.0, 2.0), {"trials": 5_000, "delta": 1e-3}
 

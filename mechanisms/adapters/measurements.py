@@ -1,7 +1,7 @@
 """Single releases of other libraries as mechanisms, whose claims are read from the library itself.
 
 opendp_measurement                         a measurement of OpenDP, with the guarantee of its privacy map
-diffprivlib_mechanism, _diffprivlib_tool    a mechanism or a tool of diffprivlib, with the epsilon and delta that it
+diffprivlib_mechanism, diffprivlib_tool    a mechanism or a tool of diffprivlib, with the epsilon and delta that it
                                            states, or those of its accountant
 """
 
@@ -169,7 +169,7 @@ def diffprivlib_mechanism(
     )
 
 
-def _diffprivlib_tool(tool: Callable[..., Any], neighbours: Neighbours, **options: Any) -> FunctionMechanism:
+def diffprivlib_tool(tool: Callable[..., Any], neighbours: Neighbours, **options: Any) -> FunctionMechanism:
     """Return a function of `diffprivlib.tools`, such as `mean`, on two arrays, as a mechanism.
 
     Args:

@@ -51,13 +51,13 @@ def bonferroni(p_values: ArrayLike, *, weights: Sequence[float] | None = None) -
     return _listed(p * (w.sum() / w))
 
 
-def _shared_confidence(confidence: float, n: int) -> float:
+def shared_confidence(confidence: float, n: int) -> float:
     """Return the confidence for each of `n` lower bounds such that all hold at `confidence` (Bonferroni).
 
     The largest of the bounds is then also a lower bound at `confidence`.
 
     Example:
-        >>> _shared_confidence(0.95, 5)
+        >>> shared_confidence(0.95, 5)
         0.99
     """
     open_unit(confidence=confidence)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from ..core import Floats, ParameterError, non_negative
 
 
-def _hockey_stick(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
+def hockey_stick(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
     """Return E_gamma(p, q) = sum (p - e^epsilon q)+, with gamma = e^epsilon; at epsilon = 0 the total variation.
 
     Args:

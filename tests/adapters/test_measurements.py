@@ -9,7 +9,7 @@ from tests.adapters.adapter_page import blocks, said
 
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import ConcentratedDP, Neighbours, PureDP
-from dpassay.mechanisms.adapters.measurements import _diffprivlib_tool, diffprivlib_mechanism, opendp_measurement
+from dpassay.mechanisms.adapters.measurements import diffprivlib_mechanism, diffprivlib_tool, opendp_measurement
 from dpassay.mechanisms.core import NeighboursError, ParameterError
 
 RECORDS = np.array([0.2, 0.9, 0.4, 0.0])
@@ -88,10 +88,10 @@ def of_diffprivlib():
     for kind in (m.Exponential, m.PermuteAndFlip):
         pair = chosen(kind, [0.0, 1.0, 1.0]), chosen(kind, [1.0, 0.0, 0.0])
         made[kind.__name__] = diffprivlib_mechanism(pair[0], *pair)
-    made["mean"] = _diffprivlib_tool(tools.mean, REPLACED, epsilon=1.0, bounds=(0.0, 1.0))
-    made["sum"] = _diffprivlib_tool(tools.sum, REPLACED, epsilon=1.0, bounds=(0.0, 1.0))
-    made["var"] = _diffprivlib_tool(tools.var, REPLACED, epsilon=1.0, bounds=(0.0, 1.0))
-    made["median"] = _diffprivlib_tool(tools.median, REPLACED, epsilon=1.0, bounds=(0.0, 1.0))
+    made["mean"] = diffprivlib_tool(tools.mean, REPLACED, epsilon=1.0, bounds=(0.0, 1.0))
+    made["sum"] = diffprivlib_tool(tools.sum, REPLACED, epsilon=1.0, bounds=(0.0, 1.0))
+    made["var"] = diffprivlib_tool(tools.var, REPLACED, epsilon=1.0, bounds=(0.0, 1.0))
+    made["median"] = diffprivlib_tool(tools.median, REPLACED, epsilon=1.0, bounds=(0.0, 1.0))
     return made
 
 
@@ -217,5 +217,5 @@ def test_an_import_error_of_diffprivlib_names_the_cure(error, reason, monkeypatc
     monkeypatch.setattr("dpassay.mechanisms.adapters.measurements.import_module", failing)
     pair = Neighbours(np.zeros(3), np.ones(3), "replace_one")
     with pytest.raises(ParameterError, match=rf"{reason}.*scikit-learn<1\.8.*\[diffprivlib\]") as caught:
-        _diffprivlib_tool(np.mean, pair, epsilon=1.0)
+        diffprivlib_tool(np.mean, pair, epsilon=1.0)
     assert caught.value.__cause__ is error

@@ -101,7 +101,7 @@ def worst_level(epsilon, delta, m, r, v):
 
 
 def bit_misses(bound, law, *, shape, repeats, confidence, delta=0.0, seed=1):
-    """As `dpassay.audit.calibration.coverage._count_misses`, for bits."""
+    """As `dpassay.audit.calibration.coverage.count_misses`, for bits."""
     level = {"delta": delta, "confidence": confidence}
     fixed = calls.fixed(bound, (math.prod(shape),), **level)
     result = np.array([fixed.lower_bound(one).epsilon for one in law.draws(repeats, shape, seed)])

@@ -16,7 +16,7 @@ from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand
-from dpassay.audit.calibration.coverage import Coverage, _count_misses
+from dpassay.audit.calibration.coverage import Coverage, count_misses
 from dpassay.audit.calibration.laws import (
     FiniteLaw,
     all_equal,
@@ -81,7 +81,7 @@ def test_bound_keeps_its_level_exactly_at_any_threshold(sizes, law, confidence):
 def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(bound, n_pilot, law):
     level = {"confidence": 0.8, "delta": law[1], "n_pilot": n_pilot}
     coverages = [
-        _count_misses(bound, law[0], repeats=200, n_out=n_out, n_in=n_in, seed=seed, **level)
+        count_misses(bound, law[0], repeats=200, n_out=n_out, n_in=n_in, seed=seed, **level)
         for seed, (n_out, n_in) in enumerate(SIZES)
     ]
     assert all(one.holds for one in coverages), coverages
@@ -97,7 +97,7 @@ def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(bound, n_pilot
 )
 def test_bound_never_exceeds_exact_epsilon_in_long_runs(bound, n_pilot, law, confidence):
     sizes = {"n_out": 1000, "n_in": 1000}
-    coverage = _count_misses(
+    coverage = count_misses(
         bound, law[0], repeats=4000, **sizes, confidence=confidence, seed=99, delta=law[1], n_pilot=n_pilot
     )
     assert coverage.holds, coverage
@@ -176,7 +176,7 @@ class _OneSize(_Twin):
     ids=lambda value: type(value).__name__ if isinstance(value, _Twin) else None,
 )
 def test_broken_twin_is_caught(twin, law, delta, sizes, confidence):
-    coverage = _count_misses(
+    coverage = count_misses(
         twin, law, repeats=300, n_out=sizes[0], n_in=sizes[1], confidence=confidence, seed=5, delta=delta
     )
     assert not coverage.holds, coverage
@@ -214,6 +214,6 @@ def test_laws_draw_from_what_they_state():
 
 def test_same_seed_gives_the_same_misses_and_pilots_are_not_the_evaluation():
     question = {"repeats": 50, "n_out": 40, "n_in": 40, "confidence": 0.8, "n_pilot": 40}
-    first, second = (_count_misses(ClopperPearson(), laplace(1.0), seed=4, **question) for _ in range(2))
+    first, second = (count_misses(ClopperPearson(), laplace(1.0), seed=4, **question) for _ in range(2))
     assert first == second
-    assert first.mean != _count_misses(ClopperPearson(), laplace(1.0), seed=5, **question).mean
+    assert first.mean != count_misses(ClopperPearson(), laplace(1.0), seed=5, **question).mean

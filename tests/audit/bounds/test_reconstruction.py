@@ -14,7 +14,7 @@ from tests.audit import calls
 from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.families import family_of, least_member
 from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success, success_lower
-from dpassay.audit.calibration.coverage import _count_misses
+from dpassay.audit.calibration.coverage import count_misses
 from dpassay.audit.evidence.scores import PairScores, Successes
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms import KAryRandomizedResponse
@@ -304,13 +304,13 @@ def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(bound, law, de
     level = {"confidence": confidence, "delta": delta, "claim": calls.claim_of(bound, delta)}
     repeats = repeats if bound.curve_family is None else repeats // 5
     for n in (20, 300):
-        coverage = _count_misses(bound, law, repeats=repeats, n_out=n, n_in=n, seed=n, **level)
+        coverage = count_misses(bound, law, repeats=repeats, n_out=n, n_in=n, seed=n, **level)
         assert coverage.holds, coverage
 
 
 @pytest.mark.parametrize(("bound", "law", "delta"), COVERED[1:3] + COVERED[4:7], ids=str)
 def test_bound_at_a_tight_success_rate_misses_almost_as_often_as_it_may(bound, law, delta):
-    coverage = _count_misses(bound, law, repeats=2000, n_out=5000, n_in=5000, confidence=0.8, seed=1, delta=delta)
+    coverage = count_misses(bound, law, repeats=2000, n_out=5000, n_in=5000, confidence=0.8, seed=1, delta=delta)
     assert coverage.misses / coverage.repeats > 0.16
 
 
@@ -355,7 +355,7 @@ PAIRS_UNDER_REMOVAL = _Changed(lambda delta, confidence: {}, candidates=10)
 )  # fmt: skip
 def test_broken_twin_is_caught(twin, law, delta):
     level = {"confidence": 0.8, "delta": delta, "claim": calls.claim_of(twin, delta)}
-    coverage = _count_misses(twin, law, repeats=200, n_out=300, n_in=300, seed=5, **level)
+    coverage = count_misses(twin, law, repeats=200, n_out=300, n_in=300, seed=5, **level)
     assert not coverage.holds, coverage
 
 

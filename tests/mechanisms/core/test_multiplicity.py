@@ -16,7 +16,7 @@ from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.calibration.coverage import _bounds_drawn
 from dpassay.audit.calibration.laws import laplace_ratio
 from dpassay.mechanisms.core import ParameterError, holm
-from dpassay.mechanisms.core.multiplicity import _shared_confidence, bonferroni, e_bh, e_from_p
+from dpassay.mechanisms.core.multiplicity import bonferroni, e_bh, e_from_p, shared_confidence
 
 probabilities = st.lists(st.floats(1e-200, 1.0) | st.just(0.0), min_size=1, max_size=6)
 evidence = st.lists(st.floats(0.0, 1e6) | st.just(math.inf), min_size=1, max_size=8)
@@ -115,7 +115,7 @@ def test_a_smaller_p_value_never_takes_a_rejection_from_any(p, at, share):
 def test_one_hypothesis_needs_no_correction():
     assert holm([0.03]) == bonferroni([0.03]) == bonferroni([0.03], weights=[5.0]) == [0.03]
     assert e_bh([25.0]) == [0.04]
-    assert _shared_confidence(0.95, 1) == pytest.approx(0.95, rel=1e-15)
+    assert shared_confidence(0.95, 1) == pytest.approx(0.95, rel=1e-15)
 
 
 def test_sure_corrections_are_exact_for_equal_weights():
@@ -264,7 +264,7 @@ def best_of(n, *, confidence, repeats):
 
 def test_the_best_of_several_bounds_holds_at_a_shared_confidence_only():
     allowed, repeats = quantile(1 - 1e-6, 150, 0.2), 150
-    assert np.count_nonzero(best_of(20, confidence=_shared_confidence(0.8, 20), repeats=repeats) > 1.0) <= allowed
+    assert np.count_nonzero(best_of(20, confidence=shared_confidence(0.8, 20), repeats=repeats) > 1.0) <= allowed
     assert np.count_nonzero(best_of(20, confidence=0.8, repeats=repeats) > 1.0) > allowed
 
 
@@ -281,7 +281,7 @@ def test_the_best_of_several_bounds_holds_at_a_shared_confidence_only():
         (lambda: holm([[0.1]]), r"p_values must be a list of numbers, but have shape \(1, 1\)"),
         (lambda: holm([0.1], weights=[1.0, 2.0]), "weights must be one for each of the 1 hypotheses, but are 2"),
         (lambda: holm([0.1], weights=[0.0]), "weights must be finite and > 0, but hold 0.0"),
-        (lambda: _shared_confidence(0.9, 0), "n must be a whole number >= 1, but is 0"),
+        (lambda: shared_confidence(0.9, 0), "n must be a whole number >= 1, but is 0"),
     ],
 )
 def test_wrong_input_is_named(call, message):

@@ -9,7 +9,7 @@ from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.local import RAPPOR, HadamardResponse, LocalHashing, OneTimeRAPPOR, SubsetSelection
 from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse, UnaryEncoding
 from dpassay.mechanisms.local.broken import BiasedCoinResponse
-from dpassay.mechanisms.local.contraction import _hockey_stick, contraction_coefficient, local_epsilon
+from dpassay.mechanisms.local.contraction import contraction_coefficient, hockey_stick, local_epsilon
 
 MECHANISMS = [
     RandomizedResponse.two_coin(),
@@ -49,9 +49,9 @@ def test_contraction_is_the_largest_and_attained_by_two_inputs(mechanism):
         for _ in range(50):
             p, q = rng.dirichlet(np.full(k, 0.3), size=2)
             assert (
-                _hockey_stick(p @ channel, q @ channel, epsilon) <= coefficient * _hockey_stick(p, q, epsilon) + NOTHING
+                hockey_stick(p @ channel, q @ channel, epsilon) <= coefficient * hockey_stick(p, q, epsilon) + NOTHING
             )
-        points = [_hockey_stick(channel[x], channel[y], epsilon) for x in range(k) for y in range(k)]
+        points = [hockey_stick(channel[x], channel[y], epsilon) for x in range(k) for y in range(k)]
         assert coefficient == pytest.approx(max(points), abs=NOTHING)
 
 
@@ -80,4 +80,4 @@ def test_nothing_is_left_where_e_to_the_epsilon_is_no_float(epsilon):
     channel = KAryRandomizedResponse(epsilon=10.0, k=3).channel()
     assert contraction_coefficient(channel, epsilon) == 0.0
     assert contraction_coefficient([[1.0, 0.0], [0.0, 1.0]], epsilon) == 1.0
-    assert _hockey_stick([0.5, 0.5, 0.0], [0.0, 0.5, 0.5], epsilon) == 0.5
+    assert hockey_stick([0.5, 0.5, 0.0], [0.0, 0.5, 0.5], epsilon) == 0.5

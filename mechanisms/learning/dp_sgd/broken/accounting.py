@@ -19,7 +19,7 @@ from ..accounting import calibrate_noise
 # --- composition ------------------------------------------------------------------------------------------------------
 
 
-def _odometer_reading(
+def odometer_reading(
     epsilon: float, times: int, slack: float, *, bug: bool = True, at_most_basic: bool = False
 ) -> float:
     """Return the epsilon that an odometer reports after `times` uses of an epsilon-DP mechanism, at delta = slack.
@@ -41,9 +41,9 @@ def _odometer_reading(
         at_most_basic: report k epsilon if that is less.
 
     Example:
-        >>> [round(_odometer_reading(0.1, 100, 1e-6, bug=bug), 3) for bug in (True, False)]
+        >>> [round(odometer_reading(0.1, 100, 1e-6, bug=bug), 3) for bug in (True, False)]
         [1414.713, 5.756]
-        >>> [round(_odometer_reading(0.1, 100, 1e-6, bug=bug, at_most_basic=True), 3) for bug in (True, False)]
+        >>> [round(odometer_reading(0.1, 100, 1e-6, bug=bug, at_most_basic=True), 3) for bug in (True, False)]
         [10.0, 5.756]
     """
     positive(epsilon=epsilon)
@@ -57,7 +57,7 @@ def _odometer_reading(
 # --- amplification by shuffling ---------------------------------------------------------------------------------------
 
 
-def _shuffled_epsilon_in_groups(
+def shuffled_epsilon_in_groups(
     local_epsilon: float, n_users: int, delta: float, *, step: int = 100, halvings: int = 10, bug: bool = True
 ) -> float:
     """Return epsilon after shuffling as a published program computes it: by bisection below the closed form.
@@ -70,7 +70,7 @@ def _shuffled_epsilon_in_groups(
     Both directions are equal, the program returns the larger one, and the first direction is correct; even the value
     returned with the bug is above the exact value. It is smaller than without the bug, as the program stops once the
     remaining groups weigh less than either sum, and adds them: with the smaller sum it stops later. The test is the
-    violated property: an upper bound holds in both directions, see `_epsilon_of_directions`. (apple/
+    violated property: an upper bound holds in both directions, see `epsilon_of_directions`. (apple/
     ml-shuffling-amplification, released with Feldman, McMillan and Talwar 2021, "Hiding among the clones".)
 
     Args:
@@ -81,7 +81,7 @@ def _shuffled_epsilon_in_groups(
         bug: True for the bug; False for the correct twin.
 
     Example:
-        >>> [round(_shuffled_epsilon_in_groups(4.0, 100_000, 1e-6, bug=bug), 5) for bug in (True, False)]
+        >>> [round(shuffled_epsilon_in_groups(4.0, 100_000, 1e-6, bug=bug), 5) for bug in (True, False)]
         [0.17279, 0.17542]
     """
     groups = _groups(n_users, math.exp(-local_epsilon), step)
@@ -92,7 +92,7 @@ def _shuffled_epsilon_in_groups(
     return bisect(sufficient, 0.0, shuffled_epsilon(local_epsilon, n_users, delta, form="released"), steps=halvings)[1]
 
 
-def _epsilon_of_directions(
+def epsilon_of_directions(
     local_epsilon: float, n_users: int, delta: float, *, step: int = 100, bug: bool = True
 ) -> tuple[float, float]:
     """Return the epsilon of each direction, from side 0 to side 1 and from side 1 to side 0, over all groups.
@@ -100,7 +100,7 @@ def _epsilon_of_directions(
     Both should be upper bounds on `ClonesDP(local_epsilon, n_users).epsilon(delta)`; with the bug, the second is not.
 
     Example:
-        >>> [round(epsilon, 5) for epsilon in _epsilon_of_directions(4.0, 100_000, 1e-6)]
+        >>> [round(epsilon, 5) for epsilon in epsilon_of_directions(4.0, 100_000, 1e-6)]
         [0.17243, 0.16746]
     """
     groups = _groups(n_users, math.exp(-local_epsilon), step)
@@ -158,7 +158,7 @@ def _delta_at_stop(forward: Floats, backward: Floats, mass: Floats) -> float:
 # --- calibration of DP-SGD --------------------------------------------------------------------------------------------
 
 
-def _midpoint_noise_multiplier(
+def midpoint_noise_multiplier(
     guarantee_of: Callable[[float], Guarantee],
     *,
     epsilon: float,
@@ -185,7 +185,7 @@ def _midpoint_noise_multiplier(
 
     Example:
         >>> from dpassay.mechanisms.accounting import GaussianDP
-        >>> multiplier = _midpoint_noise_multiplier(lambda noise: GaussianDP(1 / noise), epsilon=20.0, delta=1e-5)
+        >>> multiplier = midpoint_noise_multiplier(lambda noise: GaussianDP(1 / noise), epsilon=20.0, delta=1e-5)
         >>> round(GaussianDP(1 / multiplier).epsilon(1e-5), 2)
         20.18
     """

@@ -17,7 +17,7 @@ from dpassay.attacks.literature.tracing import (
     power,
 )
 from dpassay.attacks.literature.tracing.statistics import catalogue
-from dpassay.attacks.literature.tracing.theory import _homer_z
+from dpassay.attacks.literature.tracing.theory import homer_z
 from dpassay.mechanisms.core import ParameterError
 from dpassay.mechanisms.literature.studies import ColumnMeans, ConstantFrequencies, Tardos, Uniform
 
@@ -161,7 +161,7 @@ def test_separation_of_members_is_that_of_the_formula(scored, key):
     population, s, statistic = key
     p = (ConstantFrequencies() if population == "half" else SPREAD).frequencies(D)
     if statistic == "homer":
-        formula = _homer_z(p, N, s)
+        formula = homer_z(p, N, s)
     else:
         formula = expected_z(p, N, s, weights=1.0 if statistic == "uniform" else None)
     assert formula == pytest.approx(KNOWN[key], rel=0.01)  # one draw of the frequencies against their mean

@@ -19,7 +19,7 @@ from dpassay.audit.bounds.numerics import event_region
 from dpassay.audit.bounds.numerics.event_region import EventRegion
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.family import Family
-from dpassay.audit.calibration.coverage import _bounds_drawn, _count_misses
+from dpassay.audit.calibration.coverage import _bounds_drawn, count_misses
 from dpassay.audit.calibration.laws import SampledLaw, gaussian, geometric, laplace, randomized_response
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.accounting import (
@@ -289,7 +289,7 @@ MEMBERS = [
 @pytest.mark.parametrize(("law", "claim", "delta"), MEMBERS, ids=lambda x: getattr(x, "name", str(x)))
 def test_bound_keeps_its_level_on_every_true_member(law, claim, delta):
     bound = calls.against(Family(threshold=1.0), claim)
-    coverage = _count_misses(bound, law, repeats=60, n_out=20, n_in=25, seed=4, confidence=0.8, delta=delta)
+    coverage = count_misses(bound, law, repeats=60, n_out=20, n_in=25, seed=4, confidence=0.8, delta=delta)
     assert coverage.holds, coverage
 
 
@@ -314,7 +314,7 @@ def test_bound_on_subsampled_gaussian_noise_is_below_the_truth():
 def test_bound_holds_on_true_members_in_long_runs(law, claim, delta, confidence):
     bound = calls.against(Family(), claim)
     level = {"confidence": confidence, "delta": delta, "n_pilot": 50}
-    coverage = _count_misses(bound, law, repeats=2000, n_out=200, n_in=200, seed=9, **level)
+    coverage = count_misses(bound, law, repeats=2000, n_out=200, n_in=200, seed=9, **level)
     assert coverage.holds, coverage
 
 
@@ -323,7 +323,7 @@ def test_bound_holds_on_true_members_in_long_runs(law, claim, delta, confidence)
 def test_bound_holds_on_subsampled_gaussian_noise_in_long_runs(confidence):
     bound = calls.against(Family(threshold=1.0), sampled())
     level = {"confidence": confidence, "delta": DELTA}
-    coverage = _count_misses(bound, sampled_gaussian(0.8, 0.2), repeats=200, n_out=1000, n_in=1000, seed=4, **level)
+    coverage = count_misses(bound, sampled_gaussian(0.8, 0.2), repeats=200, n_out=1000, n_in=1000, seed=4, **level)
     assert coverage.holds, coverage
 
 
@@ -340,7 +340,7 @@ class _ThresholdFromTheCountedScores(calls.Own, Family):
 def test_threshold_from_the_counted_scores_is_caught():
     twin = calls.against(_ThresholdFromTheCountedScores(threshold=0.0), GaussianDP(1.0))
     level = {"confidence": 0.8, "delta": DELTA}
-    coverage = _count_misses(twin, gaussian(0.5), repeats=40, n_out=30, n_in=30, seed=1, **level)
+    coverage = count_misses(twin, gaussian(0.5), repeats=40, n_out=30, n_in=30, seed=1, **level)
     assert not coverage.holds, coverage
 
 

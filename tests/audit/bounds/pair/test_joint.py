@@ -15,7 +15,7 @@ from dpassay.audit.bounds.numerics import unconditional
 from dpassay.audit.bounds.numerics.unconditional import Ordering, UnconditionalTest
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.joint import JointExact
-from dpassay.audit.calibration.coverage import _bounds_drawn, _count_misses
+from dpassay.audit.calibration.coverage import _bounds_drawn, count_misses
 from dpassay.audit.calibration.laws import all_equal, gaussian, geometric, laplace, laplace_ratio, randomized_response
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.mechanisms import Laplace
@@ -299,7 +299,7 @@ LAWS = [
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law[0].name}-{law[1]}".replace(" ", "-"))
 def test_bound_with_its_event_from_a_pilot_keeps_its_level(law):
     level = {"confidence": 0.8, "delta": law[1], "n_pilot": 40}
-    coverage = _count_misses(JointExact(), law[0], repeats=150, n_out=60, n_in=60, seed=1, **level)
+    coverage = count_misses(JointExact(), law[0], repeats=150, n_out=60, n_in=60, seed=1, **level)
     assert coverage.holds, coverage
 
 
@@ -308,7 +308,7 @@ def test_bound_with_its_event_from_a_pilot_keeps_its_level(law):
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law[0].name}-{law[1]}".replace(" ", "-"))
 def test_bound_with_its_event_from_a_pilot_keeps_its_level_in_long_runs(law, confidence):
     level = {"confidence": confidence, "delta": law[1], "n_pilot": 200}
-    coverage = _count_misses(JointExact(), law[0], repeats=2000, n_out=1000, n_in=1000, seed=99, **level)
+    coverage = count_misses(JointExact(), law[0], repeats=2000, n_out=1000, n_in=1000, seed=99, **level)
     assert coverage.holds, coverage
 
 

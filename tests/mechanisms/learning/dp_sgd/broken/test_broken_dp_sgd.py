@@ -23,7 +23,7 @@ from dpassay.mechanisms.core import AccountingError, Neighbours, NeighboursError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.accounting import _steps_guarantee
-from dpassay.mechanisms.learning.dp_sgd.broken.accounting import _midpoint_noise_multiplier, noise_counting_micro_steps
+from dpassay.mechanisms.learning.dp_sgd.broken.accounting import midpoint_noise_multiplier, noise_counting_micro_steps
 from dpassay.mechanisms.learning.dp_sgd.broken.base import BrokenDPSGD, MicroStepsCounted, ReplacedCountedAsAdded
 from dpassay.mechanisms.learning.dp_sgd.broken.batches import (
     BatchNormalised,
@@ -678,7 +678,7 @@ def test_a_search_that_returns_the_middle_overshoots_and_ours_never_does():
     for epsilon in np.geomspace(0.5, 50.0, 20):
         wanted = {"epsilon": float(epsilon), "delta": DELTA}
         assert guarantee_of(least_noise_multiplier(guarantee_of, **wanted)).epsilon(DELTA) <= epsilon
-        over.append(guarantee_of(_midpoint_noise_multiplier(guarantee_of, **wanted)).epsilon(DELTA) - epsilon)
+        over.append(guarantee_of(midpoint_noise_multiplier(guarantee_of, **wanted)).epsilon(DELTA) - epsilon)
     assert 5 < sum(excess > 0.0 for excess in over) < 15
     assert max(over) > 0.3
 
@@ -700,7 +700,7 @@ def test_a_search_that_returns_the_middle_is_off_by_what_was_reported(target, q,
     def guarantee_of(z):
         return _steps_guarantee(z, sampling="poisson", sampling_probability=q, steps=steps, accounting="renyi")
 
-    result = _midpoint_noise_multiplier(guarantee_of, epsilon=target, delta=DELTA)
+    result = midpoint_noise_multiplier(guarantee_of, epsilon=target, delta=DELTA)
     assert result == pytest.approx(noise, abs=5e-5)
     assert by_library(noise, q, steps) == pytest.approx(library, abs=5e-4)
     assert guarantee_of(noise).epsilon(DELTA) == pytest.approx(exact, abs=5e-4)
