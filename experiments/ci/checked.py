@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from ...audit.evidence.verdict import Verdict
@@ -138,24 +138,13 @@ def session_name(test: str, call: int) -> str:
 
 def claims_of_session(checks: Iterable[Mapping[str, Any]]) -> CheckedClaims:
     """Return the tested claims of a session of pytest, from the records of its checks."""
+    stored = [field.name for field in fields(CheckedClaim) if field.name not in ("name", "verdict", "expected")]
     claims = [
         CheckedClaim(
             name=session_name(check["test"], check["call"]),
-            mechanism=check["mechanism"],
-            attack=check["attack"],
-            claim=check["claim"],
-            claim_name=check["claim_name"],
-            delta=check["delta"],
-            relation=check["relation"],
-            confidence=check["confidence"],
-            bound=check["bound"],
-            method=check["method"],
-            trials=check["trials"],
-            ceiling=check["ceiling"],
-            detectable=check["detectable"],
-            p_value=check["p_value"],
             verdict=Verdict(check["verdict"]),
             expected=check.get("expected", False),
+            **{key: check[key] for key in stored},
         )
         for check in checks
     ]

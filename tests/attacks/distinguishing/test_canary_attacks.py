@@ -18,7 +18,7 @@ from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.core import AttackError, Neighbours, Outputs
 from dpassay.mechanisms.learning.base import TrainingData, differing
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
-from dpassay.mechanisms.learning.dp_sgd.broken.clipping import ExpectedBatchSizeOfData
+from dpassay.mechanisms.learning.dp_sgd.broken.divisors import ExpectedBatchSizeOfData
 from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 from dpassay.mechanisms.learning.models.trained import TrainedModels

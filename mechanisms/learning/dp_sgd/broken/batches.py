@@ -23,7 +23,7 @@ from ..sampling.base import BatchDraw, Mask, gaussian_exponent
 from ..sampling.poisson import sampled_sums_log_likelihood
 from ..training import Batch, Trainer
 from .base import ALL_BY_FIVE, OBSERVATION_TOLERANCE, UNBOUNDED_NORM, BrokenDPSGD, where_zero
-from .clipping import batch_sizes
+from .divisors import batch_sizes
 
 # --- layers across examples -------------------------------------------------------------------------------------------
 

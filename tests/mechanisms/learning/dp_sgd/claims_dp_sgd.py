@@ -31,15 +31,14 @@ from dpassay.mechanisms.learning.dp_sgd.broken.batches import (
 from dpassay.mechanisms.learning.dp_sgd.broken.clipping import (
     BaseNotFrozen,
     CountNotAccounted,
-    ExpectedBatchSizeOfData,
     LayerNotClipped,
     MeanClipped,
     MicrobatchMeanClipped,
     NoiseOnAverage,
     PerLayerFullClip,
     RawMeanMixedIn,
-    RealisedBatchSize,
 )
+from dpassay.mechanisms.learning.dp_sgd.broken.divisors import ExpectedBatchSizeOfData, RealisedBatchSize
 from dpassay.mechanisms.learning.dp_sgd.broken.noise import (
     BandedOverlapIgnored,
     BiasWithoutNoise,

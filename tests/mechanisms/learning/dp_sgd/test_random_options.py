@@ -25,7 +25,7 @@ from dpassay.mechanisms.learning.dp_sgd import (
     TreeNoise,
 )
 from dpassay.mechanisms.learning.dp_sgd.broken.batches import BatchNormalised
-from dpassay.mechanisms.learning.dp_sgd.broken.clipping import ExpectedBatchSizeOfData, RealisedBatchSize
+from dpassay.mechanisms.learning.dp_sgd.broken.divisors import ExpectedBatchSizeOfData, RealisedBatchSize
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
 
 FALSE_ALARM = 1e-6
