@@ -25,6 +25,8 @@ from ..training import Batch, Recipe, Trainer
 from .base import ALL_BY_FIVE, PERCEPTRON, REGRESSION, UNBOUNDED_NORM, BrokenDPSGD, Unclipped
 from .noise import PartWithoutNoise
 
+# --- averages are clipped, not the gradient of each example -----------------------------------------------------------
+
 N_MICROBATCHES = 4
 """Number of microbatches of the worst-case pair under add_remove, in which epsilon is unbounded."""
 
@@ -240,6 +242,8 @@ def _clip_rows_to(bound: float, rows: AnyFloats) -> None:
     rows *= (bound / np.maximum(norms, bound))[:, None]
 
 
+# --- per-layer clipping -----------------------------------------------------------------------------------------------
+
 DEEP = MultiLayerPerceptron(4, hidden=(3, 3, 3), n_outputs=2)
 
 
@@ -407,6 +411,8 @@ class BaseNotFrozen(PartWithoutNoise):
         return self._pair(UNBOUNDED_NORM)
 
 
+# --- the unclipped mean -----------------------------------------------------------------------------------------------
+
 ALL_BY_FOUR = FullBatch(expected_batch_size=4)
 
 
@@ -457,6 +463,9 @@ class RawMeanMixedIn(BrokenDPSGD):
     def exact_guarantee(self) -> Guarantee | None:
         """Return `GaussianDP((1 + 20 / B) sqrt(steps) / noise_multiplier)` for full batches; twice if replace_one."""
         return self._gaussian(self.reach * (1.0 + UNBOUNDED_NORM / self.batch))
+
+
+# --- the count of adaptive clipping -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

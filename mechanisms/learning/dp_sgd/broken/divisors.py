@@ -22,11 +22,7 @@ from ..training import Batch, Trainer
 from .base import BrokenDPSGD
 
 NINE_FEATURES = LogisticRegression(9)
-
-
 ALL_BY_TWO = FullBatch(expected_batch_size=2)
-
-
 HALF = PoissonSampling(sampling_probability=0.5, expected_batch_size=1)
 """Defaults of the two trainers."""
 
