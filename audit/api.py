@@ -160,7 +160,7 @@ def assert_private(
     __tracebackhide__ = True
     result = audit(mechanism, neighbours, **options)
     if result.verdict is Verdict.VIOLATION:
-        raise PrivacyViolation(result.evidence(), result)
+        raise PrivacyViolation(result.summary(details=False), result)
     if result.verdict is Verdict.DEPENDENT:
         raise DependentTrialsError(display_name(result.mechanism), result.dependence or "", INDEPENDENCE_ADVICE)
     return result

@@ -28,7 +28,7 @@ from ..power.power import Detectable, detectable, refutable
 from ..power.remedies import Remedy, remedies
 from ..results.audit_result import AuditResult, ClaimCurve, Provenance
 from ..results.claim_curve import claim_curve
-from ..results.text import Explanations
+from ..results.explanations import Explanations
 from ..trials.independence import Dependence
 
 MAX_KEPT_THRESHOLDS = 400

@@ -29,8 +29,8 @@ from ..evidence.game import Game, Trials
 from ..evidence.scores import PairScores, Scores
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult, WithoutLowBits
+from ..results.explanations import Explanations
 from ..results.refuting_event import points_to_side_1
-from ..results.text import Explanations
 from ..results.witness.base import as_json
 from ..trials.array_files import Arrays
 from ..trials.examples import Examples

@@ -33,10 +33,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...attacks.people.base import AttributeInference, People, Sensitive
 from ...attacks.people.imputation import Imputation
-from ...mechanisms.core import ParameterError, open_unit
+from ...mechanisms.core import ParameterError, confidence_text, open_unit
 from ..bounds.numerics import binomial, bounded_mean, paired
 from ..results.saved import DrawnResult, require, within
-from ..results.text import percent
 
 Values = NDArray[np.bool_] | NDArray[np.float64]
 
@@ -127,7 +126,7 @@ class Gain(DrawnResult):
         lines = [f"{a:<{name}}  {b:<{rate}}  {c}".rstrip() for a, b, c in rows]
         kind = "right" if self.exact else "mean score"
         headline = f"{_points(self.headline)} over the better baseline"
-        head = f"{kind}, of {self.n:,} {self.of}; intervals: {percent(self.confidence)} confidence"
+        head = f"{kind}, of {self.n:,} {self.of}; intervals: {confidence_text(self.confidence)} confidence"
         return "\n".join([head, *lines, f"gain: {headline}", interpretation(self)])
 
     def check(self, at: str = "") -> None:

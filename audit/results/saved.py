@@ -22,10 +22,10 @@ import json
 import math
 import operator
 import types
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sized
 from enum import Enum
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
@@ -33,6 +33,8 @@ import numpy as np
 
 from ...mechanisms.core import DpassayError, Floats, Ints, ResultError
 from ..evidence.scores import Tally
+from .plain import plain
+from .result_text import ResultText
 
 DIGEST_KEY = "sha256"
 DRAWINGS_GROUP = "dpassay.drawings"
@@ -48,6 +50,22 @@ class Saved:
 
     FORMAT: ClassVar[str]
     VERSION: ClassVar[int]
+    DESCRIBED_BY: ClassVar[str]
+    """Module of the package whose function `describe` returns the text, so that results import no text."""
+
+    def text(self) -> ResultText:
+        """Return the text of the result: headline, answer, facts, evidence, next steps and details."""
+        module = import_module(f"{__package__.partition('.audit')[0]}.{self.DESCRIBED_BY}")
+        described: ResultText = module.describe(self)
+        return described
+
+    def summary(self, *, details: bool = True) -> str:
+        """Return the result as plain text.
+
+        Args:
+            details: whether to add power, assumptions, choices and corrections, below the result.
+        """
+        return plain(self.text(), details=details)
 
     def check(self, at: str = "") -> None:
         """Raise `ResultError` if the numbers contradict each other or the verdict; `at` is the place, for messages."""
@@ -75,12 +93,8 @@ class Saved:
         return result
 
 
-class DrawnResult(Saved, ABC):
+class DrawnResult(Saved):
     """A saved result with a table, a figure and arrays: audits and metrics; equal if the JSON forms are equal."""
-
-    @abstractmethod
-    def summary(self) -> str:
-        """Return the result as a table in plain text."""
 
     def plot(self) -> Any:
         """Return a matplotlib Figure of the result.

@@ -8,8 +8,7 @@ from __future__ import annotations
 from xml.sax.saxutils import escape
 
 from ...audit.evidence.verdict import Verdict
-from ...mechanisms.core import html
-from ..report.results.formatting import distinguishable, number
+from ...mechanisms.core import beside, html, number
 from .checked import CheckedClaim, CheckedClaims
 
 LABEL = "dpassay"
@@ -50,7 +49,7 @@ def badge_text(checked: CheckedClaims) -> str:
 def _numbers(claim: CheckedClaim) -> str:
     """Return bound and claim; the claim only, where another delta or a witness refutes it."""
     if claim.bound > claim.claim:
-        bound, claimed = distinguishable(claim.bound, claim.claim)
+        bound, claimed = beside(claim.bound, claim.claim)
     else:
         bound, claimed = number(claim.bound), number(claim.claim)
     elsewhere = claim.verdict is Verdict.VIOLATION and claim.bound <= claim.claim

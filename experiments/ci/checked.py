@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.saved import Saved, require, within
-from ..report.results.formatting import distinct_texts
+from ..report.results.parameters import distinct_texts
 from ..report.results.sweep import SweepResult
 
 AUDIT, SWEEP, SESSION = "audit", "sweep", "session"

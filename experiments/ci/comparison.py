@@ -39,9 +39,7 @@ from enum import StrEnum
 
 from ...audit.evidence.verdict import Verdict
 from ...audit.power.power import COARSE_PRECISION
-from ...audit.results.text import percent
-from ...mechanisms.core import ParameterError, plural
-from ..report.results.formatting import distinguishable, number
+from ...mechanisms.core import ParameterError, beside, confidence_text, number, plural
 from .checked import SESSION, CheckedClaim, CheckedClaims
 
 POWER_LOSS = 0.25
@@ -189,7 +187,7 @@ def _change(before: CheckedClaim | None, after: CheckedClaim, power_loss: float)
     if after.verdict is _REFUTED:
         if before is not None and _already_refuted(before, after):
             return Change.KNOWN_VIOLATION, ""
-        now, claimed = distinguishable(after.bound, after.claim, 4)
+        now, claimed = beside(after.bound, after.claim, 4)
         return Change.NEW_VIOLATION, f"epsilon >= {now} is shown, but {claimed} is claimed."
     if before is None:
         return Change.ADDED, ""
@@ -243,7 +241,7 @@ def _differences(before: CheckedClaim, after: CheckedClaim) -> tuple[str, ...]:
         if getattr(before, name) != getattr(after, name)
     ]
     if not math.isclose(1 - before.confidence, 1 - after.confidence, rel_tol=1e-6):
-        texts.append(f"confidence: {percent(before.confidence)} -> {percent(after.confidence)}")
+        texts.append(f"confidence: {confidence_text(before.confidence)} -> {confidence_text(after.confidence)}")
     return tuple(texts)
 
 

@@ -15,8 +15,8 @@ from ...audit.evidence.verdict import Verdict
 from ...audit.games.coins import Coins
 from ...audit.games.external_scores import audit_scores
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.text import percent, what_to_change
-from ...mechanisms.core import ParameterError
+from ...audit.results.text import what_to_change
+from ...mechanisms.core import ParameterError, confidence_text
 from ..data.score_files import Evidence, read_by_id, read_evidence
 from .check import Claimed
 
@@ -161,7 +161,7 @@ def plan(n_canaries: int, epsilon: float, delta: float) -> str:
         confidence=CONFIDENCE[BitScores],
         tossed=True,
     )
-    claim, level = f"epsilon {epsilon:g} at delta {delta:g}", percent(CONFIDENCE[BitScores])
+    claim, level = f"epsilon {epsilon:g} at delta {delta:g}", confidence_text(CONFIDENCE[BitScores])
     if perfect.verdict is Verdict.UNDERPOWERED:
         return (
             f"{n_canaries:,} canaries cannot contradict {claim}, whatever their scores are: the largest bound, with "

@@ -128,7 +128,7 @@ def write_run(files: OutputFiles, done: ConfigRun, config: str, *, strict: bool,
 
 
 def _section(done: ConfigRun) -> str:
-    from ..report.results.sentences import warning_notes
+    from ..report.results.sweep_text import warning_notes
 
     if not isinstance(done.result, SweepResult):
         return text_section(done.result.summary(), heading=f"dpassay run: {done.directory.name}")

@@ -69,7 +69,7 @@ class DPAudit:
         check = compared(record(result, identity(self._item), outcome.call), self._plan)
         self._item.user_properties.append((PROPERTY, json.dumps(check)))
         if check["verdict"] == "violation" and check["change"] != "known violation":
-            raise PrivacyViolation(result.evidence(), result)
+            raise PrivacyViolation(result.summary(details=False), result)
         if check["verdict"] == "dependent":
             raise DependentTrialsError(result.mechanism, result.dependence or "", INDEPENDENCE_ADVICE)
         if check["change"] == "lost power":

@@ -9,12 +9,10 @@ from typing import Any
 from ...audit.calibration.cell import CertificateCell
 from ...audit.calibration.certificate import Certificate
 from ...audit.calibration.methods import BOUND, PEER, PUBLISHED, UNCORRECTED
-from ...audit.results.text import percent
+from ...audit.results.result_text import TextTable
 from ...audit.trials.folder import write_atomically
-from ...mechanisms.core import plural
-from .content import ReportTable
+from ...mechanisms.core import confidence_text, number, percent, plural
 from .pages import load_figures, page, without_repeated_captions
-from .results.formatting import number
 
 KIND_WORDS = {BOUND: "bound", UNCORRECTED: "no correction", PUBLISHED: "published rule", PEER: "another library"}
 """Display names of the kinds of methods."""
@@ -44,14 +42,14 @@ def write_certificate(
         headline=_headline(certificate),
         answer=_answer(certificate),
         contrast=_contrast(certificate),
-        confidence=percent(max(_confidences(certificate))),
+        confidence=confidence_text(max(_confidences(certificate))),
         significance=percent(1.0 - max(_confidences(certificate))),
         summary=summary_table(certificate),
         failures=_failures(certificate),
         misses=without_repeated_captions([misses])[0],
         power=without_repeated_captions([[figure] for figure in power]),
         means=mean_tables(certificate),
-        places=[(percent(c), place_table(certificate, c)) for c in _confidences(certificate)],
+        places=[(confidence_text(c), place_table(certificate, c)) for c in _confidences(certificate)],
         n_audits=f"{sum(_audits(certificate).values()):,}",
         repeats=_range({cell.repeats for cell in certificate.cells}),
         n_bounds=len(certificate.bounds),
@@ -66,7 +64,7 @@ def write_certificate(
     return target
 
 
-def summary_table(certificate: Certificate) -> ReportTable:
+def summary_table(certificate: Certificate) -> TextTable:
     """Return one row per method: its worst miss rate at each confidence, and the verdict."""
     confidences = _confidences(certificate)
     rows = []
@@ -80,11 +78,11 @@ def summary_table(certificate: Certificate) -> ReportTable:
         within_limit = f"{len(cells) - failed} of {len(cells)}"
         word, colour = _word(cells[0].kind, failed, decides=any(cell.decides for cell in cells))
         rows.append((colour, (name, KIND_WORDS[cells[0].kind], *worst, within_limit, word)))
-    allowed = [f"worst miss rate at {percent(c)}" for c in confidences]
-    return ReportTable(("method", "kind", *allowed, "settings within the limit", "verdict"), tuple(rows), 2)
+    allowed = [f"worst miss rate at {confidence_text(c)}" for c in confidences]
+    return TextTable(("method", "kind", *allowed, "settings within the limit", "verdict"), tuple(rows), 2)
 
 
-def place_table(certificate: Certificate, confidence: float) -> ReportTable:
+def place_table(certificate: Certificate, confidence: float) -> TextTable:
     """Return one row per distribution, delta and sizes: the miss rate of each method, marked where too high."""
     cells = {(*_place(c), c.method): c for c in certificate.cells if c.confidence == confidence}
     places = list(dict.fromkeys(key[:4] for key in cells))
@@ -99,12 +97,12 @@ def place_table(certificate: Certificate, confidence: float) -> ReportTable:
         broken = any(not cell.holds for cell in row_cells if cell.kind == BOUND)
         size = f"{n_out:,}" if n_out == n_in else f"{n_out:,} / {n_in:,}"
         rows.append((BAD if broken else "", (law, number(delta), exact, size, *texts)))
-    return ReportTable(
+    return TextTable(
         ("distribution", "delta", "exact epsilon", "trials per side", *certificate.methods), tuple(rows), 1
     )
 
 
-def mean_tables(certificate: Certificate) -> list[tuple[str, ReportTable]]:
+def mean_tables(certificate: Certificate) -> list[tuple[str, TextTable]]:
     """Return mean and standard deviation of each method by trials, for each distribution and delta with epsilon > 0."""
     confidence = max(_confidences(certificate))
     cells = [c for c in certificate.cells if c.confidence == confidence and c.n_out == c.n_in and c.exact_epsilon > 0]
@@ -120,7 +118,7 @@ def mean_tables(certificate: Certificate) -> list[tuple[str, ReportTable]]:
         )
         at = f", at delta {number(delta)}" if delta else ""
         title = f"{law}{at}: exact epsilon {number(group[0].exact_epsilon)}"
-        tables.append((title, ReportTable(("method", *(f"{size:,} per side" for size in sizes)), rows, 1)))
+        tables.append((title, TextTable(("method", *(f"{size:,} per side" for size in sizes)), rows, 1)))
     return tables
 
 
@@ -164,25 +162,26 @@ def _contrast(certificate: Certificate) -> str:
         return ""
     worst = max(cells, key=_evidence)
     return (
-        f"Without corrections, with the best of all thresholds at a nominal confidence of {percent(confidence)}, up to "
-        f"{_share(worst.miss_rate)} of the audits exceed the exact epsilon ({worst.method}; {worst.law}, "
-        f"{worst.n_out:,} trials per side)."
+        f"Without corrections, with the best of all thresholds at a nominal confidence of "
+        f"{confidence_text(confidence)}, up to {_share(worst.miss_rate)} of the audits exceed the exact epsilon "
+        f"({worst.method}; {worst.law}, {worst.n_out:,} trials per side)."
     )
 
 
-def _failures(certificate: Certificate) -> ReportTable | None:
+def _failures(certificate: Certificate) -> TextTable | None:
     if certificate.holds:
         return None
     rows = tuple(
         (
             BAD,
-            (c.method, c.law, number(c.delta), f"{c.n_out:,} / {c.n_in:,}", percent(c.confidence), _with_interval(c),
+            (c.method, c.law, number(c.delta), f"{c.n_out:,} / {c.n_in:,}", confidence_text(c.confidence),
+             _with_interval(c),
              _share(c.allowed / c.repeats)),
         )
         for c in certificate.failures
     )  # fmt: skip
     head = ("bound", "distribution", "delta", "trials per side", "confidence", "miss rate", "limit")
-    return ReportTable(head, rows, 2)
+    return TextTable(head, rows, 2)
 
 
 def _evidence(cell: CertificateCell) -> tuple[float, float]:

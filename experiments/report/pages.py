@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -17,23 +17,25 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from ...audit.results.result_text import ResultText, Row, Tone
 from ...audit.trials.folder import Folder, write_atomically
-from ...mechanisms.core import fenced, html, markdown
-from .content import content
+from ...mechanisms.core import fenced, html, markdown, typeset
 from .plots.draw import NARROW
-from .plots.style import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules, described
-from .results.provenance import environment, read_times
-from .results.sweep import SweepResult
+from .plots.style import AMBER, BLUE, GREEN, INK, MUTED, OLIVE, PAGE, RULE, VERMILION, dark_rules, described
+from .results.provenance import environment
+from .terms import TONES, terms_in
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPT = "page.js"
 """The only script of a page, which its security policy allows by its hash: tips under the pointer, sorted tables."""
-TIED = re.compile(r"(?<=\d) (?=%)|(?<=^[✖✓?–]) ")
+TIED = re.compile(r"(?<=\d) (?=%)|(?<=^[✖✓~?–]) ")
 """Spaces at which no line of a page may end."""
 CI_ROWS = 20
 """Number of rows of the table in the Markdown summary; violations come first."""
 CI_EVIDENCE = 3
-"""Number of violations with evidence in the Markdown summary, and of notes on the table."""
+"""Number of violations with evidence in the Markdown summary."""
+PART_DETAILS = 3
+"""Number of sections of details of each audit of a page; assumptions and choices stand once, for all audits."""
 FITS_A_TELEPHONE = 400.0
 """Width in points; wider figures scroll on a narrow screen, where their text would otherwise be too small to read."""
 _THEME = {
@@ -42,67 +44,118 @@ _THEME = {
     "rule": RULE,
     "violation": VERMILION,
     "consistent": GREEN,
+    "weak": OLIVE,
     "underpowered": AMBER,
     "dependent": AMBER,
     "link": BLUE,
 }
 
 
+@dataclass(frozen=True)
+class Figure:
+    """Figure of a report.
+
+    Args:
+        name: name of the file, such as "bound-claim" or "audit-01-scores".
+        svg: the SVG element for a page.
+        title, caption: title and explanation of the figure.
+    """
+
+    name: str
+    svg: Markup
+    title: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Figures of a page, and where each stands.
+
+    Args:
+        overviews: each with its narrow form for small screens, or None.
+        figures: in two columns below them.
+        of_parts: figures of each part of the text, in the same order.
+    """
+
+    overviews: tuple[tuple[Figure, Figure | None], ...] = ()
+    figures: tuple[Figure, ...] = ()
+    of_parts: tuple[tuple[Figure, ...], ...] = ()
+
+    @classmethod
+    def of_sweep(cls, files: Iterable[Path], n_parts: int) -> Drawn:
+        """Return the figures of a sweep by the names of their files, without repeated captions."""
+        drawn = load_figures(files)
+        names = [name for name in ("bound-claim", "success", "breakdown") if name in drawn]
+        of_parts = without_repeated_captions([_of_audit(drawn, number) for number in range(1, n_parts + 1)])
+        return cls(
+            overviews=tuple((drawn[name], drawn.get(f"{name}-{NARROW}")) for name in names),
+            of_parts=tuple(map(tuple, of_parts)),
+        )
+
+
 def write(
-    sweep: SweepResult,
+    text: ResultText,
     directory: Path,
-    figures: Iterable[Path],
+    drawn: Drawn,
     *,
+    title: str,
     command: str,
+    description: str = "",
+    settings: Sequence[Row] = (),
+    origin: Sequence[Row] = (),
+    checks: Sequence[str] = (),
     config: str | None = None,
-    assumptions: str | None = None,
 ) -> list[Path]:
     """Write `report.html` and `report.md` into a run directory.
 
     Args:
-        sweep: the result.
-        directory: the run directory. The page shows the versions in its `environment.json`, else the installed
-            versions, and the durations in its `times.json`.
-        figures: files that `dpassay.experiments.report.plots.draw_all` returned; the page embeds the SVG files.
+        text: the text of the result.
+        directory: the run directory. The page shows the versions in its `environment.json`, else the installed ones.
+        drawn: figures of the page.
+        title: heading of the page.
         command: command line that reproduces the numbers.
+        description: paragraphs below the headline.
+        settings: names and values for the list of settings.
+        origin: seed, digest and the like, below the command.
+        checks: descriptions of the test of a guarantee; empty for metrics.
         config: text of the config.toml that the command reads, printed in full; None if it reads none.
-        assumptions: assumptions of the bounds, in sentences; None for the assumptions of the games.
 
     Returns:
         The two files. The page is self-contained and needs no network.
     """
-    report = content(sweep, read_times(directory))
-    report = report if assumptions is None else replace(report, game_assumptions=assumptions)
-    drawn = load_figures(figures)
-    text = page(
-        "report.html.j2",
-        report=report,
-        overviews=[
-            (drawn[name], drawn.get(f"{name}-{NARROW}"))
-            for name in ("bound-claim", "success", "breakdown")
-            if name in drawn
-        ],
-        audits=list(
-            zip(
-                report.audits,
-                without_repeated_captions([_of_audit(drawn, a.number) for a in report.audits]),
-                strict=True,
-            )
-        ),
-        config="" if config is None else escape(html(config)),
-        command=escape(html(command)),
-        versions=versions_of(directory),
+    head = text.table.head if text.table is not None else ()
+    names = [*head, *(name for part in (text, *text.parts) for s in part.details for name, _ in s.facts)]
+    of_parts = drawn.of_parts or ((),) * len(text.parts)
+    numbered = list(zip(range(1, len(text.parts) + 1), text.parts, of_parts, strict=True))
+    page_text = page(
+        "result.html.j2",
+        text=text,
+        title=title,
+        overviews=drawn.overviews,
+        figures=drawn.figures,
+        pictured=[part for part in numbered if part[2]] or numbered,
+        part_details=PART_DETAILS,
+        paragraphs=[" ".join(part.split()) for part in description.split("\n\n") if part.strip()],
+        settings=tuple(settings),
+        terms=terms_in(names),
+        tones=list(TONES.items()),
+        checks=checks,
+        config="" if config is None else Markup(escape(html(config))),
+        command=Markup(escape(html(command))),
+        origin=[*origin, ("versions", versions_of(directory))],
     )
-    rows = sorted(report.table.rows, key=lambda row: row[0] != "violation")
+    rows = () if text.table is None else sorted(text.table.rows, key=lambda row: row[0] != Tone.VIOLATION)
+    findings = [(part.title, part.evidence) for part in text.parts if part.tone is Tone.VIOLATION][:CI_EVIDENCE]
     summary = markdown_page(
-        "report.md.j2",
-        report=report,
+        "result.md.j2",
+        text=text,
+        title=title,
         rows=rows[:CI_ROWS],
         n_hidden=max(0, len(rows) - CI_ROWS),
-        notes=report.notes[:CI_EVIDENCE],
-        refuted=[audit for audit in report.audits if audit.evidence][:CI_EVIDENCE],
+        notes=text.notes,
+        findings=[("", (*text.facts, *text.evidence)), *findings],
     )
-    files = {directory / "report.html": text, directory / "report.md": summary}
+    files = {directory / "report.html": page_text, directory / "report.md": summary}
     for path, written in files.items():
         write_atomically(path, written.encode())
     return list(files)
@@ -146,7 +199,7 @@ def _shown(value: Any) -> Any:
 
 def _tied(value: Any) -> Any:
     """Return a printable value as `_shown`; no line ends between a number and "%", or after the sign of a verdict."""
-    return TIED.sub("\u00a0", html(value)) if type(value) is str else value
+    return TIED.sub("\u00a0", typeset(html(value))) if type(value) is str else value
 
 
 def _code(text: str) -> Markup:
@@ -167,22 +220,6 @@ def versions_of(directory: Path) -> str:
         return versions_text(json.loads(Folder(directory).read("environment.json")))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return versions_text(environment())
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Figure of a report.
-
-    Args:
-        name: name of the file, such as "bound-claim" or "audit-01-scores".
-        svg: the SVG element for a page.
-        title, caption: title and explanation of the figure.
-    """
-
-    name: str
-    svg: Markup
-    title: str
-    caption: str
 
 
 def load_figures(files: Iterable[Path]) -> dict[str, Figure]:

@@ -14,7 +14,8 @@ from typing import Any
 
 from ...audit.trials.progress import ProgressBar
 from ...mechanisms.core.errors import ConfigError, DpassayError
-from ...mechanisms.core.memory import available_memory, in_units, lacks_memory, no_more_than_available
+from ...mechanisms.core.memory import available_memory, lacks_memory, no_more_than_available
+from ...mechanisms.core.number_text import in_units
 from ..config.schema import Config
 
 SECONDS = 60.0

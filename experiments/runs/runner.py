@@ -25,7 +25,7 @@ from ...audit.trials.workers import named_errors, options
 from ..config.config_errors import at
 from ..config.schema import Config
 from ..config.source import Source, allowed_modules
-from ..report.results.formatting import cut, parameters_text
+from ..report.results.parameters import cut, parameters_text
 from ..report.results.sweep import SweepResult
 from .again import read_result
 from .cluster import Cluster, connected

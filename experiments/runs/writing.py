@@ -156,34 +156,28 @@ def write_results(
 
 def _pages(result: Result, heading: Heading, directory: RunDirectory, *, pdf: bool) -> list[Path]:
     """Write the figures and the reports."""
-    from ..report.membership import write_membership
-    from ..report.pages import write
+    from ..report.pages import Drawn, load_figures, write
     from ..report.plots import draw_all
     from ..report.plots.membership import draw_study
-    from ..report.table_risk import write_risk
+    from ..report.results.provenance import read_times
+    from ..report.results.sweep_text import checks, describe
 
-    path, command = directory.path, heading.command
+    path = directory.path
+    about: dict[str, Any] = {"title": heading.title, "command": heading.command, "config": heading.config}
     with directory.disk():
         if isinstance(result, RiskResult):
-            return write_risk(result, path, title=heading.title, command=command)
+            return write(result.text(), path, Drawn(), **about)
         if isinstance(result, SweepResult):
             figures = draw_all(result, directory.figures(), pdf=pdf)
-            pages = write(
-                result, path, figures, command=command, config=heading.config, assumptions=heading.assumptions
-            )
-            return [*figures, *pages]
+            text = describe(result, read_times(path), assumptions=heading.assumptions)
+            drawn = Drawn.of_sweep(figures, len(result.points))
+            origin = (("seed", str(result.seed)), ("digest", result.fingerprint))
+            said: dict[str, Any] = {"description": result.description, "origin": origin, "checks": checks(result)}
+            return [*figures, *write(text, path, drawn, **about, **said)]
         figures = draw_study(result, directory.figures(), pdf=pdf)
-        pages = write_membership(
-            result,
-            path,
-            figures,
-            title=heading.title,
-            command=command,
-            description=heading.description,
-            settings=heading.settings,
-            config=heading.config,
-        )
-        return [*figures, *pages]
+        drawn = Drawn(figures=tuple(load_figures(figures).values()))
+        said = {"description": heading.description, "settings": heading.settings}
+        return [*figures, *write(result.text(), path, drawn, **about, **said)]
 
 
 def _write_numbers(result: Result, directory: RunDirectory) -> None:

@@ -97,6 +97,7 @@ class MembershipResult(DrawnResult):
 
     FORMAT: ClassVar[str] = "dpassay.membership-result"
     VERSION: ClassVar[int] = 2
+    DESCRIBED_BY: ClassVar[str] = "audit.metrics.membership.text"
 
     attacks: tuple[AttackMetrics, ...]
     n_models: int
@@ -135,12 +136,6 @@ class MembershipResult(DrawnResult):
         A headline quotes the numbers of this attack only: its rate, its AUC and the records that it exposes.
         """
         return max(self.attacks, key=lambda metrics: metrics.rate_at(HEADLINE_FPR).tpr)
-
-    def summary(self) -> str:
-        """Return the result as a table in plain text."""
-        from .text import summary
-
-        return summary(self)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per attack: AUC, rates with their intervals, advantages, counts, exposed records."""

@@ -16,12 +16,11 @@ from typing import Any
 
 from ....audit.bounds.base import LedgerEntry
 from ....audit.metrics.membership.result import MembershipResult
-from ....audit.metrics.membership.text import notes
-from ....mechanisms.core import markdown
-from ..results.formatting import number, parameters_text
+from ....mechanisms.core import confidence_text, markdown, number, p_value_text
 from ..results.latex import ATTACKS
-from ..results.sentences import RELATION, verdict_headline
+from ..results.parameters import parameters_text
 from ..results.sweep import SweepPoint, SweepResult
+from ..results.sweep_text import RELATION
 from .hazards import Covered, coverage, of_metrics
 
 FORMAT, VERSION = "dpassay.evidence-card", 1
@@ -82,6 +81,7 @@ class Card:
     Args:
         origin: where the numbers come from.
         outcome: the main result in one line.
+        next_steps: what to do now, a sentence each.
         verdict: over all audits; None for metrics, which test no claim.
         confidence: of the verdict, or of the intervals of the metrics.
         seed: of all randomness; None where the run records none.
@@ -94,6 +94,7 @@ class Card:
 
     origin: Origin
     outcome: str
+    next_steps: tuple[str, ...]
     verdict: str | None
     confidence: float
     seed: int | None
@@ -114,6 +115,7 @@ class Card:
             f"# Evidence card: {markdown(self.origin.title)}",
             *(f"Condition: {markdown(text)}" for text in _distinct([a.valid_if] for a in self.audits) if text),
             markdown(self.outcome),
+            *(f"Next step: {markdown(step)}" for step in self.next_steps),
             *(self._audit_parts() if self.audits else self._metric_parts()),
             "## What the run covers of the hazards in NIST SP 800-226",
             _table(("", "hazard", "this run", "how"), [_hazard_row(covered) for covered in self.hazards]),
@@ -167,19 +169,21 @@ def card_of(result: SweepResult | MembershipResult, origin: Origin) -> Card:
     if isinstance(result, MembershipResult):
         return Card(
             origin=origin,
-            outcome=f"Best attack: {result.headline.attack}, AUC {result.headline.auc:.3f}.",
+            outcome=result.text().headline,
+            next_steps=(),
             verdict=None,
             confidence=result.confidence,
             seed=None,
             audits=(),
             metrics=tuple(_rows(result)),
-            notes=tuple(notes(result)),
+            notes=result.text().notes,
             ledger=(),
             hazards=of_metrics(result),
         )
     return Card(
         origin=origin,
-        outcome=verdict_headline(result),
+        outcome=result.text().headline,
+        next_steps=result.text().next_steps,
         verdict=result.verdict.value,
         confidence=result.confidence,
         seed=result.seed,
@@ -228,14 +232,19 @@ def _audit_card(point: SweepPoint) -> AuditCard:
 
 def _claim_row(audit: AuditCard) -> tuple[str, ...]:
     claim = audit.claim
-    epsilon, delta = number(claim["epsilon"], 4), number(claim["delta"])
-    return _name(audit), _cell(audit.mechanism), audit.tier or "–", _cell(claim["guarantee"]), epsilon, delta
+    epsilon, delta = number(claim["epsilon"]), number(claim["delta"])
+    return _name(audit), _cell(audit.mechanism), audit.tier or "-", _cell(claim["guarantee"]), epsilon, delta
 
 
 def _test_row(audit: AuditCard) -> tuple[str, ...]:
     bound, power = audit.bound, audit.power
-    numbers = (bound["epsilon"], bound["confidence"], power["ceiling"], power["detectable"], audit.p_adjusted)
-    shown = [number(value, digits) for value, digits in zip(numbers, (4, 6, 3, 4, 2), strict=True)]
+    shown = [
+        number(bound["epsilon"]),
+        confidence_text(bound["confidence"]),
+        number(power["ceiling"]),
+        number(power["detectable"]),
+        p_value_text(audit.p_adjusted, 1.0 - bound["confidence"]),
+    ]
     return _name(audit), _cell(audit.trials["words"]), _cell(audit.attack), *shown, audit.verdict
 
 
@@ -251,7 +260,7 @@ def _ledger_rows(card: Card) -> list[tuple[str, ...]]:
 def _origin_rows(card: Card) -> list[tuple[str, ...]]:
     known = card.origin.environment
     versions = ", ".join(f"{name} {version}" for name, version in known.get("versions", {}).items() if version)
-    seed = "–" if card.seed is None else str(card.seed)
+    seed = "-" if card.seed is None else str(card.seed)
     rows: list[tuple[str, ...]] = [
         ("command", _cell(card.origin.command)),
         ("seed", seed),
@@ -267,7 +276,7 @@ def _name(audit: AuditCard) -> str:
 
 def _cell(value: Any) -> str:
     """Return a value as a cell of a Markdown table."""
-    return number(value, 4) if isinstance(value, float) else markdown(str(value))
+    return number(value) if isinstance(value, float) else markdown(str(value))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

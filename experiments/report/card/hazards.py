@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from ....audit.evidence.game import Game
 from ....audit.metrics.membership.result import MembershipResult
 from ....audit.results.audit_result import AuditResult
-from ....mechanisms.core import plural
-from ..results.formatting import number
+from ....mechanisms.core import number, plural
 
 TESTED, IN_PART, STATED, NOT_COVERED, OUT_OF_SCOPE = "tested", "in part", "stated", "not covered", "out of scope"
 SEEN_PROBABILITY = 0.9
@@ -263,7 +262,7 @@ def _unit(audits: Sequence[AuditResult], unit: str) -> str:
 
 
 def _range(values: Sequence[float]) -> str:
-    low, high = number(min(values), 4), number(max(values), 4)
+    low, high = number(min(values)), number(max(values))
     return low if low == high else f"{low} to {high}"
 
 

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ....mechanisms.core import line, plural
-from ..results.formatting import number, parameters_text
-from ..results.sentences import RELATION
+from ....mechanisms.core import line, number, plural
+from ..results.parameters import parameters_text
+from ..results.sweep_text import RELATION
 from .card import AuditCard, Card
 
 TODO = "TODO"
@@ -97,11 +97,11 @@ def justification(card: Card) -> str:
 
 def _test(audit: AuditCard) -> str:
     name = parameters_text(audit.parameters) or audit.mechanism
-    bound, claim = number(audit.bound["epsilon"], 4), number(audit.claim["epsilon"], 4)
+    bound, claim = number(audit.bound["epsilon"]), number(audit.claim["epsilon"])
     return (
         f"{name}: claimed epsilon {claim} at delta {number(audit.claim['delta'])}; epsilon at least {bound} with "
         f"confidence {number(audit.bound['confidence'], 6)} from {audit.trials['words']}, attack {audit.attack}; an "
-        f"epsilon of {number(audit.power['detectable'], 4)} would have been detected 9 times in 10."
+        f"epsilon of {number(audit.power['detectable'])} would have been detected 9 times in 10."
     )
 
 

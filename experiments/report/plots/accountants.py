@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from ....audit.results.text import percent
 from ....mechanisms.accounting.dp_sgd.noisy_sgd import ACCOUNTANTS, epsilon_curves
-from ....mechanisms.core import Floats
-from ..results.formatting import number
+from ....mechanisms.core import Floats, confidence_text
+from .labels import number
 from .style import BOUND, EndLabel, axes_or_new, end_labels, logarithmic, series_colour, style_axes
 
 SHOWN = "lower bound of an audit"
@@ -70,7 +69,7 @@ class AccountantCurves:
     @property
     def caption(self) -> str:
         """Explanation of the figure."""
-        dots = f". “{SHOWN}” holds with {percent(self.confidence)} confidence" if self.shown else ""
+        dots = f". “{SHOWN}” holds with {confidence_text(self.confidence)} confidence" if self.shown else ""
         return (
             f"Epsilon at delta = {number(self.delta)} of DP-SGD with Poisson sampling, noise multiplier "
             f"{number(self.noise_multiplier)} and sampling probability {number(self.sampling_probability)}, against "

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 
 from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
-from ..results.formatting import delta_text, distinct_texts, long_key
+from ..results.parameters import distinct_texts, long_key
+from .labels import delta_text
 from .lines import Lines, Series
 from .style import axes_or_new
 from .sweep_lines import draw_lines, draw_number_line

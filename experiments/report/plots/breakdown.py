@@ -12,8 +12,8 @@ from matplotlib.patches import Patch
 
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.breakdown import PARTS, EpsilonBreakdown
-from ....audit.results.text import percent
-from ..results.formatting import delta_text, number, percent_of
+from ....mechanisms.core import confidence_text, percent_below
+from .labels import delta_text, number
 from .ladder import rung_name, wrapped
 from .style import AMBER, BOUND, GREEN, INK, MUTED, OLIVE, PURPLE, SMALL, STEEL, Colour, axes_or_new, style_axes, write
 
@@ -76,7 +76,7 @@ class BreakdownPlot:
         if total <= 0.0 or lost[most] <= 0.0:
             return "The bounds reach the claims"
         several = "s" if len(self.rungs) > 1 else ""
-        return f"Largest loss from claim{several} to bound{several}: {most}, {percent_of(lost[most] / total)}"
+        return f"Largest loss from claim{several} to bound{several}: {most}, {percent_below(lost[most] / total)}"
 
     @property
     def caption(self) -> str:
@@ -87,7 +87,7 @@ class BreakdownPlot:
             "Each bar is a claimed epsilon; the parts and the bound sum to it. Accounting: the claim less the exact "
             "epsilon of the worst case, for an adversary who sees every intermediate release. Threat model: less the "
             "exact epsilon of the output that this adversary sees. Attack: less the epsilon of the attack. Estimator: "
-            f"less the lower bound, which holds with {percent(self.confidence)} confidence."
+            f"less the lower bound, which holds with {confidence_text(self.confidence)} confidence."
             + " A hatched part with several names is their sum: the numbers in between are not known." * merged
             + (
                 " Brackets mark the interval of an estimate of the attack’s epsilon, which assumes a Gaussian "

@@ -18,8 +18,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 from ....audit.calibration.cell import CertificateCell
 from ....audit.calibration.certificate import Certificate
 from ....audit.calibration.methods import BOUND, KNOWN_EVENT_SUFFIX, PEER, PUBLISHED, UNCORRECTED
-from ....audit.results.text import percent
-from ..results.formatting import cut, number
+from ....mechanisms.core import confidence_text, percent
+from ..results.parameters import cut
+from .labels import number
 from .style import (
     AMBER,
     CLAIM,
@@ -97,7 +98,7 @@ class MissRates:
     @property
     def title(self) -> str:
         """Title of the figure, with the confidence."""
-        return f"Audits that exceeded the exact epsilon, at {percent(1.0 - self.significance)} confidence"
+        return f"Audits that exceeded the exact epsilon, at {confidence_text(1.0 - self.significance)} confidence"
 
     @property
     def caption(self) -> str:
@@ -198,9 +199,9 @@ class Power:
         peers = [cut(name, 36) for name, kind, *_ in self.lines if kind == PEER]
         theirs = f" From another library: {', '.join(f'“{name}”' for name in peers)}." if peers else ""
         return (
-            f"Mean lower bound at {percent(self.confidence)} confidence against the number of trials on each side, "
-            f"including pilot trials, and the exact epsilon (“exact”).{wrong}{theirs} A triangle at the upper edge "
-            "marks a mean above it."
+            f"Mean lower bound at {confidence_text(self.confidence)} confidence against the number of trials on each "
+            f"side, including pilot trials, and the exact epsilon (“exact”).{wrong}{theirs} A triangle at the upper "
+            "edge marks a mean above it."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -16,11 +16,12 @@ from matplotlib.axes import Axes
 from ....audit.evidence.game import Game
 from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
-from ....audit.results.text import Explanations
+from ....audit.results.explanations import Explanations
 from ....mechanisms.core import DpassayError
-from ..results.formatting import cut, number, parameters_text
+from ..results.parameters import cut, parameters_text
 from .bound_claim import BoundClaim
 from .breakdown import BreakdownPlot
+from .labels import number
 from .ladder import LadderPlot
 from .profile import MAX_EPSILON, Profile
 from .reconstruction import SuccessCeiling, SuccessSweep

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from ....audit.metrics.gain import PERSON, RELEASE, Gain, Rate, interpretation
-from ....audit.results.text import percent
+from ....mechanisms.core import confidence_text
 from .style import BLUE, GREEN, MUTED, NotebookFigure, axes_or_new, new_figure, style_axes
 
 GUESSES = {"attack": (BLUE, "o"), RELEASE: (MUTED, "s"), PERSON: (GREEN, "D")}
@@ -55,9 +55,9 @@ class GainOverBaselines:
     def caption(self) -> str:
         """Explanation of the figure."""
         return (
-            f"Each point is a mean over {self.people}, with its {percent(self.confidence)} confidence interval. The "
-            f"gain is paired: it compares the same people, which makes its interval narrower than these intervals. "
-            f"{self.meaning} These are metrics, not bounds on epsilon."
+            f"Each point is a mean over {self.people}, with its {confidence_text(self.confidence)} confidence "
+            f"interval. The gain is paired: it compares the same people, which makes its interval narrower than these "
+            f"intervals. {self.meaning} These are metrics, not bounds on epsilon."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -103,7 +103,7 @@ class SuccessByAttack:
     @property
     def caption(self) -> str:
         """Explanation of the figure."""
-        level = percent(next(iter(self.gains.values())).confidence)
+        level = confidence_text(next(iter(self.gains.values())).confidence)
         return (
             f"Points are shares of people about whom a guess is correct, each with its {level} confidence interval. "
             "Only the gain over both baselines on the same people counts. These are metrics, not bounds on epsilon."

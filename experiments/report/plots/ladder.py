@@ -16,18 +16,10 @@ from matplotlib.transforms import ScaledTranslation
 
 from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
-from ....audit.results.text import percent
-from ..results.formatting import (
-    DAGGER,
-    IN_FAMILY,
-    NOTHING_ASSUMED,
-    cut_inside,
-    delta_text,
-    number,
-    parameters_text,
-    percent_range,
-    refuted_text,
-)
+from ....mechanisms.core import confidence_text, percent_range
+from ..results.parameters import cut_inside, parameters_text
+from ..results.sweep_text import DAGGER
+from .labels import IN_FAMILY, NOTHING_ASSUMED, delta_text, number, refuted_text
 from .lines import ASSUMED
 from .style import BOUND, CLAIM, EXACT, MUTED, SMALL, VIOLATION, Colour, axes_or_new, logarithmic, style_axes, write
 from .sweep_lines import WIDE
@@ -161,8 +153,8 @@ class LadderPlot:
         )
         return (
             "Each bar ends at a lower bound on epsilon, which is at most the true epsilon with "
-            f"{percent(self.confidence)} confidence.{family} If the claims are true, a bar crosses “claim” only by "
-            f"chance.{exact}{elsewhere}"
+            f"{confidence_text(self.confidence)} confidence.{family} If the claims are true, a bar crosses “claim” "
+            f"only by chance.{exact}{elsewhere}"
         )
 
     @property

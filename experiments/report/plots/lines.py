@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ....audit.results.text import percent
-from ..results.formatting import IN_FAMILY, NOTHING_ASSUMED, percent_range, refuted_text
+from ....mechanisms.core import confidence_text, percent_range
+from .labels import IN_FAMILY, NOTHING_ASSUMED, refuted_text
 
 ASSUMED = "; the excess rests on an assumption that no test can check"
 _BY_CHANCE = "; the excess is within sampling error"
@@ -100,8 +100,8 @@ class Lines:
         free = f" “lower bound, {NOTHING_ASSUMED}” is valid for every trade-off curve." * self.with_free
         elsewhere = " A violation whose bound is below its claim is refuted at another delta: see the table."
         return (
-            f"Each lower bound is at most the true epsilon with {percent(self.confidence)} confidence; the claim "
-            "states that the true epsilon is at most the claim. A bound above its claim refutes the claim"
+            f"Each lower bound is at most the true epsilon with {confidence_text(self.confidence)} confidence; the "
+            "claim states that the true epsilon is at most the claim. A bound above its claim refutes the claim"
             f"{_UNLESS * self.conditional}; a bound "
             "close below it shows that the analysis is tight. The ceiling is the largest bound that this number of "
             "trials could give."

@@ -15,9 +15,8 @@ from ....audit.bounds.pair.simultaneous import band
 from ....audit.evidence.scores import Tally
 from ....audit.metrics.membership.result import HEADLINE_FPR as AT, AttackMetrics, MembershipResult, Region
 from ....audit.metrics.membership.text import too_few_models
-from ....audit.results.text import percent
-from ....mechanisms.core import Floats
-from ..results.formatting import cut, share
+from ....mechanisms.core import Floats, confidence_text, percent
+from ..results.parameters import cut
 from .style import (
     CLAIM,
     MUTED,
@@ -93,7 +92,7 @@ class MembershipRoc:
     def title(self) -> str:
         """True positive rate of the headline attack, as a sentence."""
         name = cut(self.curves[0].name, 40)
-        return f"At {share(AT)} false positives, {name} identifies {share(self.tpr)} of the members"
+        return f"At {percent(AT)} false positives, {name} identifies {percent(self.tpr)} of the members"
 
     @property
     def caption(self) -> str:
@@ -102,8 +101,9 @@ class MembershipRoc:
         region = f" If the claim is true, no attack can enter the region “{FORBIDDEN}”." if self.region else ""
         return (
             "Each point of a curve is one threshold: the share of non-members classified as members, and the share of "
-            f"members classified as members; both axes include 0. With {percent(self.confidence)} confidence{about}, "
-            f"the true curve of “{cut(self.curves[0].name, NAME)}” lies above the lower edge of its band.{region} "
+            f"members classified as members; both axes include 0. With {confidence_text(self.confidence)} "
+            f"confidence{about}, the true curve of “{cut(self.curves[0].name, NAME)}” lies above the lower edge of its "
+            f"band.{region} "
             "These are metrics, not bounds on epsilon."
         )
 
@@ -179,7 +179,7 @@ class RecordVulnerability:
         """Number of exposed records, and the attack."""
         if self.too_few:
             return f"Too few models to test any of {len(self.auc):,} records individually"
-        of_all = share(self.n_exposed / max(1, len(self.auc)))
+        of_all = percent(self.n_exposed / max(1, len(self.auc)))
         name = cut(self.name, 40)
         return f"{self.n_exposed:,} of {len(self.auc):,} records ({of_all}) are individually exposed by {name}"
 

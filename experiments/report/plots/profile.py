@@ -11,9 +11,8 @@ from matplotlib.patches import Patch
 
 from ....audit.bounds.pair.simultaneous import band
 from ....audit.results.audit_result import AuditResult
-from ....audit.results.text import percent
-from ....mechanisms.core import Floats
-from ..results.formatting import number
+from ....mechanisms.core import Floats, confidence_text
+from .labels import number
 from .style import BOUND, CLAIM, MUTED, VIOLATION, axes_or_new, logarithmic, style_axes, write
 
 MAX_EPSILON = 1e300
@@ -106,14 +105,14 @@ class Profile:
         )
         return (
             "Delta at each epsilon: the probability mass by which the runs with the record exceed e^epsilon times the "
-            f"runs without it. With {percent(self.confidence)} confidence, the true profile lies on or "
+            f"runs without it. With {confidence_text(self.confidence)} confidence, the true profile lies on or "
             f"above “{self._shown_name}” at all epsilons simultaneously; the region above “{ALLOWED}” is "
             f"forbidden.{family}"
         )
 
     @property
     def _shown_name(self) -> str:
-        return f"lower bound ({percent(self.confidence)})"
+        return f"lower bound ({confidence_text(self.confidence)})"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curves, delta on a logarithmic axis that includes 0."""

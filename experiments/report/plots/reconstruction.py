@@ -14,9 +14,8 @@ from matplotlib.patches import Patch
 from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.recovery import Recovery
-from ....audit.results.text import percent
-from ....mechanisms.core import Floats
-from ..results.formatting import cut, distinct_texts, long_key, percent_range, share, short_keys, value_text
+from ....mechanisms.core import Floats, confidence_text, percent, percent_range
+from ..results.parameters import cut, distinct_texts, long_key, short_keys, value_text
 from .bound_claim import x_key
 from .style import (
     BOUND,
@@ -87,13 +86,15 @@ class SuccessCeiling:
         """Success rate, prior success and ceiling, as a sentence."""
         rates = self.recovery
         verb = "of the bits are correct" if self.of_bits else "of the secrets are recovered"
-        prior, allowed = share(rates.prior), share(rates.allowed)
-        return f"{share(rates.success)} {verb}; without the output {prior}; the claim allows {allowed}"
+        prior, allowed = percent(rates.prior), percent(rates.allowed)
+        return f"{percent(rates.success)} {verb}; without the output {prior}; the claim allows {allowed}"
 
     @property
     def caption(self) -> str:
         """Explanation of the figure."""
-        interval = "" if self.of_bits else f" The bar is its exact {percent(self.confidence)} confidence interval."
+        interval = (
+            "" if self.of_bits else f" The bar is its exact {confidence_text(self.confidence)} confidence interval."
+        )
         here = f" “{HERE}” uses that any two of the candidates are neighbours of each other." * self.lower_here
         bits = " Bits of one run are dependent, so that their share has no interval." * self.of_bits
         return (
@@ -203,7 +204,7 @@ class SuccessSweep:
     @property
     def caption(self) -> str:
         """Explanation of the figure."""
-        intervals = f" The bars are exact {percent(self.confidence)} confidence intervals." * any(
+        intervals = f" The bars are exact {confidence_text(self.confidence)} confidence intervals." * any(
             not math.isnan(recovery.lower) for recovery in self._all
         )
         return (

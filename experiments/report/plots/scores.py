@@ -14,8 +14,9 @@ from matplotlib.transforms import ScaledTranslation
 from ....audit.evidence.game import Game
 from ....audit.evidence.scores import Tally
 from ....audit.results.audit_result import AuditResult
-from ....mechanisms.core import Floats
-from ..results.formatting import cut, number, share
+from ....mechanisms.core import Floats, percent
+from ..results.parameters import cut
+from .labels import number
 from .style import MUTED, SIDE0, SIDE1, Mark, axes_or_new, logarithmic, style_axes
 
 BEGINS = "threshold of the bound"
@@ -90,7 +91,7 @@ class ScoreHistogram:
             more = f", and {len(self.events) - 1:,} more kinds of exceptional output" if len(self.events) > 1 else ""
             return f"{cut(name, 40)}: {in_:,} times with the record, {out:,} times without it{more}"
         words = self.game.words
-        return f"{words.member} scores higher than {words.other} in {share(self.auc)} of all pairs"
+        return f"{words.member} scores higher than {words.other} in {percent(self.auc)} of all pairs"
 
     @property
     def caption(self) -> str:

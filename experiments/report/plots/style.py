@@ -47,7 +47,7 @@ from matplotlib.transforms import blended_transform_factory
 
 from ....audit.trials.folder import write_atomically
 from ....mechanisms.core import html
-from ..results.formatting import one_notation
+from .labels import one_notation
 
 PAGE = ("#ffffff", "#15191e")
 """Background of the page behind a figure, light and dark; figures themselves are transparent."""

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from ....audit.results.text import ESTIMATE_LABEL
-from ..results.formatting import NOTHING_ASSUMED, cut, number, one_notation
+from ..results.parameters import cut
+from .labels import NOTHING_ASSUMED, number, one_notation
 from .lines import Lines, Series
 from .style import (
     BOUND,

@@ -13,9 +13,8 @@ from matplotlib.patches import Patch
 from ....audit.bounds.pair.simultaneous import band
 from ....audit.evidence.scores import Tally
 from ....audit.results.audit_result import AuditResult
-from ....audit.results.text import percent
-from ....mechanisms.core import Floats
-from ..results.formatting import number, share
+from ....mechanisms.core import Floats, confidence_text, percent
+from .labels import number
 from .style import BOUND, CLAIM, MUTED, VIOLATION, Mark, axes_or_new, logarithmic, style_axes
 
 ALLOWED, FORBIDDEN, OBSERVED = "claim: smallest errors allowed", "forbidden by the claim", "attack, observed"
@@ -111,15 +110,15 @@ class Tradeoff:
     def title(self) -> str:
         """Error rates of the attack, and the smallest ones that the claim allows."""
         if self.gap is not None:
-            fpr, upper, allowed = map(share, self.gap)
+            fpr, upper, allowed = map(percent, self.gap)
             return f"At {fpr} false positives, the attack misses at most {upper}; the claim requires at least {allowed}"
         observed, allowed_sum = (
             float(np.min(a + b)) for a, b in ((self.fpr, self.fnr), (self.claim_fpr, self.claim_fnr))
         )
         attacked = "attack on the canaries" if self.of_bits else "attack"
         return (
-            f"The error rates of the {attacked} sum to at least {share(observed)}; "
-            f"the claim requires at least {share(allowed_sum)}"
+            f"The error rates of the {attacked} sum to at least {percent(observed)}; "
+            f"the claim requires at least {percent(allowed_sum)}"
         )
 
     @property
@@ -136,14 +135,14 @@ class Tradeoff:
         return (
             f"Each point of “{OBSERVED}” is one threshold on the score: runs without the record classified as "
             "members (false positives) against runs with the record classified as non-members (false negatives). With "
-            f"{percent(self.confidence)} confidence, the true curve lies on or below “{self._upper_name}” at all "
-            f"thresholds simultaneously; this line {end} the region “{FORBIDDEN}”. The verdict is based on the bound "
-            "in the table, not on this figure."
+            f"{confidence_text(self.confidence)} confidence, the true curve lies on or below “{self._upper_name}” at "
+            f"all thresholds simultaneously; this line {end} the region “{FORBIDDEN}”. The verdict is based on the "
+            "bound in the table, not on this figure."
         )
 
     @property
     def _upper_name(self) -> str:
-        return f"attack, upper curve ({percent(self.confidence)})"
+        return f"attack, upper curve ({confidence_text(self.confidence)})"
 
     @property
     def logarithmic(self) -> bool:

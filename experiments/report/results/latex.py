@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....audit.bounds.numerics.binomial import SMALLEST_P_VALUE
-from ....mechanisms.core import line
-from .formatting import number
+from ....mechanisms.core import line, number
+from .parameters import short_keys
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,8 +73,6 @@ def escape(text: str) -> str:
 
 def sweep_table(sweep: SweepResult) -> str:
     """Return the audits of a sweep as LaTeX: parameters, claim, bound, power, corrected p-value and verdict."""
-    from .formatting import short_keys
-
     frame = sweep.to_frame()
     names = sweep.parameter_names
     headings = dict(zip(names, map(escape, short_keys(names)), strict=True))

@@ -45,11 +45,11 @@ from dpassay.experiments.report.plots import draw_all
 from dpassay.experiments.report.plots.bound_claim import BoundClaim
 from dpassay.experiments.report.plots.ladder import LadderPlot
 from dpassay.experiments.report.plots.tradeoff import MARKED
-from dpassay.experiments.report.results.formatting import number
 from dpassay.experiments.report.results.sentences import answer, headline, reading, share_text, verdict_headline
 from dpassay.experiments.report.results.sweep import SweepResult
 from dpassay.experiments.runs.writing import REPEAT_COMMAND
 from dpassay.mechanisms.accounting import GaussianDP
+from dpassay.mechanisms.core import number
 
 EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
 VOID = {"meta", "br", "hr", "img", "link", "input"}

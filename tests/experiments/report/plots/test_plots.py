@@ -56,15 +56,9 @@ from dpassay.experiments.report.plots.style import (
     spread,
 )
 from dpassay.experiments.report.plots.tradeoff import with_corners
-from dpassay.experiments.report.results.formatting import (
-    cut,
-    long_key,
-    number,
-    one_notation,
-    parameters_text,
-    short_keys,
-    value_text,
-)
+from dpassay.experiments.report.results.parameters import cut, long_key, parameters_text, short_keys, value_text
+from dpassay.experiments.report.results.sweep_text import one_notation
+from dpassay.mechanisms.core import number
 
 
 def odd_result() -> AuditResult:
