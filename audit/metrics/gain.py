@@ -116,7 +116,7 @@ class Gain(DrawnResult):
         """Smallest detectable gain: the length of the interval below the gain."""
         return self.headline.value - self.headline.lower
 
-    def summary(self) -> str:
+    def summary(self, *, details: bool = True) -> str:
         """Return a table of success and gains in plain text, and their interpretation."""
         rows = [("attack", _percent(self.attack), "")]
         rows += [

@@ -13,6 +13,7 @@ from ...mechanisms.core import Dataset, Neighbours, plural
 from ..bounds.base import LedgerEntry, LowerBound
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
+from ..results.result_text import ResultText
 from ..results.saved import Saved, require
 
 CHOSEN = "chosen by the search, before these trials"
@@ -95,9 +96,9 @@ class SearchResult(Saved):
         """Index of the confirmed pair among the candidates."""
         return 0 if self.winner is None else self.looks[self.winner].candidate
 
-    def summary(self) -> str:
-        """Return the table of the confirmation, whose ledger has the looks."""
-        return self.confirmed.summary()
+    def text(self) -> ResultText:
+        """Return the text of the confirmation, whose ledger has the looks."""
+        return self.confirmed.text()
 
     def check(self, at: str = "") -> None:
         """Raise `ResultError` if the confirmation contradicts itself, or another look has the largest bound."""

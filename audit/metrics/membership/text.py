@@ -210,7 +210,7 @@ def _worst_record(attack: str, table: RecordTable) -> str:
     worst, mean = table.worst, np.nanmean(table.auc)
     return (
         f"worst record, by {attack}: number {worst} (counted from 0), AUC {fixed(table.auc[worst])}, compared to "
-        f"{fixed(mean)} on average; Holm-adjusted p {number(table.holm[worst], 2)}."
+        f"{fixed(float(mean))} on average; Holm-adjusted p {number(table.holm[worst], 2)}."
     )
 
 
