@@ -67,8 +67,7 @@ def without_pictures(monkeypatch):
     """Runs write their numbers, and neither figures nor reports, which take longer than the runs."""
     for draw in ("draw_all", "membership.draw_study"):
         monkeypatch.setattr(f"dpassay.experiments.report.plots.{draw}", lambda *_, **__: [])
-    for write in ("pages.write", "membership.write_membership"):
-        monkeypatch.setattr(f"dpassay.experiments.report.{write}", lambda *_, **__: [])
+    monkeypatch.setattr("dpassay.experiments.report.pages.write", lambda *_, **__: [])
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from ...mechanisms.core import Tier
+from ...mechanisms.core import Tier, number
 from ..bounds.base import LedgerEntry, LowerBound
 from ..bounds.curve import CurveViolation
 from ..evidence.game import Game, Trials
@@ -271,7 +271,7 @@ class AuditResult(Provenance, DrawnResult):
         _check_verdict(self, at)
 
     def __repr__(self) -> str:
-        bound = f"epsilon >= {self.bound.epsilon:.4g}, claimed {self.claim:.4g} at delta {self.delta:g}"
+        bound = f"epsilon >= {number(self.bound.epsilon)}, claimed {number(self.claim)} at delta {number(self.delta)}"
         return f"<AuditResult {self.verdict.value}: {bound}, {self.mechanism}>"
 
 

@@ -208,7 +208,7 @@ def _after_violation(result: AuditResult) -> list[str]:
     else:
         steps = [f"Compare the noise with the sensitivity under {result.relation} on this pair."]
     if result.datasets is not None or result.event_rule is not None:
-        steps.append("To pass the evidence on, write a witness: --witness FILE, or result.to_witness(path).")
+        steps.append("To pass the evidence on, write a witness: `--witness FILE`, or `result.to_witness(path)`.")
     return steps
 
 

@@ -118,8 +118,8 @@ class Comparison:
     def level(self) -> str:
         """Return a sentence on false alarms."""
         return (
-            f"If all claims hold, the probability of any new violation is at most {self.false_alarm:.2g}. Power is a "
-            "function of the settings, and bounds that change by chance never fail."
+            f"If all claims hold, the probability of any new violation is at most {number(self.false_alarm, 2)}. Power "
+            "is a function of the settings, and bounds that change by chance never fail."
         )
 
 
@@ -214,7 +214,7 @@ def _lost(before: CheckedClaim, after: CheckedClaim, power_loss: float) -> str:
         changed = [
             f"{name} is now {b}, and was {a}"
             for name, a, b in (
-                ("delta", f"{before.delta:g}", f"{after.delta:g}"),
+                ("delta", number(before.delta), number(after.delta)),
                 ("relation", before.relation, after.relation),
             )
             if a != b

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...audit.results.audit_result import AuditResult
-from ...mechanisms.core import ParameterError, terminal
+from ...mechanisms.core import ParameterError, number, terminal
 from ..ci.checked import CheckedClaims, claims_of
 from ..ci.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
 from ..ci.findings import Findings, Place, findings_of, line_of_table
@@ -57,7 +57,7 @@ class Baseline:
 
 def _against(claim: ComparedClaim) -> str:
     before = claim.before
-    was = "" if before is None else f" (epsilon >= {before.bound:.6g} then, detectable {before.detectable:.4g})"
+    was = "" if before is None else f" (epsilon >= {number(before.bound)} then, detectable {number(before.detectable)})"
     return f"{claim.change.value}{was}{': ' if claim.reason else ''}{claim.reason}"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ...mechanisms.core import number
 from .baseline import compared
 from .budget import confidence_at, seed_of, share
 from .options import audit_arguments, check_named, marked, merge
@@ -102,6 +103,6 @@ def _ledger_entry(plan: SessionPlan, test: str, call: int, significance: float) 
     return LedgerEntry(
         what="test session",
         looked_at=f"check {call} of {test}, one of {plan.n_tests} privacy tests",
-        correction=f"union bound over the session: significance {significance:.3g} = {plan.false_alarm:g} / "
+        correction=f"union bound over the session: significance {number(significance)} = {number(plan.false_alarm)} / "
         f"{plan.n_tests} * 6 / (pi^2 j^2) with j = {call}",
     )

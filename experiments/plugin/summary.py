@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ...mechanisms.core import number
 from .baseline import gone, save, write_step_summary
 from .session import OUTCOMES, SessionPlan, identity
 
@@ -55,8 +56,8 @@ def record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
 def underpowered(check: Mapping[str, Any]) -> str:
     """Return the reason why a pass of this check is not informative, and the remedy."""
     return (
-        f"underpowered: the bound from {check['trials']:,} runs a side is at most {check['ceiling']:.4g} and can never "
-        f"refute a claim of {check['claim']:.4g}. Passing is not informative. {check['to_change']}"
+        f"underpowered: the bound from {check['trials']:,} runs a side is at most {number(check['ceiling'])} and can "
+        f"never refute a claim of {number(check['claim'])}. Passing is not informative. {check['to_change']}"
     )
 
 
@@ -138,11 +139,11 @@ class Summary:
         spent = math.fsum(check["significance"] for check in self.checks.values())
         return (
             f"{plural(len(self.checks), 'check')}, seed {self.plan.seed}. False alarm in any of them: probability at "
-            f"most {spent:.2g}, of a budget of {self.plan.false_alarm:g} for the session."
+            f"most {number(spent, 2)}, of a budget of {number(self.plan.false_alarm)} for the session."
         )
 
 
 def _row(check: Mapping[str, Any]) -> str:
-    epsilons = f"{check['claim']:>8.4g} {check['bound']:>8.4g} {check['detectable']:>8.4g}"
+    epsilons = f"{number(check['claim']):>8} {number(check['bound']):>8} {number(check['detectable']):>8}"
     call = f" (check {check['call']})" if check["call"] > 1 else ""
-    return f"{check['verdict']:<13} {epsilons} {check['significance']:>11.2g}  {check['test']}{call}"
+    return f"{check['verdict']:<13} {epsilons} {number(check['significance'], 2):>11}  {check['test']}{call}"

@@ -11,7 +11,7 @@ from ...audit.calibration.certificate import Certificate
 from ...audit.calibration.methods import BOUND, PEER, PUBLISHED, UNCORRECTED
 from ...audit.results.result_text import TextTable
 from ...audit.trials.folder import write_atomically
-from ...mechanisms.core import confidence_text, number, percent, plural
+from ...mechanisms.core import confidence_text, fixed, number, percent, plural
 from .pages import load_figures, page, without_repeated_captions
 
 KIND_WORDS = {BOUND: "bound", UNCORRECTED: "no correction", PUBLISHED: "published rule", PEER: "another library"}
@@ -205,11 +205,11 @@ def _with_interval(cell: CertificateCell) -> str:
 
 def _share(rate: float) -> str:
     """Return a rate in percent, to one decimal."""
-    return f"{100 * rate:.1f} %"
+    return percent(rate)
 
 
 def _mean(cell: CertificateCell | None) -> str:
-    return "–" if cell is None else f"{cell.mean:.3f} ± {cell.deviation:.3f}"
+    return "–" if cell is None else f"{fixed(cell.mean)} ± {fixed(cell.deviation)}"
 
 
 def _place(cell: CertificateCell) -> Place:

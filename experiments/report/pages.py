@@ -186,7 +186,7 @@ def _environment(*, html: bool) -> Environment:
         keep_trailing_newline=True,
         finalize=_tied if html else _shown,
     )
-    environment_.filters["cell"] = markdown
+    environment_.filters["cell"] = lambda text: markdown(typeset(text))
     environment_.filters["fenced"] = fenced
     environment_.filters["code"] = _code
     return environment_

@@ -22,6 +22,7 @@ from ...audit.trials.plan import Slice
 from ...audit.trials.progress import LONG_SECONDS, ProgressBar, in_words
 from ...audit.trials.store import SlicedStore
 from ...audit.trials.workers import named_errors, options
+from ...mechanisms.core import number
 from ..config.config_errors import at
 from ..config.schema import Config
 from ..config.source import Source, allowed_modules
@@ -262,7 +263,7 @@ def _workers(cluster: Cluster | None, execution: Execution) -> Iterator[int | No
 def outcome(result: AuditResult) -> str:
     """Return bound and claim, and the violation at another delta, if there is one."""
     where = f"; refuted at another delta: {result.refuted_elsewhere}" if result.refuted_elsewhere else ""
-    return f"epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}{where}"
+    return f"epsilon >= {number(result.bound.epsilon)}, claimed {number(result.claim)}{where}"
 
 
 def _joined(config: Config, name: str, tasks: Sequence[Task], answers: Sequence[Any]) -> SweepResult | MembershipResult:

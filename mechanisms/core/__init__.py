@@ -111,6 +111,7 @@ if TYPE_CHECKING:
         in_units as in_units,
         number as number,
         p_value_text as p_value_text,
+        parameter_text as parameter_text,
         percent as percent,
         percent_below as percent_below,
         percent_between as percent_between,

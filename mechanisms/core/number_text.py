@@ -7,6 +7,7 @@
     percent(share)                  a share as per cent
     percent_below(share)            the same, rounded down: less than 1 is never "100 %"
     confidence_text(confidence)     a level as per cent, with all its digits
+    parameter_text(value)           a parameter in the name of a claim or a law
     points(difference)              a signed difference of shares, in percentage points
     duration(seconds)               a time in the largest unit that it fills
     in_units(n_bytes)               a size in memory
@@ -21,8 +22,8 @@ import math
 from collections.abc import Iterable
 from decimal import Decimal
 
-SMALLEST_SHOWN = 1e-12
-"""Smallest p-value that is shown as a number: bounds compute them down to it."""
+SMALLEST_SHOWN = 1e-10
+"""Smallest p-value that is shown as a number: bounds compute them down to 1e-12, and a correction multiplies them."""
 _MISSING = "-"
 _SIGNS = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("+/-", "±"))
 
@@ -81,12 +82,12 @@ def beside(value: float, limit: float, digits: int = 4) -> tuple[str, str]:
 
 
 def p_value_text(p_value: float, significance: float, digits: int = 2) -> str:
-    """Return a p-value with enough digits to compare it to the significance; the smallest one is 1e-12.
+    """Return a p-value with enough digits to compare it to the significance; the smallest one is 1e-10.
 
     >>> p_value_text(0.0495, 0.05), p_value_text(0.0503, 0.05), p_value_text(0.012345, 0.05), p_value_text(0.0, 0.05)
-    ('0.0495', '0.0503', '0.012', '<= 1e-12')
+    ('0.0495', '0.0503', '0.012', '<= 1e-10')
     """
-    if p_value <= 1.001 * SMALLEST_SHOWN:
+    if p_value <= SMALLEST_SHOWN:
         return f"<= {number(SMALLEST_SHOWN)}"
     return number(p_value, digits_beside(p_value, significance, digits))
 
@@ -165,6 +166,15 @@ def chance(probability: float) -> str:
     return "never" if probability <= 0.0 else f"1 in {float(f'{1.0 / probability:.3g}'):,.0f}"
 
 
+def parameter_text(value: float) -> str:
+    """Return the value of a parameter in the name of a claim or law: six digits, never grouped.
+
+    >>> parameter_text(1.0), parameter_text(1e-5), parameter_text(200_000.0)
+    ('1', '1e-05', '200000')
+    """
+    return f"{value:.6g}"
+
+
 def duration(seconds: float) -> str:
     """Return a time in the largest unit that it fills.
 
@@ -222,6 +232,7 @@ __all__ = [
     "in_units",
     "number",
     "p_value_text",
+    "parameter_text",
     "percent",
     "percent_below",
     "percent_between",

@@ -211,7 +211,7 @@ def test_scores_counted_on_a_grid_have_a_tight_bound_and_a_json_form():
 def test_warnings_are_in_summary_evidence_and_json():
     result = replace(audit(Laplace(epsilon=1.0), trials=100, seed=0), warnings=("the trials lean on the weather.",))
     assert "warning     the trials lean on the weather." in result.summary()
-    assert "warning     the trials lean on the weather." in result.evidence()
+    assert "warning     the trials lean on the weather." in result.summary(details=False)
     assert AuditResult.from_json(result.to_json()) == result
     old = {key: value for key, value in result.to_dict().items() if key not in ("warnings", "sha256")}
     assert AuditResult.from_json(json.dumps(old | {"sha256": saved.digest(old)})).warnings == ()

@@ -34,6 +34,7 @@ from ....attacks.membership.token_signals import (
     signal_of,
     split_by,
 )
+from ....mechanisms.core import fixed, number, percent, percent_between
 from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
 from ....mechanisms.core.guarantee import Guarantee
@@ -394,8 +395,8 @@ def _exposure_lines(exposures: Sequence[MeanExposure]) -> list[str]:
         return []
     lines = ["exposure of canaries in bits, a metric without coverage"]
     lines += [
-        f"  {row.texts:<12} {row.n_canaries:>6,} canaries  mean {row.mean:6.2f}  largest {row.largest:6.2f}  "
-        f"possible {row.limit:6.2f}  without the canary {row.without:.2f}"
+        f"  {row.texts:<12} {row.n_canaries:>6,} canaries  mean {fixed(row.mean, 2):>6}  largest "
+        f"{fixed(row.largest, 2):>6}  possible {fixed(row.limit, 2):>6}  without the canary {fixed(row.without, 2)}"
         for row in exposures
     ]
     return [*lines, ""]
@@ -405,11 +406,12 @@ def _extraction_lines(rates: Sequence[ExtractionRate]) -> list[str]:
     if not rates:
         return []
     lines = [
-        f"(n, p)-discoverable extraction: texts whose suffix occurs among n answers with probability >= {rates[0].p:g}"
+        f"(n, p)-discoverable extraction: texts whose suffix occurs among n answers with probability >= "
+        f"{number(rates[0].p)}"
     ]
     lines += [
-        f"  {row.texts:<12} n = {row.n:<9,} {row.n_extractable:>7,} of {row.n_texts:,}  = {100 * row.share:.3g} %  "
-        f"({100 * row.lower:.3g} to {100 * row.upper:.3g} %)"
+        f"  {row.texts:<12} n = {row.n:<9,} {row.n_extractable:>7,} of {row.n_texts:,}  = {percent(row.share)}  "
+        f"({percent_between(row.lower, row.upper)})"
         for row in rates
     ]
     return [*lines, ""]

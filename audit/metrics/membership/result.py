@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ....mechanisms.core import ParameterError, one_of
+from ....mechanisms.core import ParameterError, fixed, one_of, parameter_text
 from ...evidence.scores import Tally
 from ...results.saved import DrawnResult, check_tally, require, same_length, within
 from .feature_baseline import FeatureBaseline
@@ -197,14 +197,14 @@ class MembershipResult(DrawnResult):
                 same_length(metrics.attack, **{k: v for k, v in columns.items() if isinstance(v, np.ndarray)})
 
     def __repr__(self) -> str:
-        aucs = ", ".join(f"{m.attack} {m.auc:.3f}" for m in self.attacks)
+        aucs = ", ".join(f"{m.attack} {fixed(m.auc)}" for m in self.attacks)
         return f"<MembershipResult {self.n_models} models, {self.n_records:,} records; AUC: {aucs}>"
 
 
 def _row(metrics: AttackMetrics) -> dict[str, Any]:
     """Return the columns of one attack in the table."""
     rates = {
-        f"tpr_at_{rate.fpr:g}{end}": value
+        f"tpr_at_{parameter_text(rate.fpr)}{end}": value
         for rate in metrics.rates
         for end, value in (
             ("", rate.tpr),

@@ -81,7 +81,7 @@ def answer(result: MembershipResult) -> str:
 
 
 def _cut(text: str, length: int = 60) -> str:
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+    return text if len(text) <= length else text[: length - 3].rstrip() + "..."
 
 
 def _groups(groups: Iterable[GroupRow], unit: str = "group") -> TextTable:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from ....audit.evidence.game import Game
 from ....audit.metrics.membership.result import MembershipResult
 from ....audit.results.audit_result import AuditResult
-from ....mechanisms.core import number, plural
+from ....mechanisms.core import number, percent, plural
 
 TESTED, IN_PART, STATED, NOT_COVERED, OUT_OF_SCOPE = "tested", "in part", "stated", "not covered", "out of scope"
 SEEN_PROBABILITY = 0.9
@@ -195,7 +195,7 @@ def _failure(audits: Sequence[AuditResult]) -> Finding:
     deltas = _range([audit.delta for audit in pairs])
     return IN_PART, (
         f"Delta: {deltas}. A failure of probability {number(rarest, 2)} or more occurred in the runs with probability "
-        f"{100 * SEEN_PROBABILITY:.0f} % at least; a rarer one may never have occurred."
+        f"{percent(SEEN_PROBABILITY)} at least; a rarer one may never have occurred."
     )
 
 

@@ -131,7 +131,7 @@ class MissRates:
         ax.tick_params(axis="y", length=0)
         ax.grid(False, axis="y")
         ax.xaxis.set_major_locator(FixedLocator(TICKS))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
         return ax
 
     def _handles(self) -> list[Any]:
@@ -249,7 +249,7 @@ def draw_certificate(certificate: Certificate, directory: Path) -> list[Path]:
         plot = MissRates.from_certificate(certificate, confidence)
         figure = new_figure(8.6, 1.3 + BETWEEN_ROWS * len(plot.rows))
         plot.plot(figure.add_subplot())
-        stem = directory / f"misses-{100 * confidence:.0f}"
+        stem = directory / f"misses-{round(100 * confidence)}"
         files += save(figure, stem, title=plot.title, description=plot.caption)
     for place, power in enumerate(_powers(certificate, confidences[0]), start=1):
         figure = new_figure(6.4, 3.6)

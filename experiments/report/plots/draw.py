@@ -102,7 +102,9 @@ def draw_all(sweep: SweepResult, directory: Path, *, pdf: bool = False) -> list[
             make = partial(_figure, point, name, directory / f"{number_}-{name}", pdf)
             files += explained.step(f"the figure {number_}-{name}", make, [])
     too_large = any(point.result.claim > MAX_EPSILON for point in sweep.points)
-    reason = f". The claimed epsilon exceeds {MAX_EPSILON:g}, the largest that is drawn reliably" if too_large else ""
+    reason = (
+        f". The claimed epsilon exceeds {number(MAX_EPSILON)}, the largest that is drawn reliably" if too_large else ""
+    )
     for text in explained.warnings:
         warnings.warn(f"{text}{reason}", RuntimeWarning, stacklevel=2)
     return files

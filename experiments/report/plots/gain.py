@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from ....audit.metrics.gain import PERSON, RELEASE, Gain, Rate, interpretation
-from ....mechanisms.core import confidence_text
+from ....mechanisms.core import confidence_text, percent, points
 from .style import BLUE, GREEN, MUTED, NotebookFigure, axes_or_new, new_figure, style_axes
 
 GUESSES = {"attack": (BLUE, "o"), RELEASE: (MUTED, "s"), PERSON: (GREEN, "D")}
@@ -48,8 +48,7 @@ class GainOverBaselines:
     @property
     def title(self) -> str:
         """Gain over the better baseline, with its interval."""
-        low, high = 100 * self.gain.lower, 100 * self.gain.upper
-        return f"Gain over the better baseline: {100 * self.gain.value:+.1f} points ({low:+.1f} to {high:+.1f})"
+        return f"Gain over the better baseline: {points(self.gain.value, self.gain.lower, self.gain.upper)}"
 
     @property
     def caption(self) -> str:
@@ -67,7 +66,7 @@ class GainOverBaselines:
             colour = (BLUE if place == 0 else MUTED).light
             reach = [[100 * (rate.value - rate.lower)], [100 * (rate.upper - rate.value)]]
             ax.errorbar([100 * rate.value], [-place], xerr=reach, fmt="o", color=colour, capsize=4.0, linewidth=1.6)
-            text = f"{100 * rate.value:.1f} %"
+            text = percent(rate.value)
             ax.annotate(text, (100 * rate.value, -place), (0, 8), textcoords="offset points", ha="center", color=colour)
         ax.set(xlim=(-3.0, 103.0), ylim=(0.5 - len(self.rates), 0.7))
         ax.set_yticks([-place for place in range(len(self.rates))], [name for name, _ in self.rates])

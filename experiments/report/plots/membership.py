@@ -15,7 +15,7 @@ from ....audit.bounds.pair.simultaneous import band
 from ....audit.evidence.scores import Tally
 from ....audit.metrics.membership.result import HEADLINE_FPR as AT, AttackMetrics, MembershipResult, Region
 from ....audit.metrics.membership.text import too_few_models
-from ....mechanisms.core import Floats, confidence_text, percent
+from ....mechanisms.core import Floats, confidence_text, number, percent
 from ..results.parameters import cut
 from .style import (
     CLAIM,
@@ -190,7 +190,7 @@ class RecordVulnerability:
             "For each record, the probability that a model with it scores higher than a model without it "
             f"({cut(self.name, NAME)}); “{CHANCE}” is the histogram if no record were exposed and all scores of a "
             "record were independent. "
-            f"Exposed: Holm-adjusted p <= {SIGNIFICANCE:g} over all records."
+            f"Exposed: Holm-adjusted p <= {number(SIGNIFICANCE)} over all records."
             f"{' ' if self.too_few else ''}{self.too_few}"
         )
 

@@ -14,7 +14,7 @@ from matplotlib.transforms import ScaledTranslation
 from ....audit.evidence.game import Game
 from ....audit.evidence.scores import Tally
 from ....audit.results.audit_result import AuditResult
-from ....mechanisms.core import Floats, percent
+from ....mechanisms.core import Floats, fixed, percent
 from ..results.parameters import cut
 from .labels import number
 from .style import MUTED, SIDE0, SIDE1, Mark, axes_or_new, logarithmic, style_axes
@@ -121,8 +121,8 @@ class ScoreHistogram:
         words = self.game.words
         parts = [
             text,
-            f"{words.legend[1]}: about {in_ * self.n_in:,.0f} of {self.n_in:,} {words.unit}; "
-            f"{words.legend[0]}: about {out * self.n_out:,.0f} of {self.n_out:,}",
+            f"{words.legend[1]}: about {fixed(in_ * self.n_in, 0)} of {self.n_in:,} {words.unit}; "
+            f"{words.legend[0]}: about {fixed(out * self.n_out, 0)} of {self.n_out:,}",
         ]
         if out > 0.0 and in_ > 0.0:
             parts.append(f"privacy loss {number(float(np.log(in_ / out)))} (estimate)")

@@ -41,7 +41,7 @@ def unmet(sweep: SweepResult, *, significance: float = 1e-6) -> list[str]:
             if name == "lower_bound":
                 allowed += _repetition_interval(point.result, significance)
             if value is None or not abs(value - number) <= allowed * (1 + 1e-9):
-                sentences.append(f"{place}: {name} is {value}, but the config expects {number} ± {allowed:.2g}.")
+                sentences.append(f"{place}: {name} is {value}, but the config expects {number} ± {number(allowed, 2)}.")
     return sentences
 
 

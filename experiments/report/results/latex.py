@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....audit.bounds.numerics.binomial import SMALLEST_P_VALUE
-from ....mechanisms.core import line, number
+from ....mechanisms.core import confidence_text, line, number
 from .parameters import short_keys
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def sweep_table(sweep: SweepResult) -> str:
     names = sweep.parameter_names
     headings = dict(zip(names, map(escape, short_keys(names)), strict=True))
     used = {name: heading for name, heading in AUDITS.items() if frame[name].notna().any()}
-    level = f"{100 * sweep.confidence:.6g}"
+    level = confidence_text(sweep.confidence).removesuffix(" %")
     note = f"Lower bounds at {level} % confidence each; verdicts at {level} % jointly."
     return tabular(frame, headings | used, note=note)
 
@@ -85,7 +85,7 @@ def sweep_table(sweep: SweepResult) -> str:
 def membership_table(result: MembershipResult) -> str:
     """Return the metrics of membership attacks as LaTeX, one row per attack."""
     frame = result.to_frame()
-    note = f"Intervals at {100 * result.confidence:.6g} % confidence, one attack at a time."
+    note = f"Intervals at {confidence_text(result.confidence)} confidence, one attack at a time."
     return tabular(frame, {name: escape(heading) for name, heading in ATTACKS.items() if name in frame}, note=note)
 
 

@@ -18,7 +18,7 @@ from ....audit.bounds.base import LedgerEntry, LowerBound
 from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.saved import Saved, require, within
-from ....mechanisms.core import holm
+from ....mechanisms.core import holm, number
 from ...config.sweep import expected, published, value_name
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def corrected(
         looked_at="1 audit" if len(points) == 1 else f"{len(points)} audits, each with a p-value for its claim",
         correction="no correction needed"
         if len(points) == 1
-        else f"Holm over {len(points)} at significance {1 - confidence:.3g}",
+        else f"Holm over {len(points)} at significance {number(1 - confidence)}",
     )
     return points, _overall([point.verdict for point in points]), entry
 
@@ -140,8 +140,8 @@ def _check(sweep: SweepResult) -> None:
     points, verdict, _ = corrected([p.parameters for p in sweep.points], results, confidence=sweep.confidence)
     for place, (point, derived) in enumerate(zip(sweep.points, points, strict=True)):
         agree = point.verdict is derived.verdict and math.isclose(point.p_adjusted, derived.p_adjusted, rel_tol=1e-9)
-        stated = f"{point.verdict.value} (corrected p {point.p_adjusted:.6g})"
-        expected = f"but {derived.verdict.value} (corrected p {derived.p_adjusted:.6g}) follows from the p-values"
+        stated = f"{point.verdict.value} (corrected p {number(point.p_adjusted)})"
+        expected = f"but {derived.verdict.value} (corrected p {number(derived.p_adjusted)}) follows from the p-values"
         require(agree, f"points[{place}]", f"the verdict is {stated}, {expected}")
     require(
         sweep.verdict is verdict, "verdict", f"it is {sweep.verdict.value}, but {verdict.value} follows from the audits"

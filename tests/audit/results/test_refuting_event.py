@@ -11,7 +11,6 @@ from dpassay.audit.results.refuting_event import RefutingEvent, points_to_side_1
 from dpassay.audit.trials.examples import Examples, examples, text
 from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.seeds import Stage
-from dpassay.experiments.report.content import content
 from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
 from dpassay.mechanisms.adapters.functions.outcomes import BELOW_ZERO
@@ -54,9 +53,11 @@ def test_a_key_of_one_side_is_in_three_example_outputs(leak):
     assert event.outputs0 == ()
     assert len(event.outputs1) == 3
     assert all(output.startswith("keys al, bob: [") for output in event.outputs1)
-    for shown in (leak.summary(), leak.evidence()):
-        assert "on side 1   300 of 300 = 1: keys al, bob: [" in shown
+    for shown in (leak.summary(), leak.summary(details=False)):
+        assert "on side 1   300 of 300 = 1\n" in shown
         assert "on side 0   0 of 300 = 0\n" in shown
+        assert "outputs 1   keys al, bob: [" in shown
+        assert "outputs 0" not in shown
 
 
 def test_outputs_are_the_first_of_the_plan_whoever_runs_it(tmp_path):
@@ -75,17 +76,16 @@ def test_example_outputs_are_in_the_event_and_its_rule_is_in_words():
     assert inside
     assert all((value >= event.threshold) == event.above for value in inside)
     assert event.rule == f"the answer is {'at least' if event.above else 'below'} {event.threshold:.3g}"
-    assert f"rule        {event.rule}" in result.evidence()
+    assert f"rule        {event.rule}" in result.summary(details=False)
     assert event.rule in result.summary()
 
 
 def test_the_report_shows_them_too(leak):
     points, verdict, entry = corrected([{}], [leak], confidence=0.95)
     sweep = SweepResult("a", "a", "", leak.fingerprint, 0, 0.95, points, verdict, (entry,))
-    shown = dict(content(sweep).audits[0].facts)
-    assert shown[f"Outputs without the record, {leak.deciding.name.replace('>=', '≥')}"] == "none"
-    assert "keys al, bob" in shown[f"Outputs with the record, {leak.deciding.name.replace('>=', '≥')}"]
-    assert "keys al, bob" in content(sweep).audits[0].evidence
+    (part,) = sweep.text().parts
+    assert part.examples == leak.text().examples
+    assert "keys al, bob" in dict(part.examples)["outputs 1"]
 
 
 def test_what_refutes_nothing_shows_nothing():

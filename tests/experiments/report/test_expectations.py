@@ -8,7 +8,6 @@ from scipy.stats import binom
 
 from dpassay.audit import audit
 from dpassay.audit.bounds.pair.joint import JointExact
-from dpassay.experiments.report.content import content
 from dpassay.experiments.report.results.expectations import _half_unit, _repetition_interval, unmet
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import Gaussian, Laplace
@@ -52,7 +51,7 @@ def test_right_numbers_are_met_and_stand_in_the_table(tmp_path, without_power, w
     assert unmet(result) == []
     row = result.to_frame().iloc[0]
     assert (row["expected_claim"], row["expected_exact"], row["expected_lower_bound"]) == (1.0, 1.0, 0.94)
-    head = content(result).table.head
+    head = result.text().table.head
     assert [name for name in head if name == "Another" or name.startswith("expected")] == [
         "expected claim", "expected exact", "expected lower bound", "Another",
     ]  # fmt: skip

@@ -54,8 +54,8 @@ def test_a_claim_that_is_too_small_is_refuted_with_evidence():
     result = answer(GUESSED + CLAIM)
     assert result.verdict is Verdict.VIOLATION
     assert result.p_value < 1e-3
-    assert "of 20,000 rounds, prior success 0.2" in result.evidence()
-    assert "side 0" not in result.evidence()
+    assert "of 20,000 rounds, prior success 0.2" in result.summary(details=False)
+    assert "side 0" not in result.summary(details=False)
 
 
 def test_the_record_of_a_dataset_is_guessed_next_to_the_others():
