@@ -110,6 +110,7 @@ class Certificate(Saved):
 
     FORMAT: ClassVar[str] = "dpassay.certificate"
     VERSION: ClassVar[int] = 3
+    DESCRIBED_BY: ClassVar[str] = "audit.calibration.text"
 
     plan: str
     seed: int

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 from ...mechanisms.core import line
 from .result_text import ResultText, Row, TextTable
 
+MIN_WIDTH = 10
+"""Smallest width of the names, so that the texts of most results begin in the same column."""
+
 
 def plain(text: ResultText, *, details: bool = True, examples: bool = True) -> str:
     """Return the text of a result as plain text.
@@ -41,7 +44,7 @@ def plain_rows(rows: Sequence[Row], width: int | None = None) -> str:
 
 
 def _width(rows: Iterable[Row]) -> int:
-    return max((len(name) for name, _ in rows), default=0)
+    return max([MIN_WIDTH, *(len(name) for name, _ in rows)])
 
 
 def plain_table(table: TextTable) -> str:

@@ -96,12 +96,14 @@ class Section:
         facts: name and text of each fact.
         paragraphs: sentences.
         table: a table below them; None without one.
+        folded: whether a page shows the heading only, until it is opened.
     """
 
     title: str
     facts: tuple[Row, ...] = ()
     paragraphs: tuple[str, ...] = ()
     table: TextTable | None = None
+    folded: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,6 @@ from ...mechanisms.core import line, terminal
 from ..report.results.sweep import SweepResult
 
 if TYPE_CHECKING:
-    from ...audit.calibration.certificate import Certificate
     from ...audit.trials.plan import Slice
     from ..ci.comparison import Comparison
     from ..runs.calibration import CalibrationRun
@@ -106,30 +105,11 @@ def show_files(run: ConfigRun) -> None:
 
 
 def show_calibration(done: CalibrationRun) -> None:
-    """Print one row per method, the verdict, and the paths of the files."""
-    from ..report.certificate import summary_table, too_few_audits
-
-    out, content = console(), summary_table(done.certificate)
-    table = Table(box=None, pad_edge=False)
-    for place, name in enumerate(content.head):
-        table.add_column(name, justify="left" if place < content.n_text or place == len(content.head) - 1 else "right")
-    for _, cells in content.rows:
-        table.add_row(*(Text(line(cell)) for cell in cells))
-    out.print(table)
-    out.print(_calibration_verdict(done.certificate))
-    if note := too_few_audits(done.certificate):
-        out.print(Text(note, style="yellow"), soft_wrap=True)
-    out.print(Text(f"results: {done.directory}"), soft_wrap=True)
-    out.print(Text(f"report:  {done.page}"), soft_wrap=True)
-
-
-def _calibration_verdict(certificate: Certificate) -> Text:
-    """Return whether the bounds keep their level, or that nothing was measured that could tell."""
-    if certificate.failures:
-        return Text.assemble(("FAILS", "bold red"), ": a bound misses too often")
-    if not certificate.decides:
-        return Text.assemble(("UNDECIDED", "yellow"), ": no bound was measured in enough audits")
-    return Text.assemble(("HOLDS", "green"), ": no bound misses more often than allowed")
+    """Print the text of a certificate, and the paths of its files."""
+    show_text(done.certificate.text())
+    out = console()
+    out.print(Text(line(f"results: {done.directory}")), soft_wrap=True)
+    out.print(Text(line(f"report:  {done.page}")), soft_wrap=True)
 
 
 def show_comparison(comparison: Comparison, notes: Sequence[str]) -> None:

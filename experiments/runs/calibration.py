@@ -1,6 +1,6 @@
 """`dpassay calibrate`: coverage and power of all bounds.
 
-plan (laws x sizes) -> certify -> certificate.csv, certificate.json, figures, certificate.html
+plan (laws x sizes) -> certify -> certificate.csv, certificate.json, figures, report.html
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify
 from ...audit.calibration.laws import (
@@ -31,6 +32,9 @@ from ...audit.trials.folder import Folder
 from ...audit.trials.options import RunOptions
 from ...mechanisms.core import ParameterError, StoreError, csv_cell, listed
 from ..report.results.provenance import environment
+
+if TYPE_CHECKING:
+    from ..report.pages import Drawn
 
 OUT = Path("runs") / "certificate"
 UNEQUAL = ((20, 2_000), (2_000, 20))
@@ -63,7 +67,7 @@ class CalibrationRun:
     @property
     def page(self) -> Path:
         """Path of the report."""
-        return self.directory / "certificate.html"
+        return self.directory / "report.html"
 
 
 def laws() -> list[tuple[Law, tuple[float, ...]]]:
@@ -141,7 +145,7 @@ def calibrate(
         progress: whether to show a progress bar.
 
     Returns:
-        The certificate and its files: certificate.csv, certificate.json, environment.json, figures/, certificate.html.
+        The certificate and its files: certificate.csv, certificate.json, environment.json, figures/, report.html and report.md.
 
     Raises:
         UnknownNameError: no such bound.
@@ -171,8 +175,7 @@ def calibrate(
 
 def write_calibration(certificate: Certificate, directory: Path, *, command: str) -> CalibrationRun:
     """Write the numbers, then the figures and the report."""
-    from ..report.certificate import write_certificate
-    from ..report.pages import versions_text
+    from ..report.pages import write
     from ..report.plots.certificate import draw_certificate
 
     versions = environment()
@@ -186,12 +189,25 @@ def write_calibration(certificate: Certificate, directory: Path, *, command: str
         }
         written = [folder.write(name, text.encode()) for name, text in texts.items()]
         figures = draw_certificate(certificate, folder.make("figures"))
-        page = write_certificate(certificate, directory, figures, command=command, versions=versions_text(versions))
+        pages = write(
+            certificate.text(), directory, _drawn(figures), title="Coverage of the lower bounds", command=command
+        )
     except StoreError:
         raise
     except OSError as error:
         raise StoreError(f"the certificate cannot be written to {directory}: {error}. Choose another --out.") from error
-    return CalibrationRun(certificate, directory, (*written, *figures, page))
+    return CalibrationRun(certificate, directory, (*written, *figures, *pages))
+
+
+def _drawn(files: Iterable[Path]) -> Drawn:
+    """Return the figures of a certificate: miss rates above the table, means below it."""
+    from ..report.pages import Drawn, load_figures
+
+    figures = load_figures(files)
+    return Drawn(
+        overviews=tuple((figure, None) for name, figure in figures.items() if name.startswith("misses")),
+        figures=tuple(figure for name, figure in figures.items() if name.startswith("power")),
+    )
 
 
 def certificate_csv(certificate: Certificate) -> str:

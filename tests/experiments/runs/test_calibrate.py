@@ -16,8 +16,8 @@ from dpassay.audit.bounds.pair.simultaneous import FixedSimultaneousBand, Simult
 from dpassay.audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify
 from dpassay.audit.calibration.laws import all_equal, laplace_ratio, randomized_response
 from dpassay.audit.calibration.methods import BoundMethod, uncorrected
+from dpassay.audit.calibration.text import place_table, summary_table
 from dpassay.experiments.cli.commands import app
-from dpassay.experiments.report.certificate import place_table, summary_table
 from dpassay.experiments.report.plots.certificate import MissRates, Power
 from dpassay.experiments.runs import calibration
 from dpassay.experiments.runs.calibration import certificate_csv, full_plan, laws, quick_plan, write_calibration

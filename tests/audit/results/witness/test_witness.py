@@ -71,7 +71,7 @@ def test_a_witness_that_refutes_nothing_leaves_the_verdict(plain):
     result = replace(plain, witnesses=(against(APPROXIMATE),))
     assert result.refuted_by is None
     assert AuditResult.from_json(result.to_json()).verdict is Verdict.CONSISTENT
-    assert "no claim that leaves a delta of 1e-06" in result.summary()
+    assert "no claim that leaves a delta of 1e-6" in result.summary()
 
 
 def test_a_witness_needs_no_independent_trials(plain):

@@ -1,67 +1,66 @@
-"""HTML page of a certificate: texts and tables, which the template arranges."""
+"""The text of a certificate: whether every bound keeps its level, how often each misses, and how close it comes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from ...audit.calibration.cell import CertificateCell
-from ...audit.calibration.certificate import Certificate
-from ...audit.calibration.methods import BOUND, PEER, PUBLISHED, UNCORRECTED
-from ...audit.results.result_text import TextTable
-from ...audit.trials.folder import write_atomically
-from ...mechanisms.core import confidence_text, fixed, number, percent, plural
-from .pages import load_figures, page, without_repeated_captions
+from ...mechanisms.core import confidence_text, fixed, number, percent, percent_between, plural
+from ..results.result_text import ResultText, Section, TextTable, Tone
+from .cell import CertificateCell
+from .certificate import Certificate
+from .methods import BOUND, PEER, PUBLISHED, UNCORRECTED
 
 KIND_WORDS = {BOUND: "bound", UNCORRECTED: "no correction", PUBLISHED: "published rule", PEER: "another library"}
 """Display names of the kinds of methods."""
-GOOD, BAD, UNDECIDED = "consistent", "violation", "underpowered"
-"""Names of colours in the style sheet."""
+GOOD, BAD, UNDECIDED = Tone.CONSISTENT.value, Tone.VIOLATION.value, Tone.UNDERPOWERED.value
+"""Tones of rows."""
 Place = tuple[str, float, int, int]
 
 
-def write_certificate(
-    certificate: Certificate, directory: Path, figures: Iterable[Path], *, command: str, versions: str
-) -> Path:
-    """Write `certificate.html` into `directory`: a self-contained page that needs no network.
-
-    Args:
-        certificate: the measured miss rates and means.
-        directory: an existing directory.
-        figures: files that `draw_certificate` returned.
-        command: command line that reproduces the numbers.
-        versions: versions of the software on which the numbers depend.
-    """
-    drawn = load_figures(figures)
-    misses = [figure for name, figure in drawn.items() if name.startswith("misses")]
-    power = [figure for name, figure in drawn.items() if name.startswith("power")]
-    text = page(
-        "certificate.html.j2",
-        verdict=BAD if certificate.failures else GOOD if certificate.decides else UNDECIDED,
+def describe(certificate: Certificate) -> ResultText:
+    """Return the text of a certificate."""
+    failures = _failures(certificate)
+    means = [
+        Section(title, table=table, folded=place > 0) for place, (title, table) in enumerate(mean_tables(certificate))
+    ]
+    places = [
+        Section(f"Miss rates at {confidence_text(c)} confidence", table=place_table(certificate, c), folded=place > 0)
+        for place, c in enumerate(_confidences(certificate))
+    ]
+    return ResultText(
+        tone=Tone.VIOLATION if certificate.failures else Tone.CONSISTENT if certificate.decides else Tone.UNDERPOWERED,
         headline=_headline(certificate),
-        answer=_answer(certificate),
-        contrast=_contrast(certificate),
-        confidence=confidence_text(max(_confidences(certificate))),
-        significance=percent(1.0 - max(_confidences(certificate))),
-        summary=summary_table(certificate),
-        failures=_failures(certificate),
-        misses=without_repeated_captions([misses])[0],
-        power=without_repeated_captions([[figure] for figure in power]),
-        means=mean_tables(certificate),
-        places=[(confidence_text(c), place_table(certificate, c)) for c in _confidences(certificate)],
-        n_audits=f"{sum(_audits(certificate).values()):,}",
-        repeats=_range({cell.repeats for cell in certificate.cells}),
-        n_bounds=len(certificate.bounds),
-        false_alarm=number(certificate.false_alarm),
-        plan=certificate.plan,
-        seed=certificate.seed,
-        command=command,
-        versions=versions,
+        answer=" ".join(filter(None, (_answer(certificate), _contrast(certificate)))),
+        facts=(
+            ("plan", certificate.plan),
+            ("audits", f"{sum(_audits(certificate).values()):,} simulated, {_repeats(certificate)} in a setting"),
+            ("seed", str(certificate.seed)),
+        ),
+        warnings=(text,) if certificate.decides and (text := too_few_audits(certificate)) else (),
+        next_steps=_next_steps(certificate),
+        table=summary_table(certificate),
+        notes=(
+            f"The {len(certificate.bounds)} measurements of bounds share the error probability "
+            f"{number(certificate.false_alarm)}: a valid bound fails anywhere with at most this probability.",
+        ),
+        details=(
+            *([] if failures is None else [Section("Settings with too many misses", table=failures)]),
+            *means,
+            *places,
+        ),
     )
-    target = directory / "certificate.html"
-    write_atomically(target, text.encode())
-    return target
+
+
+def _next_steps(certificate: Certificate) -> tuple[str, ...]:
+    if certificate.failures:
+        return ("Do not use a bound that misses too often; look for the first setting in which it does.",)
+    if not certificate.decides or certificate.undecided:
+        return ("Give more `--repeats`.",)
+    return ()
+
+
+def _repeats(certificate: Certificate) -> str:
+    return _range({cell.repeats for cell in certificate.cells})
 
 
 def summary_table(certificate: Certificate) -> TextTable:
@@ -73,13 +72,17 @@ def summary_table(certificate: Certificate) -> TextTable:
         worst = []
         for confidence in confidences:
             at = [cell for cell in cells if cell.confidence == confidence]
-            worst.append(_with_interval(max(at, key=_evidence)) if at else "–")
+            worst.append(_with_interval(max(at, key=_evidence)) if at else "-")
         failed = sum(not cell.holds for cell in cells)
         within_limit = f"{len(cells) - failed} of {len(cells)}"
         word, colour = _word(cells[0].kind, failed, decides=any(cell.decides for cell in cells))
         rows.append((colour, (name, KIND_WORDS[cells[0].kind], *worst, within_limit, word)))
     allowed = [f"worst miss rate at {confidence_text(c)}" for c in confidences]
-    return TextTable(("method", "kind", *allowed, "settings within the limit", "verdict"), tuple(rows), 2)
+    caption = (
+        "Each method in its worst setting, with the exact 95 % interval of the miss rate there, and the number of "
+        "settings in which its misses stayed within the limit."
+    )
+    return TextTable(("method", "kind", *allowed, "settings within the limit", "verdict"), tuple(rows), 2, caption)
 
 
 def place_table(certificate: Certificate, confidence: float) -> TextTable:
@@ -91,15 +94,15 @@ def place_table(certificate: Certificate, confidence: float) -> TextTable:
         texts = []
         for name in certificate.methods:
             cell = cells.get((law, delta, n_out, n_in, name))
-            texts.append("–" if cell is None else f"{'' if cell.holds else '✖ '}{_share(cell.miss_rate)}")
+            texts.append("-" if cell is None else f"{'' if cell.holds else '✖ '}{percent(cell.miss_rate)}")
         row_cells = [cells[key] for key in cells if key[:4] == (law, delta, n_out, n_in)]
         exact = number(row_cells[0].exact_epsilon)
         broken = any(not cell.holds for cell in row_cells if cell.kind == BOUND)
         size = f"{n_out:,}" if n_out == n_in else f"{n_out:,} / {n_in:,}"
         rows.append((BAD if broken else "", (law, number(delta), exact, size, *texts)))
-    return TextTable(
-        ("distribution", "delta", "exact epsilon", "trials per side", *certificate.methods), tuple(rows), 1
-    )
+    caption = "Share of audits above the exact epsilon; ✖: more than the limit; -: not applicable, or not measured."
+    head = ("distribution", "delta", "exact epsilon", "trials per side", *certificate.methods)
+    return TextTable(head, tuple(rows), 1, caption)
 
 
 def mean_tables(certificate: Certificate) -> list[tuple[str, TextTable]]:
@@ -118,7 +121,8 @@ def mean_tables(certificate: Certificate) -> list[tuple[str, TextTable]]:
         )
         at = f", at delta {number(delta)}" if delta else ""
         title = f"{law}{at}: exact epsilon {number(group[0].exact_epsilon)}"
-        tables.append((title, TextTable(("method", *(f"{size:,} per side" for size in sizes)), rows, 1)))
+        caption = f"Mean and standard deviation of the bound at {confidence_text(confidence)} confidence."
+        tables.append((title, TextTable(("method", *(f"{size:,} per side" for size in sizes)), rows, 1, caption)))
     return tables
 
 
@@ -129,7 +133,7 @@ def too_few_audits(certificate: Certificate) -> str:
     measured = plural(len(certificate.bounds), "measurement")
     return (
         f"{len(certificate.undecided)} of {measured} had too few audits to detect even a bound that always misses: "
-        "give more --repeats."
+        "more are needed."
     )
 
 
@@ -163,7 +167,7 @@ def _contrast(certificate: Certificate) -> str:
     worst = max(cells, key=_evidence)
     return (
         f"Without corrections, with the best of all thresholds at a nominal confidence of "
-        f"{confidence_text(confidence)}, up to {_share(worst.miss_rate)} of the audits exceed the exact epsilon "
+        f"{confidence_text(confidence)}, up to {percent(worst.miss_rate)} of the audits exceed the exact epsilon "
         f"({worst.method}; {worst.law}, {worst.n_out:,} trials per side)."
     )
 
@@ -176,7 +180,7 @@ def _failures(certificate: Certificate) -> TextTable | None:
             BAD,
             (c.method, c.law, number(c.delta), f"{c.n_out:,} / {c.n_in:,}", confidence_text(c.confidence),
              _with_interval(c),
-             _share(c.allowed / c.repeats)),
+             percent(c.allowed / c.repeats)),
         )
         for c in certificate.failures
     )  # fmt: skip
@@ -194,22 +198,17 @@ def _word(kind: str, failed: int, *, decides: bool) -> tuple[str, str]:
     if failed:
         return "✖ misses too often" if kind == BOUND else "✖ not a bound", BAD
     if not decides:
-        return "– too few audits", UNDECIDED
-    return ("– within the limit", UNDECIDED) if kind in (UNCORRECTED, PUBLISHED) else ("✓ keeps its level", GOOD)
+        return "- too few audits", UNDECIDED
+    return ("- within the limit", UNDECIDED) if kind in (UNCORRECTED, PUBLISHED) else ("✓ keeps its level", GOOD)
 
 
 def _with_interval(cell: CertificateCell) -> str:
     low, high = cell.interval
-    return f"{_share(cell.miss_rate)} ({_share(low).removesuffix(' %')} to {_share(high)})"
-
-
-def _share(rate: float) -> str:
-    """Return a rate in percent, to one decimal."""
-    return percent(rate)
+    return f"{percent(cell.miss_rate)} ({percent_between(low, high)})"
 
 
 def _mean(cell: CertificateCell | None) -> str:
-    return "–" if cell is None else f"{fixed(cell.mean)} ± {fixed(cell.deviation)}"
+    return "-" if cell is None else f"{fixed(cell.mean)} +/- {fixed(cell.deviation)}"
 
 
 def _place(cell: CertificateCell) -> Place:
@@ -234,4 +233,4 @@ def _range(values: set[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-__all__ = ["mean_tables", "place_table", "summary_table", "too_few_audits", "write_certificate"]
+__all__ = ["describe", "mean_tables", "place_table", "summary_table"]
