@@ -44,8 +44,8 @@ def tier_of(mechanism: Mechanism, claim: Guarantee | None = None) -> Tier:
         >>> print(tier_of(Laplace(epsilon=1.0)), tier_of(Laplace(epsilon=1.0, query=max)))
         proved provisional
     """
-    least = min(_tiers(mechanism), key=ORDER.index)
-    return Tier.PROVISIONAL if least is Tier.PROVED and claim is not None and _replaced(mechanism, claim) else least
+    lowest = min(_tiers(mechanism), key=ORDER.index)
+    return Tier.PROVISIONAL if lowest is Tier.PROVED and claim is not None and _replaced(mechanism, claim) else lowest
 
 
 def _replaced(mechanism: Mechanism, claim: Guarantee) -> bool:

@@ -207,21 +207,21 @@ def checked_family(family: object) -> None:
         )
 
 
-def family_for(claim: Guarantee, given: CurveFamily | None) -> CurveFamily:
+def family_for(claim: Guarantee, requested: CurveFamily | None) -> CurveFamily:
     """Return the family that `claim` may be tested in, of which it must be a member.
 
     Raises:
-        ParameterError: `given` is another family. A bound under another family may exceed the epsilon of a true claim.
+        ParameterError: `requested` is another family, under which a bound may exceed the epsilon of a true claim.
         AccountingError: the claim belongs to no family.
     """
-    checked_family(given)
-    if given is not None and given.member(given.claimed) == claim:
-        return given
+    checked_family(requested)
+    if requested is not None and requested.member(requested.claimed) == claim:
+        return requested
     own = family_of(claim)
-    if given is not None and given.title != own.title:
+    if requested is not None and requested.title != own.title:
         raise ParameterError(
-            f"curve_family is {given.title!r}, but the claim {claim} belongs to {own.title!r}: under another family, a "
-            "true claim could be reported as a violation. Leave out curve_family, or claim a member of it.",
+            f"curve_family is {requested.title!r}, but the claim {claim} belongs to {own.title!r}: under another "
+            "family, a true claim could be reported as a violation. Leave out curve_family, or claim a member of it.",
             argument="curve_family",
         )
     return own

@@ -181,8 +181,8 @@ class PairRun:
             without = None if setup.stop else scorer.without_low_bits
             scorers = [scorer] if without is None else [scorer, without]
             return [
-                (replace(each, held_out=None, without_low_bits=None), PairScores(*each.score_pilot(side0, side1)))
-                for each in scorers
+                (replace(variant, held_out=None, without_low_bits=None), PairScores(*variant.score_pilot(side0, side1)))
+                for variant in scorers
             ]
 
     def _track(self, scorer: EventScorer, pilot: PairScores, significance_share: float) -> ScorerBounds:

@@ -77,9 +77,9 @@ class AuditSetup:
         setup = cls(
             mechanism, pair, neighbours is None, name, chosen, bounds, statement, tier_of(mechanism, claim), stop
         )
-        for each in bounds:
+        for b in bounds:
             with suppress(PilotMissingError):  # options that do not fit the claim are refused before any run
-                each.fix(setup.shared, None, (1, 1))
+                b.fix(setup.shared, None, (1, 1))
         return setup
 
     @property

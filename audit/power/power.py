@@ -93,7 +93,7 @@ def refutable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evid
 
 def _refuted_by(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence) -> bool:
     fixed = (bound.fix(statement, None, evidence.sizes) for bound in bounds if not bound.condition)
-    return any(one.refutes(evidence) for one in fixed)
+    return any(fixed_bound.refutes(evidence) for fixed_bound in fixed)
 
 
 def detectable_epsilon(
@@ -144,11 +144,11 @@ def _detectable(
     power = _PairPower(bounds, statement, probability)
     if not power.refuted(np.array([0]), np.array([n_in]), n_out, n_in):
         return Detectable(math.inf, _family_name(family))
-    least = power.least(family, n_out, n_in)
-    if least is None:  # none as far as the family can be computed
+    parameter = power.least(family, n_out, n_in)
+    if parameter is None:  # none as far as the family can be computed
         family = family_of(ApproximateDP(max(statement.epsilon, epsilon_of(family, family.largest, delta)), delta))
-        least = power.least(family, n_out, n_in)
-    return Detectable(math.inf if least is None else epsilon_of(family, least, delta), _family_name(family))
+        parameter = power.least(family, n_out, n_in)
+    return Detectable(math.inf if parameter is None else epsilon_of(family, parameter, delta), _family_name(family))
 
 
 def detectable_in_bits(bounds: Sequence[Bound[Any]], statement: Statement, *, n_bits: int) -> Detectable:
@@ -228,8 +228,8 @@ def _least_detected(
     detected: Callable[[float], bool], family: CurveFamily, delta: float, precision: float
 ) -> Detectable:
     """Return epsilon at delta of the least member that is detected."""
-    least = minimum_detectable(lambda at: (detected(at), math.nan), family.claimed, family.largest, precision)
-    return Detectable(math.inf if least is None else epsilon_of(family, least, delta), _family_name(family))
+    parameter = minimum_detectable(lambda at: (detected(at), math.nan), family.claimed, family.largest, precision)
+    return Detectable(math.inf if parameter is None else epsilon_of(family, parameter, delta), _family_name(family))
 
 
 @lru_cache(maxsize=256)
@@ -292,8 +292,8 @@ class _PairPower:
         true_curve = family.search(parameter)
         fpr = _rates(true_curve, n_out, n_in)
         fnr = np.asarray(true_curve.tradeoff(fpr))
-        each = math.sqrt(self.probability)
-        return self.judged(quantile(each, n_out, fpr), n_in - quantile(each, n_in, fnr), n_out, n_in)
+        per_side = math.sqrt(self.probability)
+        return self.judged(quantile(per_side, n_out, fpr), n_in - quantile(per_side, n_in, fnr), n_out, n_in)
 
     def refuted(self, hits_out: Counts, hits_in: Counts, n_out: int, n_in: int) -> bool:
         """Return whether these hits, at decreasing thresholds, refute the claim."""
@@ -303,8 +303,8 @@ class _PairPower:
         """Return whether these hits refute the claim, and the margin of the largest bound; nan where that is slow."""
         margins = []
         delta, confidence = self.statement.delta, self.statement.confidence
-        most = _MAX_PERFECT_TRIALS if self.probability == 1.0 else _MAX_PLANNED_TRIALS
-        for bound in (_quick(bound, max(n_out, n_in) > most) for bound in self.bounds):
+        max_trials = _MAX_PERFECT_TRIALS if self.probability == 1.0 else _MAX_PLANNED_TRIALS
+        for bound in (_quick(bound, max(n_out, n_in) > max_trials) for bound in self.bounds):
             thresholds = () if bound.needs_pilot else bound.fix(self.statement, None, (n_out, n_in)).thresholds
             fixed = np.array(sorted(set(thresholds) - {-math.inf}), dtype=np.float64)
             places = _most_significant(hits_out, hits_in, n_out, n_in, delta, confidence) if len(fixed) else {0}

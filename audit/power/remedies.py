@@ -108,11 +108,11 @@ def remedies(
 def _least_number(able: Callable[[int], bool], evidence: Evidence) -> int | None:
     """Return the least sufficient number of trials above that of the evidence; None if it exceeds the limit."""
     bits = isinstance(evidence, BitScores)
-    low, most = min(evidence.sizes), MAX_BITS if bits else MAX_TRIALS
+    low, limit = min(evidence.sizes), MAX_BITS if bits else MAX_TRIALS
     high = 2 * low
     while not able(high):
         low, high = high, 2 * high
-        if high > most:
+        if high > limit:
             return None
 
     def close(low: float, high: float) -> bool:
@@ -127,9 +127,9 @@ def _to_confidence(able: Callable[[float], bool], statement: Statement) -> float
     return None if place is None else 1.0 - _rounded(place)
 
 
-def _largest(able: Callable[[float], bool], below: float, least: float) -> float | None:
-    """Return the largest sufficient value below `below`; None if there is none from `least` on."""
-    place = _first(lambda k: able(_rounded(-k)), -_place(below), -_place(least))
+def _largest(able: Callable[[float], bool], below: float, smallest: float) -> float | None:
+    """Return the largest sufficient value below `below`; None if there is none from `smallest` on."""
+    place = _first(lambda k: able(_rounded(-k)), -_place(below), -_place(smallest))
     return None if place is None else _rounded(-place)
 
 

@@ -53,7 +53,7 @@ def run_each(
 ) -> tuple[list[Outputs], Arrays]:
     """Return the result of `run` for several datasets in one chunk, each with its number of runs."""
     outputs, changed = _release(mechanism, calls, seed, chunk, rng, timeout)
-    return [mark(each) for each in outputs], {"changed": np.array(changed, dtype=np.str_)} if changed else {}
+    return [mark(release) for release in outputs], {"changed": np.array(changed, dtype=np.str_)} if changed else {}
 
 
 def _release(

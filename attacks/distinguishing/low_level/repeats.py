@@ -86,8 +86,8 @@ class Repeats:
 def _times(place: int) -> str:
     if place < 2:
         return ("never", "once")[place]
-    least = 2 ** (place - 1)
-    return f"{least} times or more" if place == N_COUNT_CLASSES - 1 else f"{least} to {2 * least - 1} times"
+    fewest = 2 ** (place - 1)
+    return f"{fewest} times or more" if place == N_COUNT_CLASSES - 1 else f"{fewest} to {2 * fewest - 1} times"
 
 
 def _shown(values: Floats) -> str:

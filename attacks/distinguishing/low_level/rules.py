@@ -199,9 +199,9 @@ def rules_for(rows: Floats, *, most_coordinates: int, bits: bool) -> list[LevelR
     return rules
 
 
-def coordinates_of(rows: Floats, most: int) -> list[int | None]:
-    """Return the first coordinates, at most `most`; None if there is only one."""
-    return [None] if rows.shape[1] == 1 else list(range(min(rows.shape[1], most)))
+def coordinates_of(rows: Floats, limit: int) -> list[int | None]:
+    """Return the first coordinates, at most `limit`; None if there is only one."""
+    return [None] if rows.shape[1] == 1 else list(range(min(rows.shape[1], limit)))
 
 
 def column_of(rows: Floats, coordinate: int | None) -> Floats:

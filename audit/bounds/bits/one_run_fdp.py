@@ -156,8 +156,8 @@ class FixedOneRunFDP(FixedGuessBound):
         >>> round(fixed.p_value(BitScores(bits, 1.0 * bits)), 6)
         0.001774
         """
-        each = [_curve_p_value(self.statement.claim, *count) for count in self.counts(evidence)]
-        return min(1.0, len(self.sizes) * min(each))
+        p_values = [_curve_p_value(self.statement.claim, *count) for count in self.counts(evidence)]
+        return min(1.0, len(self.sizes) * min(p_values))
 
 
 @lru_cache(maxsize=4096)
@@ -200,8 +200,8 @@ def _largest_theta(
     for index, count in enumerate(counts):
         if theta > 0.0 and not refuted(_needed(family.search(theta)), *count, significance):
             continue
-        found = _least_theta(family, *count, significance=significance)
-        theta, best = (found, index) if found > theta else (theta, best)
+        least_theta = _least_theta(family, *count, significance=significance)
+        theta, best = (least_theta, index) if least_theta > theta else (theta, best)
     return theta, best
 
 

@@ -234,8 +234,8 @@ class UnconditionalTest:
 
     def limits(self, significance: float) -> tuple[float, float]:
         """Return p_low and q_high."""
-        each = 0.5 * _NUISANCE_SHARE * significance
-        return float(lower(self.k1, self.n1, each)), float(upper(self.k0, self.n0, each))
+        level = 0.5 * _NUISANCE_SHARE * significance
+        return float(lower(self.k1, self.n1, level)), float(upper(self.k0, self.n0, level))
 
     def _domain(self, epsilon: float, delta: float, significance: float) -> tuple[float, float] | None:
         p_low, q_high = self.limits(significance)

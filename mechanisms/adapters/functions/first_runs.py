@@ -127,10 +127,10 @@ class Snapshot:
         }
         generators = {name: _safely(partial(_state, value), "") for name, value in generator_values.items()}
         others = {name: item for name, item in held.items() if name not in generator_values}
-        kept = {name: _digest(item.value) for name, item in others.items()}
+        digests = {name: _digest(item.value) for name, item in others.items()}
         numbers = {name: _safely(partial(_numbers, item.value), {"": math.nan}) for name, item in others.items()}
         copied = frozenset(name for name, item in others.items() if not item.imported)
-        return cls(kept, numbers, copied, generators, _shared_states())
+        return cls(digests, numbers, copied, generators, _shared_states())
 
     def seen_after(self, function: Callable[..., Any], *, repeated: bool) -> FirstRuns:
         """Return the findings of the runs since this snapshot; `repeated`: the same rng gave the same results."""
@@ -242,24 +242,24 @@ class _StoredObject:
     address: Address | None = None
 
 
-def _held(thing: Any, seen: set[int], prefix: str = "its", *, imported: bool = False) -> Iterator[_StoredObject]:
+def _held(thing: Any, visited: set[int], prefix: str = "its", *, imported: bool = False) -> Iterator[_StoredObject]:
     """Yield every object that a function may store from run to run, including those of the functions behind it."""
-    if id(thing) in seen or len(seen) > MAX_INSPECTED_OBJECTS:
+    if id(thing) in visited or len(visited) > MAX_INSPECTED_OBJECTS:
         return
-    seen.add(id(thing))
-    imported = imported or address_of(thing, top=len(seen) == 1) is not None
+    visited.add(id(thing))
+    imported = imported or address_of(thing, top=len(visited) == 1) is not None
     nothing: list[tuple[str, str, Any]] = []
     for kind, name, part in _safely(lambda: list(_parts(thing)), nothing):
         label = f"{prefix} {kind} {name!r}" if kind else prefix
         value = _safely(partial(_owner, part), part)
         place = _safely(partial(_place, value), "plain")
         if place == "code":
-            yield from _held(value, seen, prefix, imported=imported)
+            yield from _held(value, visited, prefix, imported=imported)
         elif place == "plain":
             address = _safely(partial(_address_of_global, thing, name), None) if kind == "global" else None
             yield _StoredObject(label, value, imported, address)
         else:
-            yield from _held(value, seen, label, imported=imported)
+            yield from _held(value, visited, label, imported=imported)
 
 
 def globals_of(function: Callable[..., Any]) -> dict[str, Address]:

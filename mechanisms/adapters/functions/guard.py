@@ -109,8 +109,8 @@ class Guard:
         changed = [name for name in self._process.restore() if not (self._in_turn and name == PYTHON_RANDOM_STATE)]
         self.changed = (*changed, *(["signal handlers"] if replaced else []))
         if self._timeout is not None and self._alarm[0] > 0.0:
-            left = self._alarm[0] - (time.monotonic() - self._since)
-            signal.setitimer(signal.ITIMER_REAL, max(left, 1e-3), self._alarm[1])
+            remaining = self._alarm[0] - (time.monotonic() - self._since)
+            signal.setitimer(signal.ITIMER_REAL, max(remaining, 1e-3), self._alarm[1])
         if self.outside is not None and error is not self.outside:
             raise self.outside
         if replaced_names and error is not None and error is not self.outside:

@@ -99,8 +99,8 @@ class SampledAttributes(NumbersOfUsers):
 
     def _message_log_density(self, messages: Floats, values: Floats) -> Floats:
         sent = messages != 0.0
-        each = self.base._message_log_density(messages, values)
-        log_p = np.where(sent, each, 0.0).sum(axis=-1) - math.log(math.comb(self.n_numbers, self.k))
+        log_densities = self.base._message_log_density(messages, values)
+        log_p = np.where(sent, log_densities, 0.0).sum(axis=-1) - math.log(math.comb(self.n_numbers, self.k))
         return np.where(sent.sum(axis=-1) == self.k, log_p, -np.inf)
 
     def exact_guarantee(self) -> Guarantee | None:

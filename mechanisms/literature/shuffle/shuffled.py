@@ -187,8 +187,8 @@ class Shuffled(Mechanism):
         if counts.shape[1] == 2:
             log_p = self._of_two(counts, held, users)
         elif len(held) == 1 or (len(held) == 2 and users.min() == 1):
-            most = int(np.argmax(users))
-            log_p = self._with_one_other_value(counts, held[most], held[len(held) - 1 - most])
+            common = int(np.argmax(users))
+            log_p = self._with_one_other_value(counts, held[common], held[len(held) - 1 - common])
         else:
             raise ParameterError(
                 f"the law of the shuffled messages of {type(self.randomizer).__name__} is computed only if all users "

@@ -113,14 +113,14 @@ class BayesianNetwork:
                 log_probabilities[:, at] = np.log(self.tables[place][self.rows(records, place), records[:, place]])
         return log_probabilities
 
-    def resample(self, seeds: Ints, kept: Ints, rng: np.random.Generator) -> Ints:
-        """Return records that keep the first `kept` `(n,)` attributes of `seeds` `(n, m)`, in the network's order.
+    def resample(self, seeds: Ints, n_kept: Ints, rng: np.random.Generator) -> Ints:
+        """Return records that keep the first `n_kept` `(n,)` attributes of `seeds` `(n, m)`, in the network's order.
 
         The other attributes are drawn, each given its parents in the new record. Shape `(n, m)`.
         """
         records = seeds.copy()
         for at, place in enumerate(self.places):
-            new = np.flatnonzero(kept <= at)
+            new = np.flatnonzero(n_kept <= at)
             steps = np.cumsum(self.tables[place], axis=1)[self.rows(records[new], place), :-1]
             records[new, place] = (steps <= rng.random(len(new))[:, np.newaxis]).sum(axis=1)
         return records

@@ -122,7 +122,7 @@ class SeedBasedSynthesis(SeedGenerator):
     def _rest(self) -> Ints:
         """Number of cells of the attributes that are not kept, at each level."""
         shape = [self.domain.shape[place] for place in self.network.places]
-        return np.array([np.prod(shape[kept:], dtype=np.int64) for kept in self.kept])
+        return np.array([np.prod(shape[n_kept:], dtype=np.int64) for n_kept in self.kept])
 
     def cells(self, dataset: Dataset) -> Ints:
         return self.domain.cells(self.domain.records(dataset))

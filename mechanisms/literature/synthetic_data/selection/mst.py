@@ -182,10 +182,10 @@ class MST(MarginalSelection):
     def model(self, alone: Sequence[Floats], table: CodedTable) -> IndependentModel:
         """Return the model with independent attributes, fitted to their noisy counts."""
         domain = table.domain
-        kept = [self.kept(answers, table, place) for place, answers in enumerate(alone)]
+        masks = [self.kept(answers, table, place) for place, answers in enumerate(alone)]
         fixed = None if self.relation is Relation.ADD_REMOVE else float(max(1, len(table)))
         penalty = self.penalty * HALF_NORMAL * self.noise(domain).two_way
-        return IndependentModel.fitted(alone, kept, domain, fixed, penalty)
+        return IndependentModel.fitted(alone, masks, domain, fixed, penalty)
 
     def kept(self, answers: Floats, table: CodedTable, place: int) -> Bools:
         """Return a mask of the values of attribute number `place` that are not merged, shape `(size, n_values)`."""
