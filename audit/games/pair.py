@@ -132,7 +132,7 @@ class PairRun:
         """Return the result: run the pilot and the evaluation, compute bounds and verdict."""
         first = Independence() if self.setup.guarded else None
         pilots = self._pilot(first)
-        track, *others = (self._track(*each, self.setup.significance_share / len(pilots)) for each in pilots)
+        track, *others = (self._track(*pilot, self.setup.significance_share / len(pilots)) for pilot in pilots)
         second = others[0] if others else None
         if self.store is not None:
             self.store.agree("pilot-scores", _fixed(track, *others))
