@@ -269,8 +269,7 @@ def _common_shapes(outputs0: Outputs, outputs1: Outputs) -> tuple[Shape, ...] | 
 
 def _ordinary(outputs: Outputs, shapes: tuple[Shape, ...] | None) -> tuple[Bools, Labels]:
     """Return a mask of the ordinary rows, and the label of each row; rows of a shape not in `shapes` are events."""
-    events = np.full(len(outputs), "") if outputs.events is None else outputs.events
-    shape = outputs.values.shape[1:]
+    events, shape = outputs.labels, outputs.values.shape[1:]
     if shapes is not None and shape not in shapes:
         events = np.where(events == "", f"shape {shape}", events)
     return events == "", events

@@ -164,13 +164,7 @@ def _models(values: Floats, shadows: Shadows) -> str | None:
     step = -(-shadows.n_records // MAX_RECORDS)
     x, member = _collapsed(values[:, ::step], shadows.inclusion[:, ::step])
     mismatch = _best_other(_ranks(x - x.mean(axis=0)), _standardised(member), np.arange(len(x)), shadows.partners)
-    if mismatch is None:
-        return None
-    return (
-        f"models seem to be in another order in the outputs than in membership: the outputs of model {mismatch[0]} "
-        f"go with the membership of model {mismatch[1]}, and less with its own (partial rank correlations, level "
-        f"{WARNING_LEVEL:g} over all tests). Bring the rows of membership and outputs into one order."
-    )
+    return _order_warning("model", "rows", mismatch)
 
 
 def _records(values: Floats, shadows: Shadows) -> str | None:
@@ -180,12 +174,17 @@ def _records(values: Floats, shadows: Shadows) -> str | None:
         x, member = x[first] - x[shadows.partners[first]], member[first]
     rows = np.unique(np.linspace(0, shadows.n_records - 1, MAX_COMPARED_RECORDS).astype(np.int64))
     mismatch = _best_other(_ranks(x[:, rows].T), _standardised(member.T), rows, rows)
+    return _order_warning("record", "columns", mismatch)
+
+
+def _order_warning(kind: str, axis: str, mismatch: tuple[int, int] | None) -> str | None:
+    """Return a sentence on outputs that go with the membership of another model or record; None if there are none."""
     if mismatch is None:
         return None
     return (
-        f"records seem to be in another order in the outputs than in membership: the outputs of record {mismatch[0]} "
-        f"go with the membership of record {mismatch[1]}, and less with its own (partial rank correlations, level "
-        f"{WARNING_LEVEL:g} over all tests). Bring the columns of membership and outputs into one order."
+        f"{kind}s seem to be in another order in the outputs than in membership: the outputs of {kind} {mismatch[0]} "
+        f"go with the membership of {kind} {mismatch[1]}, and less with its own (partial rank correlations, level "
+        f"{WARNING_LEVEL:g} over all tests). Bring the {axis} of membership and outputs into one order."
     )
 
 

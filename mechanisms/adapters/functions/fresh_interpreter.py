@@ -208,7 +208,7 @@ def _run(mechanism: FunctionMechanism, side: int, seed: tuple[int, int], watch: 
     return {
         "values": outputs.values.reshape(-1).astype(float).tolist(),
         "shape": outputs.values.shape[1:],
-        "event": "" if outputs.events is None else str(outputs.events[0]),
+        "event": str(outputs.labels[0]),
         "drawn": {name: state for name, state in after.items() if before.get(name) != state},
         "outside": sorted(watch.read),
     }

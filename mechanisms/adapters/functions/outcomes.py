@@ -187,8 +187,7 @@ def _typed(array: NDArray[Any], form: ResultForm, codes: float | Floats) -> Outp
     else:
         return collect(list(array), form)
     outputs = collect_array(array, rest)
-    ordinary = True if outputs.events is None else outputs.events == ""
-    column = np.where(ordinary, codes, 0.0) * np.ones(len(array))
+    column = np.where(outputs.labels == "", codes, 0.0)
     return Outputs(np.column_stack([outputs.values.reshape(len(array), -1), column]), outputs.events)
 
 
