@@ -203,8 +203,8 @@ def inserted_tokens(
         )
     rng = np.random.default_rng(seed)
     inserted = np.empty(n, dtype=object)
-    for i, place in enumerate(rng.choice(len(different), n, replace=False)):
-        words = different[place].split(" ")
+    for i, index in enumerate(rng.choice(len(different), n, replace=False)):
+        words = different[index].split(" ")
         at = int(rng.integers(0, len(words) + 1))
         secret = [tokens[k] for k in rng.integers(0, len(tokens), n_tokens)]
         inserted[i] = " ".join(words[:at] + secret + words[at:])

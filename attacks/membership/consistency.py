@@ -156,8 +156,8 @@ def _best_other(signal: Floats, member: Floats, rows: Ints, excluded: Ints) -> t
     own_of_all[rows] = own
     better = with_other - np.maximum(own[:, None], own_of_all[None, :]) > MIN_STANDARD_ERRORS / np.sqrt(n)
     t = np.where(better & (with_other > 0.0), t, 0.0)
-    place = np.unravel_index(int(np.argmax(t)), t.shape)
-    return (int(rows[place[0]]), int(place[1])) if t[place] > limit else None
+    at_largest = np.unravel_index(int(np.argmax(t)), t.shape)
+    return (int(rows[at_largest[0]]), int(at_largest[1])) if t[at_largest] > limit else None
 
 
 def _models(values: Floats, shadows: Shadows) -> str | None:

@@ -90,9 +90,9 @@ class Sample:
         scores, rng = self.whole_in_order, self.order.spawn(1)[0]
         n = min(scores.sizes)
         bits = rng.random(max(1, int(2 * n - _SPARE * math.sqrt(2 * n)))) < 0.5
-        place = np.where(bits, np.cumsum(bits), np.cumsum(~bits)) - 1
-        place = np.minimum(place, n - 1)
-        return BitScores(bits, np.where(bits, scores.in_[place], scores.out[place]))
+        rank = np.where(bits, np.cumsum(bits), np.cumsum(~bits)) - 1
+        rank = np.minimum(rank, n - 1)
+        return BitScores(bits, np.where(bits, scores.in_[rank], scores.out[rank]))
 
     @cached_property
     def rest_in_order(self) -> PairScores:

@@ -351,10 +351,10 @@ class PairRun:
 def _fixed(*tracks: ScorerBounds) -> Arrays:
     """Return what the pilot has fixed: every machine that runs a slice of the evaluation must compute the same."""
     arrays: Arrays = {}
-    for place, track in enumerate(tracks):
+    for index, track in enumerate(tracks):
         thresholds = [threshold for bound in track.bounds for threshold in bound.thresholds]
-        arrays |= {f"{place}-out": track.pilot.out, f"{place}-in": track.pilot.in_}
-        arrays[f"{place}-thresholds"] = np.array(thresholds, dtype=np.float64)
+        arrays |= {f"{index}-out": track.pilot.out, f"{index}-in": track.pilot.in_}
+        arrays[f"{index}-thresholds"] = np.array(thresholds, dtype=np.float64)
     return arrays
 
 

@@ -73,8 +73,8 @@ class UserLevel(Combinator):
         users, values = _columns(dataset)
         order = _order(users)
         starts = np.flatnonzero(np.append(True, users[order][1:] != users[order][:-1])) if len(users) else order
-        place = np.arange(len(users)) - np.repeat(starts, np.diff(np.append(starts, len(users))))
-        return np.asarray(values[np.sort(order[place < self.most_records])])
+        rank = np.arange(len(users)) - np.repeat(starts, np.diff(np.append(starts, len(users))))
+        return np.asarray(values[np.sort(order[rank < self.most_records])])
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return `size` outputs of the base on the records that are used."""

@@ -139,10 +139,10 @@ class Catalogue:
     @cached_property
     def _registrations(self) -> dict[str, tuple[Entry, ...]]:
         """Entries by name; a name has several only if it is taken twice."""
-        own = {name: (Entry(f"{self.package}.{place}"),) for name, place in self.core.items()}
+        own = {name: (Entry(f"{self.package}.{location}"),) for name, location in self.core.items()}
         others = registered(self.group) if self.group else {}
-        place = len(own) if self.before is None else list(own).index(self.before)
-        ordered = [*list(own)[:place], *(name for name in others if name not in own), *list(own)[place:]]
+        position = len(own) if self.before is None else list(own).index(self.before)
+        ordered = [*list(own)[:position], *(name for name in others if name not in own), *list(own)[position:]]
         return {name: own.get(name, ()) + others.get(name, ()) for name in ordered}
 
     def __iter__(self) -> Iterator[str]:

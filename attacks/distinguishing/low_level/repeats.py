@@ -79,15 +79,15 @@ class Repeats:
         what = "the output" if self.coordinate is None else named(self.coordinate)
         if level < FIRST_CLASS:
             return f"{what} is {self.values[level]} exactly"
-        times = [_times(place) for place in divmod(level - FIRST_CLASS, N_COUNT_CLASSES)]
+        times = [_times(count_class) for count_class in divmod(level - FIRST_CLASS, N_COUNT_CLASSES)]
         return f"{what} occurred {times[0]} on side 0 of the pilot and {times[1]} on side 1"
 
 
-def _times(place: int) -> str:
-    if place < 2:
-        return ("never", "once")[place]
-    fewest = 2 ** (place - 1)
-    return f"{fewest} times or more" if place == N_COUNT_CLASSES - 1 else f"{fewest} to {2 * fewest - 1} times"
+def _times(count_class: int) -> str:
+    if count_class < 2:
+        return ("never", "once")[count_class]
+    fewest = 2 ** (count_class - 1)
+    return f"{fewest} times or more" if count_class == N_COUNT_CLASSES - 1 else f"{fewest} to {2 * fewest - 1} times"
 
 
 def _shown(values: Floats) -> str:

@@ -36,7 +36,7 @@ class NearestRows(AttributeInference):
         _, nearest = cKDTree(rows / scale).query(people_columns / scale, k=k)
         neighbour_values = value_index[np.reshape(nearest, (len(people_columns), k))]
         n_values = len(np.asarray(sensitive.values))
-        return np.stack([(neighbour_values == place).mean(axis=1) for place in range(n_values)], axis=1)
+        return np.stack([(neighbour_values == index).mean(axis=1) for index in range(n_values)], axis=1)
 
 
 @dataclass(frozen=True)

@@ -128,9 +128,9 @@ def _normal_scores(bits: NDArray[np.bool_], scores: Floats) -> Floats:
     own = np.zeros(len(bits))
     for side in (bits, ~bits):
         if side.any():
-            _, place, counts = np.unique(scores[side], return_inverse=True, return_counts=True)
+            _, inverse, counts = np.unique(scores[side], return_inverse=True, return_counts=True)
             mean_rank = np.cumsum(counts) - 0.5 * (counts - 1.0)
-            own[side] = special.ndtri(mean_rank[place] / (np.count_nonzero(side) + 1.0))
+            own[side] = special.ndtri(mean_rank[inverse] / (np.count_nonzero(side) + 1.0))
     return own
 
 

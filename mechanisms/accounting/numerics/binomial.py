@@ -94,9 +94,9 @@ def convolved_logs(first: Floats, second: Floats) -> Floats:
             return np.asarray(np.log(np.convolve(np.exp(first), np.exp(second))))
     short, long = sorted((first, second), key=len)
     log_law = np.full(len(short) + len(long) - 1, -np.inf)
-    for place in np.flatnonzero(short > -np.inf):
-        part = slice(place, place + len(long))
-        log_law[part] = np.logaddexp(log_law[part], short[place] + long)
+    for index in np.flatnonzero(short > -np.inf):
+        part = slice(index, index + len(long))
+        log_law[part] = np.logaddexp(log_law[part], short[index] + long)
     return log_law
 
 

@@ -189,7 +189,7 @@ def state_before(function: Callable[..., Any]) -> dict[str, str] | None:
 
 def _unchanged(before: dict[str, float], after: dict[str, float]) -> list[float]:
     """Return the numbers that are unchanged in their places; NaN stands for unreadable objects."""
-    return [value for place, value in before.items() if place in after and repr(after[place]) == repr(value)]
+    return [value for path, value in before.items() if path in after and repr(after[path]) == repr(value)]
 
 
 def _is_long(value: float) -> bool:
@@ -289,17 +289,17 @@ def _numbers(value: Any) -> dict[str, float]:
     numbers: dict[str, float] = {}
     pending = [("", value)]
     while pending and len(numbers) < MAX_INSPECTED_OBJECTS:
-        place, item = pending.pop()
+        path, item = pending.pop()
         if isinstance(item, dict):
-            pending += [(f"{place}[{key!r}]", entry) for key, entry in item.items()]
+            pending += [(f"{path}[{key!r}]", entry) for key, entry in item.items()]
         elif isinstance(item, (set, frozenset)):
-            pending.append((place, sorted(item, key=repr)))
+            pending.append((path, sorted(item, key=repr)))
         elif isinstance(item, (list, tuple, np.ndarray)):
-            pending += [(f"{place}[{i}]", entry) for i, entry in enumerate(item[:MAX_INSPECTED_OBJECTS])]
+            pending += [(f"{path}[{i}]", entry) for i, entry in enumerate(item[:MAX_INSPECTED_OBJECTS])]
         elif isinstance(item, (bool, int, float, np.number, np.bool_)):
-            numbers[place] = float(item)
+            numbers[path] = float(item)
         elif item is not None and not isinstance(item, NOISELESS_TYPES):
-            numbers[place] = math.nan
+            numbers[path] = math.nan
     return numbers
 
 

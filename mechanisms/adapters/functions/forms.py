@@ -108,10 +108,10 @@ class ResultForm:
         """
         end = len(placed) - self.padded - self.typed
         numbers: list[float | str] = placed[: end - len(self.exceptional)].tolist()
-        for place, mark in zip(self.exceptional, placed[end - len(self.exceptional) : end].tolist(), strict=True):
+        for index, mark in zip(self.exceptional, placed[end - len(self.exceptional) : end].tolist(), strict=True):
             if mark:
-                numbers[place] = (
-                    EXCEPTIONAL_NAMES.get(mark, "text") if mark > 0.0 and not numbers[place] else numbers[place]
+                numbers[index] = (
+                    EXCEPTIONAL_NAMES.get(mark, "text") if mark > 0.0 and not numbers[index] else numbers[index]
                 )
         if not self.padded:
             return numbers, ""

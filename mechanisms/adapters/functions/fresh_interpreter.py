@@ -175,12 +175,12 @@ def main(request: str, answer: str) -> None:
     states: list[dict[str, str]] = []
     try:
         for number in range(options["copies"]):
-            for place, side in enumerate(options["sides"]):
+            for index, side in enumerate(options["sides"]):
                 mechanism = copies.next()
                 states.append(digests_of(mechanism.function))
-                runs[place].append(_run(mechanism, side, (options["seed"], number), watch))
+                runs[index].append(_run(mechanism, side, (options["seed"], number), watch))
                 digests = digests_of(mechanism.function) if options["watched"] else {}
-                runs[place][-1]["left"] = {name: digests[name] for name in options["watched"] if name in digests}
+                runs[index][-1]["left"] = {name: digests[name] for name in options["watched"] if name in digests}
             if time.monotonic() - clock > options["seconds"]:
                 break
     except Exception:
@@ -197,8 +197,8 @@ def _run(mechanism: FunctionMechanism, side: int, seed: tuple[int, int], watch: 
     number = seed[1]
     seeds = np.random.SeedSequence([FRESH_RUNS_KEY, *seed, side])
     rng, shared = np.random.default_rng(seeds), int(seeds.generate_state(1)[0])
-    for place, generator in enumerate(generators_of(mechanism.function)):
-        _reseed(generator, shared + place)
+    for index, generator in enumerate(generators_of(mechanism.function)):
+        _reseed(generator, shared + index)
     with Guard(mechanism.name), seeded(shared):  # states are read before they are restored
         before = {} if number else states(rng)
         watch.read, watch.on = set(), True

@@ -266,11 +266,11 @@ class Piecewise(BoundedMean):
         low, high = self.interval(values)
         shape, c = (size, *values.shape), self.magnitude
         near = rng.random(shape) < self.p_near
-        place = rng.random(shape)
+        u = rng.random(shape)
         left, right = low + c, c - high
-        distance = place * (left + right)
+        distance = u * (left + right)
         far = np.where(distance < left, distance - c, high + (distance - left))
-        return np.clip(np.where(near, low + place * (high - low), far), -c, c)
+        return np.clip(np.where(near, low + u * (high - low), far), -c, c)
 
     def _message_log_density(self, messages: Floats, values: Floats) -> Floats:
         low, high = self.interval(values)

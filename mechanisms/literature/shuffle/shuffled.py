@@ -121,8 +121,8 @@ class Shuffled(Mechanism):
         if self.randomizer.message_shape:
             sorted_keys, order = self._keys
             keys = _keys_of(rows)
-            place = np.minimum(np.searchsorted(sorted_keys, keys), n_messages - 1)
-            number, known = order[place], sorted_keys[place] == keys
+            index = np.minimum(np.searchsorted(sorted_keys, keys), n_messages - 1)
+            number, known = order[index], sorted_keys[index] == keys
         else:
             number = rows[:, 0].astype(np.int64)
             known = (rows[:, 0] >= 0) & (rows[:, 0] < n_messages)
