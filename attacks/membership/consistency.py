@@ -1,4 +1,4 @@
-"""Tests whether memberships, outputs and labels of models belong together, from the data alone.
+"""Tests whether memberships, outputs and labels of models are in the same order, from the data alone.
 
 A file of another run, or rows in another order, gives an AUC of one half: the result of models that leak nothing. These
 tests look for positive evidence of such a mistake, never for the mere absence of a leak, so that models that leak
@@ -46,7 +46,7 @@ UNIMODAL = 1.6
 
 
 def consistency_warnings(shadows: Shadows) -> tuple[str, ...]:
-    """Return a sentence for each test that finds that memberships and outputs do not belong together."""
+    """Return a warning for each test that finds that memberships and outputs are not in the same order."""
     values = _signal(shadows)
     if values is None or len(shadows) < 2 or shadows.n_records < 4:
         return ()

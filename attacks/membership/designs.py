@@ -124,7 +124,7 @@ class Design:
             "both": all(side.both > 0.0 for side in sides),
             "learned": all(side.with_record > 0.0 and side.without_record > 0.0 for side in sides),
         }[needs]
-        if works or self.n_references == 0:  # too few references have an error of their own
+        if works or self.n_references == 0:  # without references another error is raised
             return None
         required = {
             "any": "references whose records are unrelated to those of the target",

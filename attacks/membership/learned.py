@@ -193,7 +193,7 @@ class QuantileRegression(MembershipAttack):
     def _linear(self, rows: Floats, values: Floats, there: Floats | None) -> tuple[Floats, Floats]:
         """Return ridge predictions at the rows and `there`, one column per target; leave-one-out where None."""
         penalty = np.sqrt(self.ridge * len(rows)) * np.eye(rows.shape[1])
-        penalty[0, 0] = 0.0  # the constant
+        penalty[0, 0] = 0.0  # the intercept is not penalised
         hat = np.linalg.pinv(np.concatenate([rows, penalty]))[:, : len(rows)]
         weights = hat @ values
         if there is not None:

@@ -34,8 +34,8 @@ from ...mechanisms.accounting.kinds.privacy_loss import NoisySteps
 from ...mechanisms.core import AccountingError, Guarantee, ParameterError, bisect, geometric
 
 _EXACT, _COARSE = 1e-9, 1e-3
-_INTERVAL = 1e-3  # of privacy losses, times ratio^2 where that is > 1: a few thousand losses, 4 digits of epsilon
-_KNOWN: WeakValueDictionary[NoisySteps, PrivacyLossDP] = WeakValueDictionary()  # claims, which are slow to compute
+_INTERVAL = 1e-3  # grid interval of privacy losses, times max(1, ratio^2): 4 digits of epsilon
+_KNOWN: WeakValueDictionary[NoisySteps, PrivacyLossDP] = WeakValueDictionary()  # claims computed so far: slow
 _MAX_EPSILON = 700.0
 _MAX_FINE_RATIO = 1.05  # times the claimed ratio: up to this value, members are computed as finely as the claim
 _MAX_STEPS_RATIO = 4.0  # times the claimed ratio: with less noise than this, privacy losses take too long to compute

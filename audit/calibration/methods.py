@@ -35,7 +35,7 @@ SLOW_BOUNDS = ("accountant-family", "betting", "joint-exact")
 """Bounds that take tens of milliseconds."""
 N_THRESHOLD_SCORES = 100_000
 """Scores a side for a threshold that counts as known in advance: drawn once, for all audits of a cell."""
-_SPARE = 6.0  # of the square root of the scores: left over, so that no side runs out
+_SPARE = 6.0  # spare scores, in square roots of their number, so that neither side has too few
 KINDS = BOUND, UNCORRECTED, PUBLISHED, PEER = "bound", "uncorrected", "published", "peer"
 
 

@@ -224,7 +224,7 @@ class Coins:
         missing = np.isnan(values)
         with np.errstate(invalid="ignore"):
             middle = 2.0 * float(np.median(0.5 * values[~missing]))  # the sum of two large scores may overflow
-        middle = 0.0 if np.isnan(middle) else middle  # half are -inf, half are inf
+        middle = 0.0 if np.isnan(middle) else middle  # the median of as many -inf as inf
         return BitScores(self.included, np.where(missing, middle, values), relation=Relation.of(relation))
 
     @called_as("coins.audit(losses=dict(zip(ids, losses)), claim=PureDP(1.0))")

@@ -103,6 +103,6 @@ def _keys(rows: Floats, coordinate: int | None) -> Keys:
     mixed = np.zeros(len(rows), dtype=np.uint64)
     for column in rows.T:
         mixed ^= np.ascontiguousarray(column).view(np.uint64)
-        mixed *= np.uint64(0x9E3779B97F4A7C15)  # odd, so that no bit is lost; wraps around
+        mixed *= np.uint64(0x9E3779B97F4A7C15)  # an odd factor, so that the map modulo 2^64 is one-to-one
         mixed ^= mixed >> np.uint64(29)
     return mixed

@@ -149,7 +149,7 @@ class ScoreboardRH(Options):
             )
         stars, day = (known[name].to_numpy(dtype=np.float64) for name in ("stars", "day"))
         scores = np.zeros(len(ratings.people))
-        for i in present:  # the few known items, not the people
+        for i in present:  # a loop over the known items, which are few; people are many
             rows = slice(ratings.starts[places[i]], ratings.starts[places[i] + 1])
             similarity = np.exp(-np.abs(ratings.stars[rows] - stars[i]) / self.stars)
             if self.with_days:

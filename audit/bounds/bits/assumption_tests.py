@@ -269,7 +269,7 @@ _ALTERNATIVES: tuple[Callable[[float], CurveOfRanks], ...] = (
     _with_exempt,
 )
 """Curves, with a parameter that increases T_1, towards which a directed statistic looks."""
-_SMALLEST, _LARGEST = 1e-3, 60.0  # of these parameters
+_SMALLEST, _LARGEST = 1e-3, 60.0  # range in which the parameter of a curve is searched
 _SAME = 0.01  # relative difference of log odds below which an alternative is the member itself
 
 

@@ -268,6 +268,6 @@ def _fpr(x: float) -> float:
 def _pure_tradeoff(epsilon: float, x: float) -> float:
     """Return `PureDP.tradeoff` at one number, faster than the array form: a search calls it thousands of times."""
     fpr = _fpr(x)
-    steep = -math.expm1(min(1.0, epsilon + math.log(fpr)))  # below 0 from 0 on, where the number no longer matters
+    steep = -math.expm1(min(1.0, epsilon + math.log(fpr)))  # negative from exponent 0 on: clipped below
     flat = math.exp(-epsilon) * (1.0 - fpr)
     return min(max(0.0, steep, flat), 1.0 - fpr)

@@ -161,7 +161,9 @@ class EventRegion:
             deviate(np.array([self.hits_out]), self.n_out),
             deviate(np.array([self.n_in - self.hits_in]), self.n_in),
         )
-        allowed = special.ndtr((observed_out + observed_in + 1e-9) - deviate(false_positives, self.n_out))  # FNR limit
+        allowed = special.ndtr(
+            (observed_out + observed_in + 1e-9) - deviate(false_positives, self.n_out)
+        )  # largest allowed FNR
 
         def exceeds(misses: Floats) -> Bools:
             return np.asarray(upper(np.maximum(misses, 0.0), self.n_in, level) > allowed)

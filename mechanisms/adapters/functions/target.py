@@ -164,8 +164,8 @@ def _check_places(function: Callable[..., Any], names: list[str]) -> None:
         position, name, argument = mismatches[0]
         raise ParameterError(
             f"parameter {position + 1} of {name_of(function)} is called {name!r}, but is given {argument}: a function "
-            "is called as release(dataset, rng) or release(dataset, size, rng). Rename it, change the order, or fix its "
-            f"value: functools.partial({name_of(function)}, {name}=...)."
+            "is called as release(dataset, rng) or release(dataset, size, rng). Rename it, change the order, or fix "
+            f"its value: functools.partial({name_of(function)}, {name}=...)."
         )
 
 
