@@ -282,10 +282,10 @@ def _regressed(side: OtherModels, other: OtherModels | None) -> Floats:
 def _variances(side: OtherModels, centre: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the variance within records, freedom and scale^2 of its prior, and the variance between records."""
     n, min_variance = side.count, MIN_RELATIVE_VARIANCE * side.values.var() + 1e-300
-    there = (n > 0) & ~np.isnan(centre)
-    distance2 = np.where(there, side.mean - centre, 0.0) ** 2
-    around = np.maximum(_row_mean(distance2, there), min_variance)
-    inverse = _row_mean(1.0 / np.maximum(n, 1), there)
+    present = (n > 0) & ~np.isnan(centre)
+    distance2 = np.where(present, side.mean - centre, 0.0) ** 2
+    around = np.maximum(_row_mean(distance2, present), min_variance)
+    inverse = _row_mean(1.0 / np.maximum(n, 1), present)
     known = (n > 1).any(axis=1)
     within, freedom = 0.5 * around / inverse, np.full_like(around, NORMAL_DEGREES)
     within[known] = np.maximum(side.pooled_variance[known], min_variance)

@@ -68,9 +68,7 @@ def _release(
     if independent_by_construction(mechanism):
         return [_read(mechanism, mechanism.release(dataset, size, rng), size) for dataset, size in calls], ()
     guard = Guard(display_name(mechanism), timeout=timeout, seed=_global_seed(seed, chunk))
-    calls_itself = isinstance(
-        mechanism, FunctionMechanism
-    )  # then each call of the function opens the guard
+    calls_itself = isinstance(mechanism, FunctionMechanism)  # then each call of the function opens the guard
     results = []
     try:
         with guard:

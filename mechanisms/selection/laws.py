@@ -60,10 +60,10 @@ def log_largest_exponential(scores: Floats) -> Floats:
     log_integral = np.full(len(distinct), -np.inf)
     block = max(1, _MAX_BLOCK_ENTRIES // len(distinct))
     for start in range(0, len(nodes), block):
-        some = slice(start, start + block)
-        log_terms = np.log1p(-np.exp(log_weights) * nodes[some, np.newaxis])
+        part = slice(start, start + block)
+        log_terms = np.log1p(-np.exp(log_weights) * nodes[part, np.newaxis])
         others = (log_terms @ counts)[:, np.newaxis] - log_terms
-        log_integral = np.logaddexp(log_integral, logsumexp(others, axis=0, b=weights[some, np.newaxis]))
+        log_integral = np.logaddexp(log_integral, logsumexp(others, axis=0, b=weights[part, np.newaxis]))
     return np.asarray((log_weights + log_integral)[where.ravel()])
 
 
@@ -156,14 +156,14 @@ def _sum_of_powers(z: Floats, knots: Floats, counts: Ints, factors: Floats) -> t
     log_q, total = np.empty(len(z)), np.zeros(len(z))
     block = max(1, _MAX_BLOCK_ENTRIES // len(_POWERS))
     for start in range(0, len(z), block):
-        some = slice(start, start + block)
-        interval = np.searchsorted(knots, z[some], side="right")
+        part = slice(start, start + block)
+        interval = np.searchsorted(knots, z[part], side="right")
         nearest = np.maximum(interval - 1, 0)
-        log_q[some] = np.where(interval > 0, knots[nearest] - z[some] - math.log(2.0), -np.inf)
-        q = np.exp(log_q[some])
+        log_q[part] = np.where(interval > 0, knots[nearest] - z[part] - math.log(2.0), -np.inf)
+        q = np.exp(log_q[part])
         for column in (powers[nearest] * factors).T[::-1]:
-            total[some] *= q
-            total[some] += column
+            total[part] *= q
+            total[part] += column
     return log_q, total
 
 
@@ -192,10 +192,10 @@ def log_top_set_laplace(scores: Floats, sets: Ints) -> Floats:
         log_odds, log_hazard = log_above - log_below, log_laplace(offset) - log_above
         block = max(1, _MAX_BLOCK_ENTRIES // (len(offset) * sets.shape[1]))
         for start in range(0, len(sets), block):
-            some = slice(start, start + block)
-            log_term = log_odds[:, inverse[some]].sum(axis=2) + logsumexp(log_hazard[:, inverse[some]], axis=2)
+            part = slice(start, start + block)
+            log_term = log_odds[:, inverse[part]].sum(axis=2) + logsumexp(log_hazard[:, inverse[part]], axis=2)
             log_term += all_below[nodes, np.newaxis]
-            log_probabilities[some] = np.logaddexp(log_probabilities[some], logsumexp(log_term, axis=0))
+            log_probabilities[part] = np.logaddexp(log_probabilities[part], logsumexp(log_term, axis=0))
     return log_probabilities
 
 

@@ -76,11 +76,11 @@ class Repeats:
         return np.where(own >= 0, own, classes)
 
     def describe(self, level: int) -> str:
-        what = "the output" if self.coordinate is None else named(self.coordinate)
+        subject = "the output" if self.coordinate is None else named(self.coordinate)
         if level < FIRST_CLASS:
-            return f"{what} is {self.values[level]} exactly"
+            return f"{subject} is {self.values[level]} exactly"
         times = [_times(count_class) for count_class in divmod(level - FIRST_CLASS, N_COUNT_CLASSES)]
-        return f"{what} occurred {times[0]} on side 0 of the pilot and {times[1]} on side 1"
+        return f"{subject} occurred {times[0]} on side 0 of the pilot and {times[1]} on side 1"
 
 
 def _times(count_class: int) -> str:

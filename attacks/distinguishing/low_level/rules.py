@@ -93,9 +93,9 @@ class Decimals:
         undecided = np.arange(len(column))
         for places in range(COARSEST, FINEST + 1):
             shifted = column[undecided] * 10.0**places if places >= 0 else column[undecided] / 10.0**-places
-            whole = np.rint(shifted)
-            short = (shifted < MAX_VISIBLE_DECIMAL) & (np.abs(shifted - whole) <= DECIMAL_TOLERANCE * shifted)
-            levels[undecided[short]] = 10 * places + whole[short].astype(np.int64) % 10
+            rounded = np.rint(shifted)
+            short = (shifted < MAX_VISIBLE_DECIMAL) & (np.abs(shifted - rounded) <= DECIMAL_TOLERANCE * shifted)
+            levels[undecided[short]] = 10 * places + rounded[short].astype(np.int64) % 10
             undecided = undecided[~short & (shifted < MAX_VISIBLE_DECIMAL)]
         return levels
 

@@ -285,9 +285,9 @@ def _directions(groups: _RankGroups, rates: Floats) -> Floats:
             return groups.slope(groups.rates(curve(parameter))) >= target
 
         at = bisect(reached, _SMALLEST, _LARGEST, middle=geometric, close=lambda low, high: high <= 1.001 * low)[1]
-        towards = groups.log_odds(groups.rates(curve(at))) - odds
-        if np.linalg.norm(towards) > _SAME * np.linalg.norm(odds):
-            directions.append(towards[None, :])
+        direction = groups.log_odds(groups.rates(curve(at))) - odds
+        if np.linalg.norm(direction) > _SAME * np.linalg.norm(odds):
+            directions.append(direction[None, :])
     return np.concatenate(directions)
 
 

@@ -291,8 +291,8 @@ class UnconditionalTest:
     def _least(self, k0: Floats) -> Floats:
         """Return the smallest k1 with (k1, k0) in R, n1 + 1 if there is none, by bisection from a first guess."""
 
-        def reached(some: NDArray[np.intp], k1: Floats) -> Bools:
-            return self.ordering.reached(self.level, k1, k0[some], self.n1, self.n0)
+        def reached(rows: NDArray[np.intp], k1: Floats) -> Bools:
+            return self.ordering.reached(self.level, k1, k0[rows], self.n1, self.n0)
 
         low, high = np.full(len(k0), -1.0), np.full(len(k0), self.n1 + 1.0)
         return least_integers_near(reached, low, high, np.clip(np.ceil(self._likely(k0)), 0.0, self.n1))

@@ -121,12 +121,12 @@ class Snapshot:
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Snapshot:
         """Return the snapshot of `function` at this moment."""
-        held = {item.name: item for item in _held(function, set())}
+        objects = {item.name: item for item in _held(function, set())}
         generator_values = {
-            name: item.value for name, item in held.items() if _safely(partial(_is_generator, item.value), False)
+            name: item.value for name, item in objects.items() if _safely(partial(_is_generator, item.value), False)
         }
         generators = {name: _safely(partial(_state, value), "") for name, value in generator_values.items()}
-        others = {name: item for name, item in held.items() if name not in generator_values}
+        others = {name: item for name, item in objects.items() if name not in generator_values}
         digests = {name: _digest(item.value) for name, item in others.items()}
         numbers = {name: _safely(partial(_numbers, item.value), {"": math.nan}) for name, item in others.items()}
         copied = frozenset(name for name, item in others.items() if not item.imported)
@@ -209,10 +209,10 @@ def _looks_drawn(values: list[float]) -> bool:
     return n_long >= MIN_POOL_SIZE or (len(values) >= MIN_POOL_SIZE and 1 < len(set(values)) < len(values))
 
 
-def _is_generator(thing: Any) -> bool:
-    """Return True if `thing` is a stateful source of random numbers of numpy, Python or torch."""
-    torch = type(thing).__module__.partition(".")[0] == "torch" and type(thing).__name__ == "Generator"
-    return torch or (isinstance(thing, OWN_GENERATORS) and not isinstance(thing, random.SystemRandom))
+def _is_generator(value: Any) -> bool:
+    """Return True if `value` is a stateful source of random numbers of numpy, Python or torch."""
+    torch = type(value).__module__.partition(".")[0] == "torch" and type(value).__name__ == "Generator"
+    return torch or (isinstance(value, OWN_GENERATORS) and not isinstance(value, random.SystemRandom))
 
 
 def _state(generator: Any) -> str:
@@ -435,9 +435,9 @@ def _has_insides(value: Any) -> bool:
     return not plain and hasattr(value, "__dict__") and not hasattr(value, "to_numpy")
 
 
-def _digest(thing: Any) -> bytes:
+def _digest(value: Any) -> bytes:
     """Return a digest of plain data; for large or unreadable objects, of the type only."""
     return _safely(
-        lambda: content_digest(thing) if is_small(thing) else type(thing).__name__.encode(),
+        lambda: content_digest(value) if is_small(value) else type(value).__name__.encode(),
         b"unreadable",
     )

@@ -252,12 +252,12 @@ def printable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def short_repr(thing: Any) -> str:
+def short_repr(value: Any) -> str:
     """Return the `repr` of any object, cut to a label; its class if `repr` raises."""
     try:
-        return cut(repr(thing))
+        return cut(repr(value))
     except BaseException as error:
-        return f"<a {class_name(thing)}, whose repr raises {class_name(error)}>"
+        return f"<a {class_name(value)}, whose repr raises {class_name(error)}>"
 
 
 def in_words(error: BaseException) -> str:
@@ -274,9 +274,9 @@ def message_of(error: BaseException) -> str:
         return f"<a message that raises {class_name(worse)}>"
 
 
-def class_name(thing: Any) -> str:
+def class_name(value: Any) -> str:
     """Return the name of the class of any object, whatever its metaclass does."""
-    return str(type.__dict__["__name__"].__get__(type(thing)))
+    return str(type.__dict__["__name__"].__get__(type(value)))
 
 
 def digest(text: str) -> bytes:
