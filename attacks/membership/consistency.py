@@ -1,4 +1,4 @@
-"""Tests whether memberships, outputs and labels of models are in the same order, from the data alone.
+"""Tests whether memberships, outputs and labels of models have one order, from the data alone.
 
 A file of another run, or rows in another order, gives an AUC of one half: the result of models that leak nothing. These
 tests look for positive evidence of such a mistake, never for the mere absence of a leak, so that models that leak
