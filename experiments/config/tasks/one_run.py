@@ -44,10 +44,10 @@ class OneRunTask(PlayedTask):
     @classmethod
     def parts(cls, point: Point) -> dict[str, Any]:
         """Build the canaries, and an attack with enough references."""
-        game = point.config.game
-        assert isinstance(game, OneRunSection)
-        canaries, records = point.build("game", _canaries, point.config.neighbours, point.data, point.mechanism)
-        attack = point.build("attack", _attack, canaries, game.n_references)
+        with point.section("game") as game:
+            canaries, records = _canaries(game, point.config.neighbours, point.data, point.mechanism)
+        with point.section("attack") as section:
+            attack = _attack(section, canaries, game.n_references)
         fields = {"canaries": canaries, "records": records, "attack": attack}
         return {**fields, "n_runs": game.n_runs, "n_references": game.n_references}
 
