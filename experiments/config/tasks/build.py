@@ -132,8 +132,6 @@ def build_listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
 def load_data(section: DataSection) -> Dataset:
     """Load the dataset of [data], or its chosen columns and records; an `(X, y)` pair if there is a target."""
     data = datasets.load(section.name, **section.options)
-    if section.column is not None and section.columns is not None:
-        raise ParameterError("set either column or columns, but not both.", argument=("column", "columns"))
     if section.column is not None:
         examples.complete(datasets.columns(data, [section.column], "column", name=section.name), name=section.name)
         return datasets.columns(data, [section.column], "column", name=section.name)[section.column].to_numpy()

@@ -85,12 +85,6 @@ def _canaries(
             "name is 'one-run', which needs [data], and canary in [neighbours] for the kind of canary.", argument="name"
         )
     check_relation(mechanism)
-    whole_datasets = section.d0 is not None or section.d1 is not None
-    if section.record != "worst-case" or section.replacement is not None or whole_datasets:
-        raise ParameterError(
-            "canary selects its records: set record inside its table, and no replacement, d0 or d1.",
-            argument="canary",
-        )
     canary: Canary = build.build_entry(section.canary, canary_kinds)
     canaries, records = canary.several(data, mechanism, game.n_canaries)
     view = "noisy_gradients" if canaries.n_gradients else "final"

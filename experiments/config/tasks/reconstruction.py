@@ -75,12 +75,6 @@ class ReconstructionTask(PlayedTask):
 
 def _record(section: NeighboursSection, data: Dataset | None) -> int:
     """Return the index of the record with the secret."""
-    unused = [key for key in ("relation", "replacement", "canary", "d0", "d1") if getattr(section, key) is not None]
-    if unused:
-        raise ParameterError(
-            f"the game 'reconstruction' uses only the record of [neighbours]: leave {unused[0]} out.",
-            argument=unused[0],
-        )
     record, n = 0 if section.record == "worst-case" else section.record, n_records(data)
     if data is not None and n is not None and record >= n:
         raise ParameterError(

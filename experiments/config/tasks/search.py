@@ -16,7 +16,6 @@ from ....audit.results.audit_result import AuditResult
 from ....audit.search import SearchDomain, domain_from, first_pair, search
 from ....audit.trials.options import RunOptions
 from ....mechanisms.core import whole
-from ..sections import NeighboursSection
 from . import build
 from .base import HERE, AuditTask
 from .pair import trials_of
@@ -46,11 +45,6 @@ class SearchTask(AuditTask):
     @classmethod
     def parts(cls, point: Point) -> dict[str, Any]:
         """Build the domain, and an attack that is applicable to its first pair."""
-        for key in ("data", "game", "neighbours"):
-            if getattr(point.config, key) not in (None, NeighboursSection()):
-                raise point.source.error(
-                    (key,), f"[{key}] cannot be combined with [search], which chooses the pair. Leave it out."
-                )
         with point.section("attack") as section:
             attack = build.build_attack(section, attacks)
         with point.section("search") as section:
