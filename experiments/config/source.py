@@ -92,8 +92,15 @@ class Source:
         """Raise `ConfigError` with the location of the first value, also of a setting, that no key accepts."""
         set_here = (_values(value, tuple(key.split("."))) for key, value in self.settings.items())
         for path, value in chain(*set_here, _values(table)):
-            if (reason := _refused(value, len(path))) is not None:
-                raise self.error(path, f"{'.'.join(path)[:60]} {reason}")
+            if isinstance(value, date | clock):
+                reason = f"is a date or a time, {value}, which no key accepts. Put it in quotes to make it text."
+            elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+                reason = "is a whole number of more than 64 bits, which TOML does not allow."
+            elif len(path) > DEEPEST:
+                reason = f"is nested in more than {DEEPEST} lists or tables. Remove some of the brackets."
+            else:
+                continue
+            raise self.error(path, f"{'.'.join(path)[:60]} {reason}")
 
     def where(self, path: tuple[str, ...]) -> str:
         """Return the location of the key at `path`: "--set KEY", or "FILE:LINE", that of the sweep if it is swept.
@@ -115,24 +122,11 @@ class Source:
 
 
 def _values(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every value with its path, up to the largest depth of a configuration."""
+    """Yield every value with its path, down to one level below the largest depth of a configuration."""
     yield path, value
-    if len(path) > DEEPEST:
-        return
     items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
+    for key, item in items if len(path) <= DEEPEST else ():
         yield from _values(item, (*path, str(key)))
-
-
-def _refused(value: Any, depth: int) -> str | None:
-    """Return the reason why no key of a configuration accepts a value; None if one may."""
-    if isinstance(value, date | clock):
-        return f"is a date or a time, {value}, which no key accepts. Put it in quotes to make it text."
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return "is a whole number of more than 64 bits, which TOML does not allow."
-    if depth > DEEPEST:
-        return f"is nested in more than {DEEPEST} lists or tables. Remove some of the brackets."
-    return None
 
 
 def _extreme_line(text: str) -> int:

@@ -120,7 +120,9 @@ def _worst_pair(relation: Relation, data: Dataset, replacement: Any, query: Any)
         raise ParameterError(
             "record is 'worst-case', but this mechanism has no query to search with. Set a position.", argument="record"
         )
-    candidates = _distinct_records(data)
+    candidates = np.arange(n_records(data) or 0)
+    if isinstance(data, np.ndarray) and data.ndim == 1:
+        candidates = np.sort(np.unique(data, return_index=True)[1])  # the first of equal records
     if len(candidates) > SEARCHED:
         raise ParameterError(
             f"record is 'worst-case', but {plural(len(candidates), 'record')} are more than the {SEARCHED:,} that are "
@@ -134,13 +136,6 @@ def _worst_pair(relation: Relation, data: Dataset, replacement: Any, query: Any)
 
 def _move(query: Any, answer1: Any, pair: Neighbours) -> float:
     return float(np.abs(answer1 - np.asarray(query(pair.d0), dtype=np.float64)).sum())
-
-
-def _distinct_records(data: Dataset) -> Any:
-    """Return the positions of the records; for one-dimensional arrays only the first of equal ones."""
-    if isinstance(data, np.ndarray) and data.ndim == 1:
-        return np.sort(np.unique(data, return_index=True)[1])
-    return np.arange(n_records(data) or 0)
 
 
 __all__ = ["build_pair", "build_stage", "pair_of_function"]

@@ -38,16 +38,11 @@ class PairTask(AuditTask):
     @classmethod
     def parts(cls, point: Point) -> dict[str, Any]:
         """Build the pair, and an attack that is applicable to it."""
-        with point.section("attack") as section:
-            attack = build.build_attack(section, attacks)
         with point.section("neighbours") as section:
             mechanism, neighbours = build_stage(section, point.data, point.mechanism)
             pair = mechanism.worst_case() if neighbours is None else neighbours
             target = Target(mechanism.bind(pair), pair)
-        trials = trials_of(point)
-        with point.section("attack"):
-            choose(attack, target)
-        return {"mechanism": mechanism, "neighbours": neighbours, "attack": attack, **trials}
+        return {"mechanism": mechanism, "neighbours": neighbours, **attack_and_trials(point, target)}
 
     def estimate(self) -> int:
         """Return the trials of both sides."""
@@ -65,11 +60,14 @@ class PairTask(AuditTask):
         )
 
 
-def trials_of(point: Point) -> dict[str, Any]:
-    """Return the number of trials, and the rule to stop, of [audit]."""
+def attack_and_trials(point: Point, target: Target) -> dict[str, Any]:
+    """Return the attack, which is applicable to the target, the number of trials, and the rule to stop."""
+    with point.section("attack") as section:
+        attack = build.build_attack(section, attacks)
+        choose(attack, target)
     with point.section("audit.trials") as trials:
         whole(MIN_TRIALS, trials=trials)
-    return {"trials": trials, "stop": point.config.audit.stop}
+    return {"attack": attack, "trials": trials, "stop": point.config.audit.stop}
 
 
-__all__ = ["PairTask", "trials_of"]
+__all__ = ["PairTask", "attack_and_trials"]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from ....mechanisms.adapters.functions.target import load_target
 from ....mechanisms.core import Dataset, Guarantee, Mechanism
-from ..config_errors import pointing_at
+from ..config_errors import section_at
 from ..schema import Config
 from ..source import Source
 from . import build, own
@@ -52,16 +52,12 @@ class Point:
     n_hypotheses: int = 1
     load: Loader = field(default_factory=Loader)
 
-    @contextmanager
-    def section(self, path: str) -> Iterator[Any]:
-        """Yield the table, or the value of the key, at a dotted path, to a block that uses it.
+    def section(self, path: str) -> AbstractContextManager[Any]:
+        """Return a context with the table, or the value of the key, at a dotted path.
 
-        Raises:
-            ConfigError: the block raises; it has the line of the key that the argument of the error names.
+        An error of the block becomes a `ConfigError` with the line of the key that the argument of the error names.
         """
-        value: Any = reduce(getattr, path.split("."), self.config)
-        with pointing_at(self.source, path, value):
-            yield value
+        return section_at(self.config, self.source, path)
 
     @cached_property
     def data(self) -> Dataset | None:

@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....attacks.base import Attack, Target
-from ....attacks.catalogue import catalogue as attacks, choose
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import PairScores
 from ....audit.results.audit_result import AuditResult
 from ....audit.search import SearchDomain, domain_from, first_pair, search
 from ....audit.trials.options import RunOptions
 from ....mechanisms.core import whole
-from . import build
 from .base import HERE, AuditTask
-from .pair import trials_of
+from .pair import attack_and_trials
 from .point import Point
 
 
@@ -45,17 +43,13 @@ class SearchTask(AuditTask):
     @classmethod
     def parts(cls, point: Point) -> dict[str, Any]:
         """Build the domain, and an attack that is applicable to its first pair."""
-        with point.section("attack") as section:
-            attack = build.build_attack(section, attacks)
         with point.section("search") as section:
             domain, mechanism = domain_from(section.domain), point.mechanism
             pair = first_pair(mechanism, domain)
             whole(section.explore, budget=section.explore if section.budget is None else section.budget)
             target = Target(mechanism.bind(pair), pair)
-        trials = trials_of(point)
-        with point.section("attack"):
-            choose(attack, target)
-        return {"domain": domain, "explore": section.explore, "budget": section.budget, **trials, "attack": attack}
+        fields = {"domain": domain, "explore": section.explore, "budget": section.budget}
+        return {**fields, **attack_and_trials(point, target)}
 
     def estimate(self) -> int:
         """Return the trials of all looks, if their number is limited, and of the confirmation."""
