@@ -6,7 +6,6 @@ Each exclusion is a row of `OF_STUDIES` or `OF_AUDITS`; `check_exclusions` check
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 from pydantic import BaseModel
@@ -37,7 +36,7 @@ class Exclusion:
     def find(self, config: BaseModel) -> str | None:
         """Return the first excluded key that is set; None if there is none, or without the given key."""
         applies = is_set(config, self.given) and self.value in (None, _get(config, self.given))
-        return next((key for key in self.excluded if applies and is_set(config, key)), None)
+        return next((key for key in self.excluded if is_set(config, key)), None) if applies else None
 
 
 OF_STUDIES = (
@@ -92,7 +91,10 @@ def check_exclusions(config: BaseModel, source: Source) -> None:
 
 def _get(config: BaseModel, key: str) -> Any:
     """Return the value at a dotted key; None if a table on the way is missing."""
-    return reduce(lambda table, part: getattr(table, part, None), key.split("."), config)
+    value: Any = config
+    for part in key.split("."):
+        value = getattr(value, part, None)
+    return value
 
 
 def is_set(config: BaseModel, key: str) -> bool:
