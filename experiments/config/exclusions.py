@@ -33,11 +33,6 @@ class Exclusion:
     message: str
     value: str | None = None
 
-    def find(self, config: BaseModel) -> str | None:
-        """Return the first excluded key that is set; None if there is none, or without the given key."""
-        applies = is_set(config, self.given) and self.value in (None, _get(config, self.given))
-        return next((key for key in self.excluded if is_set(config, key)), None) if applies else None
-
 
 OF_STUDIES = (
     Exclusion(
@@ -84,7 +79,8 @@ OF_AUDITS = (
 def check_exclusions(config: BaseModel, source: Source) -> None:
     """Raise `ConfigError` for the first key that cannot be set next to another one."""
     for rule in (*OF_STUDIES, *(() if is_set(config, "sweep") else OF_AUDITS)):
-        if (key := rule.find(config)) is not None:
+        applies = is_set(config, rule.given) and rule.value in (None, _get(config, rule.given))
+        for key in (key for key in rule.excluded if applies and is_set(config, key)):
             message = rule.message.format(key=key, name=key.rpartition(".")[2])
             raise source.error(tuple(key.split(".")), message)
 
