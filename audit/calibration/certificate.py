@@ -272,8 +272,8 @@ def _simulate(job: _Job, plan: CertificatePlan, methods: Sequence[Method], seed:
     limits = [float(law.curve.epsilon(delta)) * (1.0 + EPSILON_TOLERANCE) for delta, _ in statements]
     until = [setting.audits(slow=method.slow) - job.block * AUDITS_PER_JOB for method in methods]
     measures = [
-        [method.measure(CoverageSetup(law, delta, confidence, n_out, n_in, rehearsal)) if left > 0 else None
-         for method, left in zip(methods, until, strict=True)]
+        [method.measure(CoverageSetup(law, delta, confidence, n_out, n_in, rehearsal)) if n_remaining > 0 else None
+         for method, n_remaining in zip(methods, until, strict=True)]
         for delta, confidence in statements
     ]  # fmt: skip
     numbers = np.full((len(statements), len(methods), job.repeats), np.nan)

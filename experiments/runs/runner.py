@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,10 +65,6 @@ class Execution:
         """Report a line, if there is a receiver."""
         if self.report_line is not None:
             self.report_line(text)
-
-    def bar(self, name: str) -> ProgressBar | bool:
-        """Return a progress bar of that name; False without progress."""
-        return ProgressBar(name) if self.progress else False
 
 
 def run(
@@ -240,24 +236,12 @@ def run_task(
     if task.activity and part is None:
         execution.report(task.activity)
     name = task.activity or f"{number}{cut(parameters_text(task.parameters), 40)}"
-    folder, bar = directory.trials(task.folder), execution.bar(name)
+    bar = ProgressBar(name) if execution.progress else False
+    folder = directory.trials(task.folder)
     store = folder if part is None else SlicedStore(folder, part)
-    with (
-        announced(name, config, execution.report_line, bar),
-        at(task.parameters),
-        _workers(cluster, execution) as n_jobs,
-    ):
+    workers, n_jobs = (nullcontext(), execution.n_jobs) if cluster is None else (cluster.joined(), None)
+    with announced(name, config, execution.report_line, bar), at(task.parameters), workers:
         return task.answer(task.run(RunOptions(n_jobs, store, bar)))
-
-
-@contextmanager
-def _workers(cluster: Cluster | None, execution: Execution) -> Iterator[int | None]:
-    """Yield the option `n_jobs` for an audit: on a cluster None, as in `joblib.parallel_config`."""
-    if cluster is None:
-        yield execution.n_jobs
-        return
-    with cluster.joined():
-        yield None
 
 
 def outcome(result: AuditResult) -> str:

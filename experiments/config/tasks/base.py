@@ -112,21 +112,30 @@ class AuditTask(Task):
     @classmethod
     def plan(cls, point: Point) -> Self:
         """Build mechanism, bounds, claim and data, then the parts of this kind of audit, and check the claim."""
-        audit = point.config.audit
+        audit, mechanism = point.config.audit, point.mechanism
+        with point.section("audit.bounds") as entries:
+            bounds = tuple(
+                "auto" if entry == "auto" else build.build_listed("bounds", entry, methods) for entry in entries
+            )
+            choose_bounds(bounds, reads=cls.evidence_type(point.config), stop=audit.stop)
+        with point.section("audit.estimates") as names:
+            estimates = check_estimates(names)
         fields: dict[str, Any] = {
             "parameters": point.parameters,
             "seed": point.seed,
             "confidence": audit.confidence,
-            "mechanism": point.mechanism,
-            "bounds": point.build("audit.bounds", _bounds, cls.evidence_type(point.config), audit.stop),
-            "estimates": point.build("audit.estimates", check_estimates),
+            "mechanism": mechanism,
+            "bounds": bounds,
+            "estimates": estimates,
             "claim": point.claim,
             "delta": audit.delta,
             "n_hypotheses": point.n_hypotheses,
         }
         task = cls(**fields | cls.parts(point))
-        point.build("mechanism", lambda _: task.mechanism.guarantee())
-        point.build("audit", lambda _: Statement.about(relation=task.mechanism.relation, **task.statement))
+        with point.section("mechanism"):
+            task.mechanism.guarantee()
+        with point.section("audit"):
+            Statement.about(relation=task.mechanism.relation, **task.statement)
         return task
 
     @classmethod
@@ -162,13 +171,6 @@ class PlayedTask(AuditTask):
     def answer(self, evidence: PairScores | BitScores | Successes) -> AuditResult:
         """Compute the bound from the evidence."""
         return audit_scores(evidence, attack=self.attack_name, tossed=True, **self.arguments)
-
-
-def _bounds(entries: Sequence[Any], reads: type[Evidence], stop: str | None) -> tuple[str | Bound[Any], ...]:
-    """Build the bounds of [audit], and check that they read the evidence; "auto" is resolved by the audit."""
-    bounds = tuple("auto" if entry == "auto" else build.build_listed("bounds", entry, methods) for entry in entries)
-    choose_bounds(bounds, reads=reads, stop=stop)
-    return bounds
 
 
 __all__ = ["AuditTask", "PlayedTask", "Task"]

@@ -41,16 +41,14 @@ def plan_tasks(config: Config, source: Source) -> list[Task]:
         raise source.error(
             ("sweep",), f"the sweep has {shown} audits, but at most {MAX_AUDITS:,} are run. Leave some values out."
         )
-    if not config.sweep:
-        return [_kind(config).plan(Point(config, source, seed=config.seed))]
     table = {key: value for key, value in config.resolved().items() if key != "sweep"}
     load, tasks = Loader(), []
     for parameters in combinations(config.sweep):
         there = replace(source, swept=places(config.sweep, parameters))
         with at(parameters):
-            swept = Config.check(apply(table, settings(parameters)), there)
+            point = Config.check(apply(table, settings(parameters)), there) if parameters else config
             seed = point_seed(config.seed, parameters)
-            tasks.append(_kind(swept).plan(Point(swept, there, parameters, seed, n_points, load)))
+            tasks.append(_kind(point).plan(Point(point, there, parameters, seed, n_points, load)))
     return tasks
 
 
