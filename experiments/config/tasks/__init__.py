@@ -16,7 +16,7 @@ search.py            The task with [search]: a search for the pair in a domain, 
 shadow_releases.py   Interface of shadow releases other than models that predict labels, for [membership]
 """
 
-from .base import Task as Task
+from .base import PointTask as PointTask
 from .membership import ShadowTask as ShadowTask, TrainedTask as TrainedTask
 from .pair import PairTask as PairTask
 from .planning import plan_tasks as plan_tasks

@@ -16,9 +16,10 @@ from ....audit.results.audit_result import AuditResult
 from ....audit.search import SearchDomain, domain_from, first_pair, search
 from ....audit.trials.options import RunOptions
 from ....mechanisms.core import Mechanism, whole
+from ...tasks.base import HERE
 from ..sections import NeighboursSection, SearchSection
 from . import build
-from .base import HERE, AuditTask
+from .base import AuditTask
 from .pair import trials_of
 from .point import Point
 
