@@ -114,19 +114,7 @@ def judge_command(
 
     files = OutputFiles(markdown, json_)
     files.check_writable()
-    task = Judgement(
-        file=file,
-        epsilon=epsilon,
-        delta=delta,
-        coins=coins,
-        looks=looks,
-        prior_success=prior_success,
-        relation=relation,
-        confidence=confidence,
-        seed=seed,
-        tossed=tossed,
-        bound=tuple(bound or ()),
-    )
+    task = Judgement.of(locals())
     sys.stdout.write(f"{task.result.summary()}\n")
     write_judged(files, task.result, report_line=print_error)
     _keep(task, out)
@@ -178,15 +166,7 @@ def membership_command(
 
     files = OutputFiles(json_file=json_)
     files.check_writable()
-    task = MembershipStudy(
-        file=file,
-        target=target,
-        attack=tuple(attack or ()),
-        signal=signal,
-        fair=fair,
-        per_model=per_model,
-        confidence=confidence,
-    )
+    task = MembershipStudy.of(locals())
     sys.stdout.write(f"{task.result.summary()}\n")
     files.write("", json_text=task.result.to_json())
     _keep(task, out)
@@ -248,20 +228,7 @@ def text_command(
     """Attack a language model from the log probabilities of texts; with --coins, audit the claim of its training."""
     from ..tasks.texts import TextStudy
 
-    task = TextStudy(
-        file=file,
-        coins=coins,
-        looks=looks,
-        epsilon=epsilon,
-        delta=delta,
-        signal=signal,
-        relation=relation,
-        confidence=confidence,
-        share=share,
-        p=p,
-        zeros=zeros,
-        queries=tuple(queries or ()),
-    )
+    task = TextStudy.of(locals())
     sys.stdout.write(f"{task.result.summary()}\n")
     _keep(task, out)
     return exit_code_of(None if task.result.audit is None else task.result.audit.verdict, strict=strict)
@@ -308,17 +275,7 @@ def risk_command(
     from ..tasks.table_risk import TableRisk
     from .outcomes import code_of_risk
 
-    task = TableRisk(
-        real=real,
-        synthetic=synthetic,
-        holdout=holdout,
-        ignore=tuple(ignore or ()),
-        secret=tuple(secret or ()),
-        category=tuple(category or ()),
-        unit=unit,
-        confidence=confidence,
-        seed=seed,
-    )
+    task = TableRisk.of(locals())
     sys.stdout.write(f"{terminal(task.result.summary())}\n")
     _keep(task, out)
     return code_of_risk(task.result)

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ...audit.trials.options import RunOptions
 
@@ -56,6 +56,14 @@ class CommandTask(Task):
     command: ClassVar[str]
     arguments: ClassVar[tuple[str, ...]] = ()
     """Fields that are given without the name of an option."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Return the task for the parameters of the function of its command; those of the output are left out."""
+        values = {field.name: (options[field.name], field.default) for field in fields(cls)}
+        return cls(
+            **{name: tuple(value or ()) if default == () else value for name, (value, default) in values.items()}
+        )
 
     @property
     def stated(self) -> dict[str, Any]:

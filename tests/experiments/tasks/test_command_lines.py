@@ -60,7 +60,7 @@ def test_every_option_that_decides_numbers_is_a_field(kind):
 
 @pytest.mark.parametrize("kind", COMMANDS)
 @given(data=st.data())
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_command_line_asks_the_same_question(kind, data):
     try:
         task = kind(**data.draw(values(kind)))
