@@ -188,7 +188,8 @@ def certify(
         n_jobs: number of processes, as for joblib; does not affect the result.
         store: directory for finished jobs, so that an interrupted certificate continues; None for no store.
         progress: True shows a bar when stderr is a terminal; or a `Reporter`.
-        made_by: the code, which must be the same to continue, JSON-ready; None for the versions of dpassay and numpy.
+        made_by: command and code, which must be the same to continue, JSON-ready; None for the versions of dpassay and
+            numpy.
 
     Raises:
         ParameterError: no methods, or an invalid seed or number of processes.

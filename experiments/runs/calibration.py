@@ -115,7 +115,7 @@ class Calibration(CommandTask):
 
     def run(self, options: RunOptions = HERE) -> Certificate:
         """Simulate the audits that are not in the store, by the same code."""
-        made_by = {"versions": versions(), "code": digest_of(HOME, CODE)}
+        made_by = {"command": self.command_line, "code": digest_of(HOME, CODE), "versions": versions()}
         return certify(self.plan, self.methods, seed=self.seed, made_by=made_by, **vars(options))
 
     def answer(self, evidence: Certificate) -> Certificate:

@@ -60,10 +60,8 @@ class CommandTask(Task):
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
         """Return the task for the parameters of the function of its command; those of the output are left out."""
-        values = {field.name: (options[field.name], field.default) for field in fields(cls)}
-        return cls(
-            **{name: tuple(value or ()) if default == () else value for name, (value, default) in values.items()}
-        )
+        several = {field.name: tuple(options[field.name] or ()) for field in fields(cls) if field.default == ()}
+        return cls(**{field.name: options[field.name] for field in fields(cls)} | several)
 
     @property
     def stated(self) -> dict[str, Any]:
