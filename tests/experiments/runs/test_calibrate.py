@@ -261,7 +261,7 @@ def test_certificate_that_was_killed_and_interrupted_continues_with_the_same_byt
         (["--seed", "6"], "seed: the store has 5, this run has 6"),
         (["--repeats", "4"], "repeats: the store has 3, this run has 4"),
         (["--bound", "clopper-pearson"], "methods.1 clopper-pearson: not in the store"),
-        (["--published"], 'this run has "dpassay calibrate --published --bound simultaneous-band --r'),
+        (["--published"], 'this run has "dpassay calibrate --published --bound simultaneous-band'),
     ],
 )
 def test_directory_of_another_certificate_is_refused(through, changes, difference):
