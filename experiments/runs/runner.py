@@ -37,7 +37,7 @@ from .record import add_time, finished, session, timed
 from .writing import ConfigRun, Heading, write_results
 
 if TYPE_CHECKING:
-    from ..config.tasks.base import Task
+    from ..config.tasks.base import PointTask
 
 RUNS = Path("runs")
 """Default parent of run directories: runs/NAME."""
@@ -131,7 +131,7 @@ def run_loaded(
     return ConfigRun(directory.path, result, tuple(files))
 
 
-def plan(config: Config, source: Source, execution: Execution) -> list[Task]:
+def plan(config: Config, source: Source, execution: Execution) -> list[PointTask]:
     """Build the tasks of an experiment, checked before the first run."""
     from ..config.tasks.planning import plan_tasks
 
@@ -160,7 +160,7 @@ def _reused(config: Config, name: str, directory: RunDirectory, execution: Execu
 
 
 def _run_tasks(
-    tasks: Sequence[Task], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
+    tasks: Sequence[PointTask], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
 ) -> list[Any]:
     """Return the answer of each task, one after the other, or several at the same time on a cluster."""
     answers: dict[int, Any] = {}
@@ -180,7 +180,7 @@ def _run_tasks(
 
 
 def _one_by_one(
-    tasks: Sequence[Task], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
+    tasks: Sequence[PointTask], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
 ) -> Iterator[tuple[int, Any]]:
     """Yield the place and the answer of each task."""
     for place, task in enumerate(tasks):
@@ -190,7 +190,7 @@ def _one_by_one(
 
 
 def _at_once(
-    tasks: Sequence[Task], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
+    tasks: Sequence[PointTask], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
 ) -> Iterator[tuple[int, Any]]:
     """Yield the place and the answer of each finished task; each runs in a process of this machine."""
     from joblib import Parallel, delayed
@@ -206,7 +206,7 @@ def _at_once(
 
 
 def _run_there(
-    place: int, task: Task, config: Config, directory: RunDirectory, cluster: Cluster
+    place: int, task: PointTask, config: Config, directory: RunDirectory, cluster: Cluster
 ) -> tuple[int, Any, float]:
     """Run a task in a process; return its place, its answer and the elapsed seconds."""
     began = time.monotonic()
@@ -215,7 +215,7 @@ def _run_there(
 
 
 def run_task(
-    task: Task,
+    task: PointTask,
     config: Config,
     directory: RunDirectory,
     execution: Execution,
@@ -250,7 +250,9 @@ def outcome(result: AuditResult) -> str:
     return f"epsilon >= {number(result.bound.epsilon)}, claimed {number(result.claim)}{where}"
 
 
-def _joined(config: Config, name: str, tasks: Sequence[Task], answers: Sequence[Any]) -> SweepResult | MembershipResult:
+def _joined(
+    config: Config, name: str, tasks: Sequence[PointTask], answers: Sequence[Any]
+) -> SweepResult | MembershipResult:
     """Return the result of an experiment: metrics as they are, and the verdict over all audits."""
     if isinstance(answers[0], MembershipResult):
         return answers[0]

@@ -1,10 +1,7 @@
-"""The interface of a task of an experiment: a question that is checked and ready to run. Read this first.
+"""The interface of a task of an experiment (`Task` is in `dpassay.experiments.tasks.base`). Read this first.
 
-Task          one question
+PointTask     a task at one point of an experiment
   plan          the task of a configuration, with its parts checked against each other
-  estimate      number of runs of the mechanism
-  run           makes the evidence, from what the store holds
-  answer        computes the result from the evidence
 AuditTask     one audit of a claim
   makes         the evidence that its game makes
 PlayedTask    an audit whose game makes evidence, from which the bound is then computed
@@ -12,7 +9,7 @@ PlayedTask    an audit whose game makes evidence, from which the bound is then c
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -25,19 +22,16 @@ from ....audit.games.external_scores import audit_scores
 from ....audit.metrics.membership.result import MembershipResult
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.with_estimates import check_estimates, with_estimates
-from ....audit.trials.options import RunOptions
 from ....mechanisms.core import Guarantee, Mechanism
+from ...tasks.base import Task
 from ..schema import Config
 from ..sweep import folder_name
 from . import build
 from .point import Point
 
-HERE = RunOptions()
-"""Options of a run in this process, without a store."""
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Task(ABC):
+class PointTask(Task):
     """One question of an experiment, ready to run.
 
     Args:
@@ -74,20 +68,12 @@ class Task(ABC):
         return ()
 
     @abstractmethod
-    def estimate(self) -> int:
-        """Return the number of runs of the mechanism that `run` makes with an empty store."""
-
-    @abstractmethod
-    def run(self, options: RunOptions = HERE) -> Any:
-        """Make the evidence, from the runs in the store of the options, and those that are missing."""
-
-    @abstractmethod
     def answer(self, evidence: Any) -> AuditResult | MembershipResult:
         """Compute the result from what `run` returned."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AuditTask(Task):
+class AuditTask(PointTask):
     """One audit of a claim.
 
     Args:
@@ -173,4 +159,4 @@ class PlayedTask(AuditTask):
         return audit_scores(evidence, attack=self.attack_name, tossed=True, **self.arguments)
 
 
-__all__ = ["AuditTask", "PlayedTask", "Task"]
+__all__ = ["AuditTask", "PlayedTask", "PointTask"]

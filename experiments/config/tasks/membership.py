@@ -21,15 +21,16 @@ from ....audit.trials.options import RunOptions
 from ....mechanisms.core import AccountingError, DpassayError, Guarantee, ParameterError, Relation, plural
 from ....mechanisms.learning.base import Learner
 from ...data.shadow_files import NamedShadows, load_shadows
+from ...tasks.base import HERE
 from ..sections import DataSection, MembershipSection, Named
 from ..trained_shadows import digest
 from . import build, own, shadow_releases
-from .base import HERE, Task
+from .base import PointTask
 from .point import Point
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StudyTask(Task):
+class StudyTask(PointTask):
     """Membership attacks on shadow models.
 
     Args:

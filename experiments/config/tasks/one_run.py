@@ -16,9 +16,10 @@ from ....audit.trials.options import RunOptions
 from ....mechanisms.core import Dataset, Mechanism, ParameterError
 from ....mechanisms.learning.base import Learner, TrainingData
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, has_capability
+from ...tasks.base import HERE
 from ..sections import Named, NeighboursSection, OneRunSection
 from . import build
-from .base import HERE, PlayedTask
+from .base import PlayedTask
 from .point import Point
 
 

@@ -14,8 +14,9 @@ from ....audit.results.audit_result import AuditResult
 from ....audit.trials.options import RunOptions
 from ....audit.trials.plan import MIN_TRIALS
 from ....mechanisms.core import Neighbours, whole
+from ...tasks.base import HERE
 from . import build
-from .base import HERE, AuditTask
+from .base import AuditTask
 from .neighbours import build_stage
 from .point import Point
 

@@ -15,7 +15,7 @@ from ..overrides import apply
 from ..schema import Config
 from ..source import Source
 from ..sweep import combinations, places, point_seed, settings
-from .base import Task
+from .base import PointTask
 from .membership import ShadowTask, TrainedTask
 from .pair import PairTask
 from .point import Loader, Point
@@ -34,7 +34,7 @@ games = Catalogue(
 """Tasks of the games of [game]; their keys are in `sections.GAMES`. Without [game] the task is `PairTask`."""
 
 
-def plan_tasks(config: Config, source: Source) -> list[Task]:
+def plan_tasks(config: Config, source: Source) -> list[PointTask]:
     """Build every task of the experiment; raise `ConfigError` with location and point if one cannot be run."""
     if (n_points := prod(map(len, config.sweep.values()))) > MAX_AUDITS:
         shown = f"{n_points:,}" if n_points < 10**15 else "more than 10^15"
@@ -52,11 +52,11 @@ def plan_tasks(config: Config, source: Source) -> list[Task]:
     return tasks
 
 
-def _kind(config: Config) -> type[Task]:
+def _kind(config: Config) -> type[PointTask]:
     """Return the type of task for a configuration."""
     if config.membership is not None:
         return ShadowTask if config.data is None or config.data.shadows is None else TrainedTask
     if config.search is not None:
         return SearchTask
-    kind: type[Task] = PairTask if config.game is None else games.get(config.game.name)
+    kind: type[PointTask] = PairTask if config.game is None else games.get(config.game.name)
     return kind

@@ -16,10 +16,11 @@ from ....audit.games.reconstruction import reconstruction_game
 from ....audit.trials.options import RunOptions
 from ....mechanisms.core import Dataset, Mechanism, ParameterError, is_pandas, n_records, plural, rectangular
 from ....mechanisms.local.base import LocalMechanism
+from ...tasks.base import HERE
 from ..schema import Config
 from ..sections import NeighboursSection, SecretSection
 from . import build
-from .base import HERE, PlayedTask
+from .base import PlayedTask
 from .point import Point
 
 

@@ -15,7 +15,8 @@ from ....audit.results.audit_result import AuditResult
 from ....audit.search import SearchDomain, domain_from, first_pair, search
 from ....audit.trials.options import RunOptions
 from ....mechanisms.core import whole
-from .base import HERE, AuditTask
+from ...tasks.base import HERE
+from .base import AuditTask
 from .pair import attack_and_trials
 from .point import Point
 
