@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...attacks.membership.token_signals import MIN_K_SHARE, ScoredTexts
+from ...attacks.membership.scored_texts import ScoredTexts
+from ...attacks.membership.token_signals import MIN_K_SHARE
 from ...audit.games.coins import Coins
 from ...audit.metrics.membership.language_models import (
     EXTRACTION_PROBABILITY,
