@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,18 +28,18 @@ class _OwnScales(Broken):
 
     epsilon: float
     sensitivity: float
-    stops_after: int
 
-    _factors: ClassVar[Callable[[int], tuple[float, float]]]
-    """Scales for the threshold and for a query, times epsilon / sensitivity, given c, the number of answers above."""
+    @abstractmethod
+    def _factors(self) -> tuple[float, float]:
+        """Return the scales for the threshold and for a query, times epsilon / sensitivity."""
 
     @property
     def threshold_scale(self) -> float:
-        return self._factors(self.stops_after)[0] * self.sensitivity / self.epsilon
+        return self._factors()[0] * self.sensitivity / self.epsilon
 
     @property
     def query_scale(self) -> float:
-        return self._factors(self.stops_after)[1] * self.sensitivity / self.epsilon
+        return self._factors()[1] * self.sensitivity / self.epsilon
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,9 @@ class NeverStops(_OwnScales, SparseVector):
     cause = "An answer above the threshold spends budget, but these answers are not counted."
     source = "Chen, Xiao, Zhang and Xu (2015); Lyu, Su and Li (2017), algorithm 6."
     correct_class = AboveThreshold
-    _factors = staticmethod(lambda c: (2.0, 2.0))
+
+    def _factors(self) -> tuple[float, float]:
+        return 2.0, 2.0
 
     @property
     def stops_after(self) -> int:
@@ -116,7 +118,9 @@ class NoQueryNoise(NeverStops):
     cause = "Noise on the threshold hides its position, but not the order of the queries."
     source = "Stoddard, Chen and Machanavajjhala (2014); Lyu, Su and Li (2017), algorithm 5."
     correct_class = AboveThreshold
-    _factors = staticmethod(lambda c: (2.0, 0.0))
+
+    def _factors(self) -> tuple[float, float]:
+        return 2.0, 0.0
 
     def _log_comparisons(self, below: NDArray[np.bool_], above: NDArray[np.bool_], queries: Floats) -> Floats:
         """Return the log probability that the noisy threshold lies between the queries below and those above."""
@@ -159,7 +163,9 @@ class NoiseWithoutCount(_OwnScales, AboveThreshold):
     cause = "The noise of the comparisons does not grow with the number of answers above."
     source = "Lee and Clifton (2014); Lyu, Su and Li (2017), algorithm 4."
     correct_class = AboveThreshold
-    _factors = staticmethod(lambda c: (4.0, 4.0 / 3.0))
+
+    def _factors(self) -> tuple[float, float]:
+        return 4.0, 4.0 / 3.0
 
 
 @dataclass(frozen=True)
@@ -183,7 +189,9 @@ class BudgetOfThreshold(_OwnScales, AboveThreshold):
     cause = "The option is used as one share of the budget, and the other shares are computed from it."
     source = "NVIDIA/NVFlare, SVTPrivacy, before pull request 4470; Lyu, Su and Li (2017), section 4.2, on the shares."
     correct_class = AboveThreshold
-    _factors = staticmethod(lambda c: (1.0, math.cbrt(2.0 * c)))
+
+    def _factors(self) -> tuple[float, float]:
+        return 1.0, math.cbrt(2.0 * self.stop_after)
 
 
 @dataclass(frozen=True)
@@ -210,7 +218,9 @@ class ReleasesTestedValue(_OwnScales, ReleasesValues):
     cause = "A low released value implies an even lower threshold, which earlier answers below make unlikely."
     source = "Roth (2011) in lecture notes; Lyu, Su and Li (2017), algorithm 3."
     correct_class = NumericalSparseVector
-    _factors = staticmethod(lambda c: (2.0, 2.0 * c))
+
+    def _factors(self) -> tuple[float, float]:
+        return 2.0, 2.0 * self.stop_after
 
     @property
     def value_scale(self) -> float:
