@@ -252,7 +252,6 @@ def _estimate(family: CurveFamily, groups: _RankGroups, observed: Floats) -> tup
     The step is a power of 2, and members are multiples of it, so that simulations are used again.
     """
 
-
     def expected(at: float) -> float:
         return _member_slope(family, at, groups.n_ranks)
 

@@ -451,7 +451,7 @@ def test_complements_that_are_not_named_are_refused():
 
 def test_rules_learned_for_each_record_keep_the_level():
     """Thirty numbers of each model that mean nothing: pairs are scored by rules that hold each other."""
-    rng, n_records = np.random.default_rng(11), 4_000
+    rng, n_records = np.random.default_rng(11), 8_000
     inclusion = draw_inclusion(64, n_records, rng)
     shadows = Shadows(
         inclusion, np.zeros(n_records), summaries=rng.normal(size=(64, 30)), partner=np.arange(64) ^ 1, fair=True
