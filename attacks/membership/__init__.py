@@ -5,7 +5,7 @@ catalogue.py           Names of the membership attacks. A new attack is one file
                        membership` shows them
 comparisons.py         Comparisons of the signal of a record: with other records under the same model, or with other
                        models on the record
-consistency.py         Tests whether memberships, outputs and labels of models belong together, from the data alone
+consistency.py         Tests whether memberships, outputs and labels of models have one order, from the data alone
 designs.py             Designs of reference models: what the references of a target saw, and the attacks that can use
                        them
 gradients.py           White-box attacks: the norm of the gradient, and the inner product of the gradient with the steps

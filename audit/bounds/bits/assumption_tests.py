@@ -128,9 +128,9 @@ def _normal_scores(bits: NDArray[np.bool_], scores: Floats) -> Floats:
     own = np.zeros(len(bits))
     for side in (bits, ~bits):
         if side.any():
-            _, place, counts = np.unique(scores[side], return_inverse=True, return_counts=True)
+            _, inverse, counts = np.unique(scores[side], return_inverse=True, return_counts=True)
             mean_rank = np.cumsum(counts) - 0.5 * (counts - 1.0)
-            own[side] = special.ndtri(mean_rank[place] / (np.count_nonzero(side) + 1.0))
+            own[side] = special.ndtri(mean_rank[inverse] / (np.count_nonzero(side) + 1.0))
     return own
 
 
@@ -154,17 +154,17 @@ def _neighbourhoods(shape: tuple[int, ...], groups: Groups) -> Iterator[tuple[st
 
 
 def _lagged(shape: tuple[int, ...], lag: int, first: Floats, second: Floats) -> Floats:
-    one, other = (values.reshape(-1, *shape) for values in (first, second))
+    x, y = (values.reshape(-1, *shape) for values in (first, second))
     before, after = np.s_[..., :-lag], np.s_[..., lag:]
-    products = one[before] * other[after] + one[after] * other[before]
+    products = x[before] * y[after] + x[after] * y[before]
     return np.asarray(products.sum(axis=(1, 2)))
 
 
 def _within(labels: NDArray[np.int64], first: Floats, second: Floats) -> Floats:
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    one, other = (np.add.reduceat(values[:, order], starts, axis=1) for values in (first, second))
-    return np.asarray((one * other).sum(axis=1) - (first * second).sum(axis=1))
+    sums0, sums1 = (np.add.reduceat(values[:, order], starts, axis=1) for values in (first, second))
+    return np.asarray((sums0 * sums1).sum(axis=1) - (first * second).sum(axis=1))
 
 
 # --- fit -------------------------------------------------------------------------------------------------------------
@@ -229,8 +229,8 @@ class _RankGroups:
 
     def log_odds(self, rates: Floats) -> Floats:
         """Return the log odds of the rates, which are kept an eighth of a canary away from 0 and 1."""
-        least = 0.125 / self.sizes
-        return np.asarray(special.logit(np.clip(rates, least, 1.0 - least)))
+        margin = 0.125 / self.sizes
+        return np.asarray(special.logit(np.clip(rates, margin, 1.0 - margin)))
 
 
 def _estimate(family: CurveFamily, groups: _RankGroups, observed: Floats) -> tuple[float, float]:
@@ -269,7 +269,7 @@ _ALTERNATIVES: tuple[Callable[[float], CurveOfRanks], ...] = (
     _with_exempt,
 )
 """Curves, with a parameter that increases T_1, towards which a directed statistic looks."""
-_SMALLEST, _LARGEST = 1e-3, 60.0  # of these parameters
+_SMALLEST, _LARGEST = 1e-3, 60.0  # range in which the parameter of a curve is searched
 _SAME = 0.01  # relative difference of log odds below which an alternative is the member itself
 
 
@@ -278,17 +278,17 @@ def _directions(groups: _RankGroups, rates: Floats) -> Floats:
     target, odds = groups.slope(rates), groups.log_odds(rates)
     ends = np.zeros((2, len(rates)))
     ends[0, -1], ends[1, 0] = 1.0, -1.0
-    found = [ends]
+    directions = [ends]
     for curve in _ALTERNATIVES:
 
         def reached(parameter: float, curve: Callable[[float], CurveOfRanks] = curve) -> bool:
             return groups.slope(groups.rates(curve(parameter))) >= target
 
         at = bisect(reached, _SMALLEST, _LARGEST, middle=geometric, close=lambda low, high: high <= 1.001 * low)[1]
-        towards = groups.log_odds(groups.rates(curve(at))) - odds
-        if np.linalg.norm(towards) > _SAME * np.linalg.norm(odds):
-            found.append(towards[None, :])
-    return np.concatenate(found)
+        direction = groups.log_odds(groups.rates(curve(at))) - odds
+        if np.linalg.norm(direction) > _SAME * np.linalg.norm(odds):
+            directions.append(direction[None, :])
+    return np.concatenate(directions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,8 +312,8 @@ class _Reference:
 
     def p_value(self, observed: Floats) -> float:
         """Return the share of simulated games, with the observed one, whose smallest p-value is at most as large."""
-        found = self.smallest_p_values(observed[None, :])[0]
-        return (1.0 + float(np.searchsorted(self.smallest, found, side="right"))) / (1.0 + len(self.smallest))
+        smallest_p = self.smallest_p_values(observed[None, :])[0]
+        return (1.0 + float(np.searchsorted(self.smallest, smallest_p, side="right"))) / (1.0 + len(self.smallest))
 
     def statistics(self, counts: Floats) -> Floats:
         """Return Q and the directed statistics of counts `(size, m)`, shape `(size, 1 + k)`."""

@@ -251,18 +251,18 @@ def _title(name: str, **values: float) -> str:
     return ", ".join([name, *(f"{key}={value:g}" for key, value in values.items())])
 
 
-def _read(thing: Any, attribute: str) -> Any:
+def _read(pld: Any, attribute: str) -> Any:
     """Return a private attribute of dp-accounting.
 
     The public epsilon(delta) takes a Python loop over a hundred thousand losses per point, and the public vectorised
     delta subtracts nearly equal numbers.
     """
-    if not hasattr(thing, attribute):
+    if not hasattr(pld, attribute):
         raise AccountingError(
-            f"this version of dp-accounting stores its losses elsewhere: {type(thing).__name__} has no {attribute!r}. "
+            f"this version of dp-accounting stores its losses elsewhere: {type(pld).__name__} has no {attribute!r}. "
             "Install dp-accounting 0.4.4 to 0.6."
         )
-    return getattr(thing, attribute)
+    return getattr(pld, attribute)
 
 
 def _profile(pmf: Any) -> LossProfile:

@@ -101,8 +101,8 @@ def _convolved(pmfs: Sequence[tuple[Any, int]]) -> Any:
 
 def _part(pmf: Any, count: int) -> _Part:
     probabilities = np.maximum(0.0, np.asarray(pmf._probs, dtype=np.float64))
-    held = np.flatnonzero(probabilities)
-    low, high = (int(held[0]), int(held[-1]) + 1) if len(held) else (0, 1)
+    support = np.flatnonzero(probabilities)
+    low, high = (int(support[0]), int(support[-1]) + 1) if len(support) else (0, 1)
     return _Part(probabilities[low:high], int(pmf._lower_loss) + low, float(pmf._infinity_mass), count)
 
 

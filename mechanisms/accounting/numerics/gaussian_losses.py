@@ -74,20 +74,20 @@ def _deltas(step: Any, noise_multiplier: float, epsilons: Floats, sign: float) -
     if q == 1.0:
         inside, unsampled = np.full(len(epsilons), True), epsilons
     else:
-        least = math.log1p(-q)  # no loss of a sampled record is smaller
-        inside = sign * epsilons > least
-        unsampled = sign * _unsampled(sign * epsilons[inside], q, least)
+        smallest_loss = math.log1p(-q)  # no loss of a sampled record is smaller
+        inside = sign * epsilons > smallest_loss
+        unsampled = sign * _unsampled(sign * epsilons[inside], q, smallest_loss)
     noise = -0.5 - unsampled * noise_multiplier**2 + (sign < 0.0)
     deltas = -np.expm1(np.minimum(epsilons, 0.0)) if sign > 0.0 else np.zeros(len(epsilons))
     deltas[inside] = step.mu_upper_cdf(noise) - np.exp(epsilons[inside] + step.mu_lower_log_cdf(noise))
     return np.asarray(np.clip(deltas, 0.0, 1.0))
 
 
-def _unsampled(losses: Floats, q: float, least: float) -> Floats:
+def _unsampled(losses: Floats, q: float, smallest_loss: float) -> Floats:
     """Return log(1 + (e^loss - 1) / q)."""
     scaled, shift = losses + np.log(1.0 / q), 1.0 - 1.0 / q
     with np.errstate(divide="ignore", invalid="ignore"):  # next to the least loss
         unsampled = scaled + np.log1p(-np.exp(np.log(-shift) - scaled))
     unsampled[losses == 0.0] = np.log(1.0 / q + shift)
-    unsampled[np.isclose(losses, least, rtol=1e-9, atol=0.0)] = -np.inf
+    unsampled[np.isclose(losses, smallest_loss, rtol=1e-9, atol=0.0)] = -np.inf
     return np.asarray(unsampled)
