@@ -157,31 +157,22 @@ def _neighbourhoods(shape: tuple[int, ...], groups: Groups) -> Iterator[tuple[st
 def _lagged(shape: tuple[int, ...], lag: int, first: Floats, second: Floats) -> Floats:
     x, y = (values.reshape(-1, *shape) for values in (first, second))
     before, after = np.s_[..., :-lag], np.s_[..., lag:]
-<<<<<<< HEAD
-    products = x[before] * y[after] + x[after] * y[before]
-=======
-    products = one[before] * other[after]
-    products += products if first is second else one[after] * other[before]
->>>>>>> coretests
+    products = x[before] * y[after]
+    products += products if first is second else x[after] * y[before]
     return np.asarray(products.sum(axis=(1, 2)))
 
 
 def _within(labels: NDArray[np.int64], first: Floats, second: Floats) -> Floats:
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-<<<<<<< HEAD
-    sums0, sums1 = (np.add.reduceat(values[:, order], starts, axis=1) for values in (first, second))
-    return np.asarray((sums0 * sums1).sum(axis=1) - (first * second).sum(axis=1))
-=======
 
     def summed(values: Floats) -> Floats:
         ordered = values if np.all(order[1:] > order[:-1]) else values[:, order]
         return np.asarray(np.add.reduceat(ordered, starts, axis=1))
 
-    one = summed(first)
-    other = one if first is second else summed(second)
-    return np.asarray((one * other).sum(axis=1) - (first * second).sum(axis=1))
->>>>>>> coretests
+    sums0 = summed(first)
+    sums1 = sums0 if first is second else summed(second)
+    return np.asarray((sums0 * sums1).sum(axis=1) - (first * second).sum(axis=1))
 
 
 # --- fit -------------------------------------------------------------------------------------------------------------
