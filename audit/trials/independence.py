@@ -332,5 +332,6 @@ def _log_mean(logs: ArrayLike, planned: int | None = None) -> float:
     """
     available = np.asarray(logs, dtype=np.float64)
     missing = 0 if planned is None else planned - len(available)
-    total = special.logsumexp(np.append(available, 0.0), b=np.append(np.ones(len(available)), missing))
-    return float(total - math.log(len(available) + missing))
+    largest = float(available.max(initial=0.0 if missing else -math.inf))
+    total = float(np.exp(available - largest).sum()) + (missing * math.exp(-largest) if missing else 0.0)
+    return largest + math.log(total) - math.log(len(available) + missing)

@@ -83,6 +83,7 @@ class Refusal:
         return f"{self.what} (p = {self.p_value:.2g}, level {self.level:g})"
 
 
+@lru_cache(maxsize=2)  # a bound, a p-value and a verdict on the same scores ask the same
 def first_refusal(evidence: BitScores, family: CurveFamily, groups: Groups = None) -> Refusal | None:
     """Return the first test that rejects the assumption; None if both accept it.
 
@@ -156,14 +157,21 @@ def _neighbourhoods(shape: tuple[int, ...], groups: Groups) -> Iterator[tuple[st
 def _lagged(shape: tuple[int, ...], lag: int, first: Floats, second: Floats) -> Floats:
     x, y = (values.reshape(-1, *shape) for values in (first, second))
     before, after = np.s_[..., :-lag], np.s_[..., lag:]
-    products = x[before] * y[after] + x[after] * y[before]
+    products = x[before] * y[after]
+    products += products if first is second else x[after] * y[before]
     return np.asarray(products.sum(axis=(1, 2)))
 
 
 def _within(labels: NDArray[np.int64], first: Floats, second: Floats) -> Floats:
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    sums0, sums1 = (np.add.reduceat(values[:, order], starts, axis=1) for values in (first, second))
+
+    def summed(values: Floats) -> Floats:
+        ordered = values if np.all(order[1:] > order[:-1]) else values[:, order]
+        return np.asarray(np.add.reduceat(ordered, starts, axis=1))
+
+    sums0 = summed(first)
+    sums1 = sums0 if first is second else summed(second)
     return np.asarray((sums0 * sums1).sum(axis=1) - (first * second).sum(axis=1))
 
 
@@ -200,6 +208,11 @@ class _RankGroups:
         middle = (ends[:-1] + ends[1:]) / (n + 1.0) - 1.0
         degrees = np.arange(1, _POLYNOMIALS + 1)[:, None]
         return cls(sizes, special.eval_legendre(degrees, middle) * np.sqrt((2 * degrees + 1) / sizes.sum()))
+
+    @property
+    def n_ranks(self) -> int:
+        """Number of all ranks."""
+        return int(self.sizes.sum()) + len(self.sizes) - 1
 
     def count(self, evidence: BitScores) -> Floats:
         """Return the number of canaries that are in, in each group."""
@@ -240,7 +253,7 @@ def _estimate(family: CurveFamily, groups: _RankGroups, observed: Floats) -> tup
     """
 
     def expected(at: float) -> float:
-        return groups.slope(groups.rates(CurveOfRanks.of(family.search(at).tradeoff)))
+        return _member_slope(family, at, groups.n_ranks)
 
     def reached(at: float) -> bool:
         return expected(at) >= float(observed[0])
@@ -254,6 +267,13 @@ def _estimate(family: CurveFamily, groups: _RankGroups, observed: Floats) -> tup
     slope = (expected(min(1.1 * at, family.largest)) - expected(at / 1.1)) / (2.0 * math.log(1.1))
     half_error = 0.25 / max(slope, 1e-9)  # the standard deviation of T_1 is at most 1/2
     return at, 2.0 ** math.floor(math.log2(min(0.5, half_error)))
+
+
+@lru_cache(maxsize=4096)
+def _member_slope(family: CurveFamily, at: float, n: int) -> float:
+    """Return the expected T_1 of a member: searches from the same ends ask for the same members."""
+    groups = _RankGroups.of(n)
+    return groups.slope(groups.rates(CurveOfRanks.of(family.search(at).tradeoff)))
 
 
 def _with_exempt(mu: float) -> CurveOfRanks:
@@ -282,13 +302,20 @@ def _directions(groups: _RankGroups, rates: Floats) -> Floats:
     for curve in _ALTERNATIVES:
 
         def reached(parameter: float, curve: Callable[[float], CurveOfRanks] = curve) -> bool:
-            return groups.slope(groups.rates(curve(parameter))) >= target
+            return _alternative_slope(curve, parameter, groups.n_ranks) >= target
 
         at = bisect(reached, _SMALLEST, _LARGEST, middle=geometric, close=lambda low, high: high <= 1.001 * low)[1]
         direction = groups.log_odds(groups.rates(curve(at))) - odds
         if np.linalg.norm(direction) > _SAME * np.linalg.norm(odds):
             directions.append(direction[None, :])
     return np.concatenate(directions)
+
+
+@lru_cache(maxsize=4096)
+def _alternative_slope(curve: Callable[[float], CurveOfRanks], parameter: float, n: int) -> float:
+    """Return the expected T_1 of an alternative, as `_member_slope` does of a member."""
+    groups = _RankGroups.of(n)
+    return groups.slope(groups.rates(curve(parameter)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from ...accounting.dp_sgd.noisy_sgd import (
     projected_sgd_step,
 )
 from ...core.arrays import Floats
-from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import OpenUnit, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -94,6 +94,7 @@ class NoisyProjectedSGD(Mechanism):
         0.061
     """
 
+    _example = example(n_records=10)
     _tier = Tier.PROVISIONAL  # the law of the output is not known
     _dataset = Data.TRAINING
 
