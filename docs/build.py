@@ -21,7 +21,7 @@ from dpassay.attacks.canaries import Canary, worst_case_initial
 from dpassay.attacks.canaries.catalogue import catalogue as canaries
 from dpassay.experiments.cli.listing import entries, kinds
 from dpassay.experiments.config.sections import DataSection, OneRunSection
-from dpassay.experiments.report.card.hazards import HAZARDS
+from dpassay.experiments.present.card.hazards import HAZARDS
 from dpassay.experiments.systems import FAMILIES, System, load
 from dpassay.mechanisms.core import Catalogue
 from dpassay.mechanisms.learning.dp_sgd import DPSGD

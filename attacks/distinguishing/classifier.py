@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core import AttackError, Floats, Ints, Outputs, at_least, one_of_names
+from ...mechanisms.core import AttackError, Floats, Ints, Outputs, at_least, number, one_of_names
 from ..base import Attack, Target
 from ..learners.additive import AdditiveModel, fit_additive
 from ..learners.base import (
@@ -156,7 +156,7 @@ class ClassifierScorer:
             intervals = read.centre[0] + read.scale[0] * self.model.where(threshold, above=above)
             return f"the output is {' or '.join(_interval(*ends) for ends in intervals) or 'no possible value'}"
         sign = ">=" if above else "<"
-        return f"log odds of side 1 {sign} {threshold:.4g}, learned by {MODEL_NAMES[self.model_name]}"
+        return f"log odds of side 1 {sign} {number(threshold)}, learned by {MODEL_NAMES[self.model_name]}"
 
 
 def _values(model: TableModel, threshold: float, above: bool) -> str:
@@ -169,8 +169,8 @@ def _values(model: TableModel, threshold: float, above: bool) -> str:
 
 def _interval(low: float, high: float) -> str:
     if np.isinf(high):
-        return f"at least {low:.6g}" if np.isfinite(low) else "any"
-    return f"at most {high:.6g}" if np.isinf(low) else f"from {low:.6g} to {high:.6g}"
+        return f"at least {number(low)}" if np.isfinite(low) else "any"
+    return f"at most {number(high)}" if np.isinf(low) else f"from {number(low)} to {number(high)}"
 
 
 def _losses(rows: tuple[NDArray[Any], NDArray[Any]], fit: Fitter) -> Floats:

@@ -12,7 +12,7 @@ from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer
 from ...mechanisms.adapters.functions.first_runs import FirstRuns, digests_of
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.core import Mechanism, Outputs, ReleaseError, display_name
+from ...mechanisms.core import Mechanism, Outputs, ReleaseError, display_name, number, percent
 from ..bounds.base import LedgerEntry
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
@@ -146,9 +146,9 @@ class Diagnostics:
         """Return the ledger entry on the test of independence."""
         if self.independence is None:
             return ()
-        looked_at = f"tested on these trials, p {self.independence.p_value():.2g}"
+        looked_at = f"tested on these trials, p {number(self.independence.p_value(), 2)}"
         level = self.setup.guard_significance
-        share = f"{FALSE_ALARM_SHARE:.0%} of the significance, {level:.2g}; the bounds use the rest"
+        share = f"{percent(FALSE_ALARM_SHARE)} of the significance, {number(level, 2)}; the bounds use the rest"
         return (LedgerEntry("independence", looked_at, share),)
 
     @cached_property

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ...mechanisms.core import Floats, Guarantee, ParameterError, confidence_text
+from ...mechanisms.core import Floats, Guarantee, ParameterError, confidence_text, number
 from ..bounds.base import LedgerEntry
 from ..results.audit_result import AuditResult
 from ..trials.array_files import read_text
@@ -99,7 +99,7 @@ class Looks:
         same = [look.significance for look in before if look.question == question]
         earlier = tuple({look.question: look for look in before if look.question != question}.values())
         share, now = 1.0 - result.confidence, datetime.now(UTC).isoformat(timespec="seconds")
-        claim = f"epsilon <= {result.claim:g} at delta = {result.delta:g}"
+        claim = f"epsilon <= {number(result.claim)} at delta = {number(result.delta)}"
         look = LookAtCoins(self.coins, question, share, now, source, claim, str(result.verdict))
         unrecorded = self._add(look) if share > max(same, default=0.0) else ""
         largest = {previous.question: 0.0 for previous in before} | {question: share}

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer, fit_scorer
-from ...mechanisms.core import Floats, Outputs, display_name
+from ...mechanisms.core import Floats, Outputs, display_name, fixed, number
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import PairScores, Scores
@@ -222,7 +222,7 @@ class PairRun:
             if watched is None or partial is None:
                 return ""
             bound = watched.lower_bound(partial)  # for display; the audit does not stop on it
-            return f"epsilon >= {bound.epsilon:.3f} so far (claim {setup.statement.epsilon:.3g})"
+            return f"epsilon >= {fixed(bound.epsilon)} so far (claim {number(setup.statement.epsilon)})"
 
         work = self._work(track.scorer, track.grid, independence)
         if second is not None:
@@ -241,7 +241,7 @@ class PairRun:
             if not n_done:
                 return ""
             epsilon = max(bound.lower_bound(into.scores(n_done)).epsilon for bound in bounds)
-            return f"epsilon >= {epsilon:.3f} after {n_done:,} a side (claim {setup.statement.epsilon:.3g})"
+            return f"epsilon >= {fixed(epsilon)} after {n_done:,} a side (claim {number(setup.statement.epsilon)})"
 
         work = self._work(scorer, None, independence)
         if self.store is not None and self.store.share is not None:  # runs its slice of all rounds, and ends there

@@ -14,7 +14,7 @@ from ...mechanisms.adapters.recording import PrimitiveCall, Tape
 from ...mechanisms.adapters.recording.charges import input_change
 from ...mechanisms.adapters.recording.noisy import RELATIVE_TOLERANCE
 from ...mechanisms.adapters.recording.tape import CHOICE_PRIMITIVES, SOURCES
-from ...mechanisms.core import AccountingError, Floats, Guarantee, PrivacyViolation, plural
+from ...mechanisms.core import AccountingError, Floats, Guarantee, PrivacyViolation, number, plural
 from .leaves import Leaves, changes, equal_outputs
 
 Element = tuple[int, int] | None
@@ -200,7 +200,7 @@ class Recorded:
             draw = self.tapes[1].draws.get(at)
             if draw is not None and draw.uneven is not None and not self.parted:
                 by0, by1 = draw.uneven
-                sides = f"by {by0:.6g} on side 0 and by {by1:.6g} on side 1"
+                sides = f"by {number(by0)} on side 0 and by {number(by1)} on side 1"
                 text = f"the noise of primitive {at + 1} ({one}) is multiplied {sides}."
                 yield Finding("parameters", text, at)
 
@@ -218,7 +218,8 @@ class Recorded:
                     yield Finding("distance", f"the input of {primitive} is {sides}.", at)
                 elif most > one.sensitivity * (1.0 + RELATIVE_TOLERANCE):
                     text = (
-                        f"the input of {primitive} changes by {most:.6g}, but its sensitivity is {one.sensitivity:g}."
+                        f"the input of {primitive} changes by {number(most)}, but its sensitivity is "
+                        f"{number(one.sensitivity)}."
                     )
                     yield Finding("distance", text, at)
 
@@ -280,7 +281,7 @@ class Recordings:
         if spent is None or (epsilon := float(spent.epsilon(at))) <= claimed * (1.0 + CLAIM_TOLERANCE):
             return ()
         epsilon_text, claimed_text = _distinct(epsilon, claimed)
-        text = f"the primitives compose to epsilon {epsilon_text} at delta {at:g}, but {claimed_text} is claimed."
+        text = f"the primitives compose to epsilon {epsilon_text} at delta {number(at)}, but {claimed_text} is claimed."
         return (Finding("spent", text),)
 
     def spent(self) -> Guarantee | None:
@@ -369,7 +370,7 @@ def _numeric(*fed: Any) -> bool:
 
 
 def _part(part: Any) -> str:
-    return f"{part:.6g}" if isinstance(part, float) else short_repr(part)
+    return f"{number(part)}" if isinstance(part, float) else short_repr(part)
 
 
 def _distinct(first: float, second: float) -> tuple[str, str]:

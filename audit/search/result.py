@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...mechanisms.core import Dataset, Neighbours, plural
+from ...mechanisms.core import Dataset, Neighbours, number, plural
 from ..bounds.base import LedgerEntry, LowerBound
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
@@ -173,7 +173,9 @@ Entries = tuple[LedgerEntry, ...]
 
 
 def _entry(look: Look, index: int, winner: int, pair: str) -> LedgerEntry:
-    bound = f"{pair} under {look.attack}: epsilon >= {look.epsilon:.4g} at confidence {SCREENING_CONFIDENCE:g}"
+    bound = (
+        f"{pair} under {look.attack}: epsilon >= {number(look.epsilon)} at confidence {number(SCREENING_CONFIDENCE)}"
+    )
     counted = "the winner; these trials are not counted" if index == winner else "not counted"
     return LedgerEntry(f"look {index + 1}", bound, counted)
 

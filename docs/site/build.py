@@ -17,7 +17,7 @@ from pathlib import Path
 import api
 import executed
 
-from dpassay.experiments.report.plots.style import dark_rules
+from dpassay.experiments.present.plots.style import dark_rules
 
 SITE = Path(__file__).parent
 DOCS = SITE.parent

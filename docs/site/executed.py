@@ -93,7 +93,7 @@ def gallery(page: Path) -> str:
 
 def figure(plot: Any) -> str:
     """Return a plot as HTML: the drawing, with its title as text alternative, and its caption."""
-    from dpassay.experiments.report.plots.style import _svg_text
+    from dpassay.experiments.present.plots.style import _svg_text
 
     drawn = plot.plot()
     svg = _svg_text(drawn.figure, title=plot.title, description=plot.caption)

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.saved import Saved, require, within
-from ..report.results.parameters import distinct_texts
-from ..report.results.sweep import SweepResult
+from ..present.results.parameters import distinct_texts
+from ..present.results.sweep import SweepResult
 
 AUDIT, SWEEP, SESSION = "audit", "sweep", "session"
 """Sources of tested claims: one audit, a sweep of a configuration, a session of pytest."""

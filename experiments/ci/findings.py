@@ -17,7 +17,7 @@ from pathlib import Path
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.plain import plain
 from ...audit.results.result_text import Tone
-from ..report.results.sweep import SweepResult
+from ..present.results.sweep import SweepResult
 from .checked import CheckedClaims, claims_of
 from .comparison import Comparison
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from ...audit.evidence.verdict import Verdict
 from ...mechanisms.core import line, terminal
-from ..report.results.provenance import versions
+from ..present.results.provenance import versions
 from .checked import CheckedClaim
 from .comparison import Change, ComparedClaim
 from .findings import Findings, Place

@@ -21,8 +21,8 @@ from ...audit.trials.array_files import read_text
 from ...mechanisms.core import DpassayError, ResultError, fixed, number
 from ..config.schema import Config
 from ..config.sweep import folder_name
-from ..report.results.provenance import read_times
-from ..report.results.sweep import SweepResult
+from ..present.results.provenance import read_times
+from ..present.results.sweep import SweepResult
 from ..runs.directory import JUDGED
 from ..runs.record import NAME as ENVIRONMENT, NUMBERS
 from .checked import CheckedClaims, claims_of

@@ -86,7 +86,7 @@ def main(
     if version:
         import dpassay
 
-        from ..report.results.provenance import commit
+        from ..present.results.provenance import commit
 
         known = commit()
         sys.stdout.write(f"dpassay {dpassay.__version__}{f' (commit {known})' if known else ''}\n")

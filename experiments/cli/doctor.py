@@ -24,7 +24,7 @@ from ...audit.api import audit
 from ...mechanisms.accounting import PureDP
 from ...mechanisms.core import Neighbours, Relation, fixed
 from ..data.datasets import ADULT, MNIST, VARIABLE
-from ..report.results.provenance import commit
+from ..present.results.provenance import commit
 
 Status = Literal["ok", "note", "failed"]
 RUNS = Path("runs")

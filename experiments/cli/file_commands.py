@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...mechanisms.core import number
 from . import options as option
 from .application import command, exit_code_of, print_error
 
@@ -51,8 +52,8 @@ def coins_command(
         f"{len(coins.included_ids):,} of {len(coins.ids):,} canaries are included: `included` in {out}\n"
         f"digest {coins.digest}\n\n{planned}"
         "Train with the included canaries only, and score all canaries with the same code. Then:\n"
-        f"dpassay judge SCORES.csv --coins {out} --epsilon {'E' if epsilon is None else f'{epsilon:g}'} --delta "
-        f"{'D' if epsilon is None else f'{delta:g}'}    (columns id, and loss or score)\n"
+        f"dpassay judge SCORES.csv --coins {out} --epsilon {'E' if epsilon is None else f'{number(epsilon)}'} --delta "
+        f"{'D' if epsilon is None else f'{number(delta)}'}    (columns id, and loss or score)\n"
     )
     return 0
 

@@ -13,7 +13,7 @@ from ..ci.checked import CheckedClaims, claims_of
 from ..ci.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
 from ..ci.findings import Findings, Place, findings_of, line_of_table
 from ..ci.step_summary import claims_section, comparison_section, text_section
-from ..report.results.sweep import SweepResult
+from ..present.results.sweep import SweepResult
 from .application import MISTAKE, VIOLATION, print_error
 from .check import markdown_summary
 from .outputs import OutputFiles
@@ -128,7 +128,7 @@ def write_run(files: OutputFiles, done: ConfigRun, config: str, *, strict: bool,
 
 
 def _section(done: ConfigRun) -> str:
-    from ..report.results.sweep_text import warning_notes
+    from ..present.results.sweep_text import warning_notes
 
     if not isinstance(done.result, SweepResult):
         return text_section(done.result.summary(), heading=f"dpassay run: {done.directory.name}")

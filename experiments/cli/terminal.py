@@ -14,7 +14,7 @@ from rich.text import Text
 from ...audit.results.plain import plain_rows
 from ...audit.results.result_text import ResultText, TextTable, Tone
 from ...mechanisms.core import line, terminal
-from ..report.results.sweep import SweepResult
+from ..present.results.sweep import SweepResult
 
 if TYPE_CHECKING:
     from ...audit.trials.plan import Slice

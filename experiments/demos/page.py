@@ -12,8 +12,8 @@ from pygments.formatters.html import HtmlFormatter
 from pygments.lexers.python import PythonLexer
 
 from ...mechanisms.core import html
-from ..report.pages import load_figures, page, versions_text
-from ..report.results.provenance import environment
+from ..present.pages import load_figures, page, versions_text
+from ..present.results.provenance import environment
 from .document import Cell, Document
 from .execution import Output, Printed, ShownFigure, ShownTable
 from .terminal import is_number_column

@@ -33,11 +33,11 @@ from ...audit.calibration.published import published_rules
 from ...audit.trials.folder import Folder
 from ...audit.trials.options import RunOptions
 from ...mechanisms.core import ParameterError, StoreError, csv_cell, listed, whole
-from ..report.results.provenance import HOME, digest_of, environment, versions
+from ..present.results.provenance import HOME, digest_of, environment, versions
 from ..tasks.base import HERE, CommandTask
 
 if TYPE_CHECKING:
-    from ..report.pages import Drawn
+    from ..present.pages import Drawn
 
 OUT = Path("runs") / "certificate"
 TITLE = "Coverage of the lower bounds"
@@ -253,8 +253,8 @@ def _written(directory: Path) -> Iterator[None]:
 
 def write_calibration(certificate: Certificate, directory: Path, *, command: str) -> CalibrationRun:
     """Write the numbers, then the figures and the report."""
-    from ..report.pages import write
-    from ..report.plots.certificate import draw_certificate
+    from ..present.pages import write
+    from ..present.plots.certificate import draw_certificate
 
     known = environment()
     with _written(directory):
@@ -273,7 +273,7 @@ def write_calibration(certificate: Certificate, directory: Path, *, command: str
 
 def _drawn(files: Iterable[Path]) -> Drawn:
     """Return the figures of a certificate: miss rates above the table, means below it."""
-    from ..report.pages import Drawn, load_figures
+    from ..present.pages import Drawn, load_figures
 
     figures = load_figures(files)
     return Drawn(

@@ -15,7 +15,7 @@ from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.results.audit_result import AuditResult
 from ..config.toml_text import to_toml
-from ..report.results.sweep import SweepResult
+from ..present.results.sweep import SweepResult
 from ..tasks.base import FileTask
 from .directory import RunDirectory
 from .record import session

@@ -26,8 +26,8 @@ from ...mechanisms.core import number
 from ..config.config_errors import at
 from ..config.schema import Config
 from ..config.source import Source, allowed_modules
-from ..report.results.parameters import cut, parameters_text
-from ..report.results.sweep import SweepResult
+from ..present.results.parameters import cut, parameters_text
+from ..present.results.sweep import SweepResult
 from .again import read_result
 from .cluster import Cluster, connected
 from .directory import RunDirectory

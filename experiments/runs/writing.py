@@ -17,8 +17,8 @@ from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
 from ...mechanisms.core import csv_cell
 from ..config.schema import Config
-from ..report.results.provenance import environment
-from ..report.results.sweep import SweepResult
+from ..present.results.provenance import environment
+from ..present.results.sweep import SweepResult
 from .directory import RunDirectory
 from .evidence import latex_table, write_evidence
 
@@ -154,11 +154,11 @@ def write_results(
 
 def _pages(result: Result, heading: Heading, directory: RunDirectory, *, pdf: bool) -> list[Path]:
     """Write the figures and the reports."""
-    from ..report.pages import Drawn, load_figures, write
-    from ..report.plots import draw_all
-    from ..report.plots.membership import draw_study
-    from ..report.results.provenance import read_times
-    from ..report.results.sweep_text import checks, describe
+    from ..present.pages import Drawn, load_figures, write
+    from ..present.plots import draw_all
+    from ..present.plots.membership import draw_study
+    from ..present.results.provenance import read_times
+    from ..present.results.sweep_text import checks, describe
 
     path = directory.path
     about: dict[str, Any] = {"title": heading.title, "command": heading.command, "config": heading.config}

@@ -16,8 +16,8 @@ import dpassay.audit.trials.work as work
 from dpassay.audit import AuditResult, assert_private, audit
 from dpassay.audit.results.witness.event import EventRule, rule_of
 from dpassay.experiments.cli.commands import app
-from dpassay.experiments.report.plots import draw as drawing
-from dpassay.experiments.report.results.sweep import SweepResult, corrected
+from dpassay.experiments.present.plots import draw as drawing
+from dpassay.experiments.present.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours, Outputs, PureDP
 from dpassay.mechanisms.core import PrivacyViolation
 from dpassay.mechanisms.noise.broken import LaplaceInverseScale

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ....mechanisms.core import Floats, Ints
+from ....mechanisms.core import Floats, Ints, number
 
 Levels = Ints
 
@@ -135,8 +135,8 @@ class RowStatistic:
         return np.searchsorted(self.edges, ROW_STATISTICS[self.name][0](rows), side="right").astype(np.int64)
 
     def describe(self, level: int) -> str:
-        low = f"{self.edges[level - 1]:.6g} <= " if level else ""
-        high = f" < {self.edges[level]:.6g}" if level < len(self.edges) else ""
+        low = f"{number(self.edges[level - 1])} <= " if level else ""
+        high = f" < {number(self.edges[level])}" if level < len(self.edges) else ""
         return f"{low}{ROW_STATISTICS[self.name][1]}{high}"
 
 

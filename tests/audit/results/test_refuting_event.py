@@ -11,7 +11,7 @@ from dpassay.audit.results.refuting_event import RefutingEvent, points_to_side_1
 from dpassay.audit.trials.examples import Examples, examples, text
 from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.seeds import Stage
-from dpassay.experiments.report.results.sweep import SweepResult, corrected
+from dpassay.experiments.present.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
 from dpassay.mechanisms.adapters.functions.outcomes import BELOW_ZERO
 from dpassay.mechanisms.core import Outputs

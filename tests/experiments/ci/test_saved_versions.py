@@ -19,7 +19,7 @@ from dpassay.experiments.ci.checked import CheckedClaims
 from dpassay.experiments.ci.comparison import compare
 from dpassay.experiments.ci.saved_runs import load
 from dpassay.experiments.cli.commands import app
-from dpassay.experiments.report.results.sweep import SweepResult
+from dpassay.experiments.present.results.sweep import SweepResult
 
 SAVED = Path(__file__).parent / "saved"
 VERSIONS = sorted(folder.name for folder in SAVED.iterdir())

@@ -14,7 +14,7 @@ from dpassay.audit.evidence.scores import Successes
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.cli import app
 from dpassay.experiments.data.score_files import read_evidence
-from dpassay.experiments.report.results.sweep import SweepResult
+from dpassay.experiments.present.results.sweep import SweepResult
 from dpassay.mechanisms.core import ParameterError
 
 pytestmark = pytest.mark.usefixtures("without_pixels")

@@ -21,7 +21,7 @@ TEXT = '''# Is a [bold] question here?
 ```{code-cell} python
 import pandas as pd
 
-from dpassay.experiments.report.plots import panels
+from dpassay.experiments.present.plots import panels
 
 SEED = 3
 print(f"seed {SEED} in [brackets]")

@@ -26,7 +26,7 @@ from dpassay.audit.calibration.laws import all_equal, laplace_ratio, randomized_
 from dpassay.audit.calibration.methods import BoundMethod, uncorrected
 from dpassay.audit.calibration.text import place_table, summary_table
 from dpassay.experiments.cli.commands import app
-from dpassay.experiments.report.plots.certificate import MissRates, Power
+from dpassay.experiments.present.plots.certificate import MissRates, Power
 from dpassay.experiments.runs import calibration
 from dpassay.experiments.runs.calibration import certificate_csv, full_plan, laws, quick_plan, write_calibration
 from dpassay.mechanisms.core import FingerprintError
@@ -101,7 +101,7 @@ class Nesting(HTMLParser):
 def _without_pixels():
     """The PNG files of the figures are empty."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpassay.experiments.report.plots.style._png", lambda figure: b"")
+        patch.setattr("dpassay.experiments.present.plots.style._png", lambda figure: b"")
         yield
 
 

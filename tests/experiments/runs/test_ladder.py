@@ -21,7 +21,7 @@ from dpassay.experiments.config.tasks.build import build_mechanism, load_data
 from dpassay.experiments.config.tasks.neighbours import build_pair
 from dpassay.experiments.config.tasks.one_run import OneRunTask
 from dpassay.experiments.config.tasks.planning import plan_tasks
-from dpassay.experiments.report.plots import LadderPlot
+from dpassay.experiments.present.plots import LadderPlot
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP, least_noise_multiplier
 from dpassay.mechanisms.core import ConfigError, ParameterError

@@ -7,7 +7,7 @@ import pytest
 from dpassay.audit import AuditResult, audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.witness.base import CERTAIN_DELTA, Witness, WitnessKind
-from dpassay.experiments.report.results.sweep import SweepResult, corrected
+from dpassay.experiments.present.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, ConcentratedDP, GaussianDP, PureDP
 from dpassay.mechanisms.core import ResultError

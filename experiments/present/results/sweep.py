@@ -62,7 +62,7 @@ class SweepResult(Saved):
 
     FORMAT: ClassVar[str] = "dpassay.sweep-result"
     VERSION: ClassVar[int] = 3
-    DESCRIBED_BY: ClassVar[str] = "experiments.report.results.sweep_text"
+    DESCRIBED_BY: ClassVar[str] = "experiments.present.results.sweep_text"
 
     name: str
     title: str

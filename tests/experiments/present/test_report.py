@@ -39,14 +39,14 @@ from dpassay.experiments.ci.badge import badge_text
 from dpassay.experiments.ci.checked import _checked_claim, claims_of
 from dpassay.experiments.cli.terminal import _results_table, _verdict_lines
 from dpassay.experiments.config.sweep import folder_name
-from dpassay.experiments.report.content import content
-from dpassay.experiments.report.pages import write
-from dpassay.experiments.report.plots import draw_all
-from dpassay.experiments.report.plots.bound_claim import BoundClaim
-from dpassay.experiments.report.plots.ladder import LadderPlot
-from dpassay.experiments.report.plots.tradeoff import MARKED
-from dpassay.experiments.report.results.sentences import answer, headline, reading, share_text, verdict_headline
-from dpassay.experiments.report.results.sweep import SweepResult
+from dpassay.experiments.present.content import content
+from dpassay.experiments.present.pages import write
+from dpassay.experiments.present.plots import draw_all
+from dpassay.experiments.present.plots.bound_claim import BoundClaim
+from dpassay.experiments.present.plots.ladder import LadderPlot
+from dpassay.experiments.present.plots.tradeoff import MARKED
+from dpassay.experiments.present.results.sentences import answer, headline, reading, share_text, verdict_headline
+from dpassay.experiments.present.results.sweep import SweepResult
 from dpassay.experiments.runs.writing import REPEAT_COMMAND
 from dpassay.mechanisms.accounting import GaussianDP
 from dpassay.mechanisms.core import number
@@ -108,7 +108,7 @@ def report(sweep: SweepResult, directory: Path, config: Any = None, *, figures: 
 def _without_pixels() -> Iterator[None]:
     """A page holds figures as SVG."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpassay.experiments.report.plots.style._png", lambda figure: b"")
+        patch.setattr("dpassay.experiments.present.plots.style._png", lambda figure: b"")
         yield
 
 

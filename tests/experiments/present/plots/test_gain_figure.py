@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpassay.audit.metrics import gain
-from dpassay.experiments.report.plots.gain import GainOverBaselines, SuccessByAttack, draw_gain
+from dpassay.experiments.present.plots.gain import GainOverBaselines, SuccessByAttack, draw_gain
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,11 @@ from tests.experiments.made_results import gaussian_result, laplace_result, swee
 from dpassay.experiments import demos
 from dpassay.experiments.cli.commands import app
 from dpassay.experiments.config.source import CONFIGS, shipped
-from dpassay.experiments.report.card import hazards
-from dpassay.experiments.report.card.card import Card, Origin, card_of
-from dpassay.experiments.report.card.hazards import HAZARDS, coverage
-from dpassay.experiments.report.card.registry import TODO, registry_yaml
-from dpassay.experiments.report.results.latex import escape, sweep_table
+from dpassay.experiments.present.card import hazards
+from dpassay.experiments.present.card.card import Card, Origin, card_of
+from dpassay.experiments.present.card.hazards import HAZARDS, coverage
+from dpassay.experiments.present.card.registry import TODO, registry_yaml
+from dpassay.experiments.present.results.latex import escape, sweep_table
 
 HOSTILE = "a|b `c` <script> [d](e)\n# f"
 TEXT, NUMBER, TEXTS = "text", "number", "texts"

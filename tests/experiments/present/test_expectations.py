@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from dpassay.audit import audit
 from dpassay.audit.bounds.pair.joint import JointExact
-from dpassay.experiments.report.results.expectations import _half_unit, _repetition_interval, unmet
+from dpassay.experiments.present.results.expectations import _half_unit, _repetition_interval, unmet
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import Gaussian, Laplace
 from dpassay.mechanisms.core import ConfigError

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from dpassay.experiments.report.plots.accountants import AccountantCurves
-from dpassay.experiments.report.plots.style import _svg_text
+from dpassay.experiments.present.plots.accountants import AccountantCurves
+from dpassay.experiments.present.plots.style import _svg_text
 from dpassay.mechanisms.accounting.dp_sgd.noisy_sgd import ACCOUNTANTS
 
 

@@ -25,12 +25,20 @@ from tests.experiments.made_results import (
 from dpassay.audit.evidence.scores import Tally
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
-from dpassay.experiments.report.plots import BoundClaim, LadderPlot, figure_of
-from dpassay.experiments.report.plots.accountants import AccountantCurves
-from dpassay.experiments.report.plots.certificate import CertificateRow, MissRates, Power
-from dpassay.experiments.report.plots.draw import draw_result, overview, plots_of
-from dpassay.experiments.report.plots.scores import ScoreHistogram
-from dpassay.experiments.report.plots.style import CLAIM, EXACT, MUTED, VIOLATION, new_figure, series_colour, style_axes
+from dpassay.experiments.present.plots import BoundClaim, LadderPlot, figure_of
+from dpassay.experiments.present.plots.accountants import AccountantCurves
+from dpassay.experiments.present.plots.certificate import CertificateRow, MissRates, Power
+from dpassay.experiments.present.plots.draw import draw_result, overview, plots_of
+from dpassay.experiments.present.plots.scores import ScoreHistogram
+from dpassay.experiments.present.plots.style import (
+    CLAIM,
+    EXACT,
+    MUTED,
+    VIOLATION,
+    new_figure,
+    series_colour,
+    style_axes,
+)
 from dpassay.mechanisms.accounting.dp_sgd.noisy_sgd import ACCOUNTANTS
 
 COLOURS = r"\b(black|grey|gray|red|blue|amber|green|dark|light|pale|purple|orange|shaded|thin|hollow|dotted|dashed)\b"

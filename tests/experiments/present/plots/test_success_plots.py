@@ -13,9 +13,9 @@ from tests.experiments.made_results import sweep_of
 from dpassay.audit import BitScores, Successes, audit_scores
 from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success
 from dpassay.audit.results.audit_result import AuditResult
-from dpassay.experiments.report.plots import SuccessCeiling, SuccessSweep, draw_all
-from dpassay.experiments.report.plots.draw import plots_of
-from dpassay.experiments.report.plots.style import new_figure
+from dpassay.experiments.present.plots import SuccessCeiling, SuccessSweep, draw_all
+from dpassay.experiments.present.plots.draw import plots_of
+from dpassay.experiments.present.plots.style import new_figure
 from dpassay.mechanisms.accounting import (
     ApproximateDP,
     ConcentratedDP,

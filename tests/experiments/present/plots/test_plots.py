@@ -34,7 +34,7 @@ from tests.experiments.made_results import (
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
-from dpassay.experiments.report.plots import (
+from dpassay.experiments.present.plots import (
     BoundClaim,
     LadderPlot,
     Profile,
@@ -43,8 +43,8 @@ from dpassay.experiments.report.plots import (
     draw_all,
     draw_result,
 )
-from dpassay.experiments.report.plots.draw import overview, shown
-from dpassay.experiments.report.plots.style import (
+from dpassay.experiments.present.plots.draw import overview, shown
+from dpassay.experiments.present.plots.style import (
     PAGE,
     PALETTE,
     RULE,
@@ -55,9 +55,9 @@ from dpassay.experiments.report.plots.style import (
     save,
     spread,
 )
-from dpassay.experiments.report.plots.tradeoff import with_corners
-from dpassay.experiments.report.results.parameters import cut, long_key, parameters_text, short_keys, value_text
-from dpassay.experiments.report.results.sweep_text import one_notation
+from dpassay.experiments.present.plots.tradeoff import with_corners
+from dpassay.experiments.present.results.parameters import cut, long_key, parameters_text, short_keys, value_text
+from dpassay.experiments.present.results.sweep_text import one_notation
 from dpassay.mechanisms.core import number
 
 
@@ -542,7 +542,7 @@ def test_a_figure_is_drawn_once_for_each_of_its_two_files(tmp_path: Path, monkey
 def test_the_same_numbers_give_the_same_bytes(
     drawn: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpassay.experiments.report.plots.draw.shown", lambda points: [0])
+    monkeypatch.setattr("dpassay.experiments.present.plots.draw.shown", lambda points: [0])
     again = draw_all(_drawn_sweep(), tmp_path / "again")
     assert [p.name for p in again] == [p.name for p in drawn[:9]]
     assert [p.read_bytes() for p in again] == [p.read_bytes() for p in drawn[:9]]
@@ -613,5 +613,5 @@ def test_result_plot_draws_the_overview() -> None:
 
 
 def test_plots_touch_no_global_state_of_matplotlib() -> None:
-    code = "import sys, dpassay.experiments.report.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
+    code = "import sys, dpassay.experiments.present.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
