@@ -262,8 +262,8 @@ def _evidence(result: AuditResult, explained: Explanations) -> list[Row]:
     rows += explained.step("the witness", lambda: witnessed(result), [])
     if result.dependence is not None:
         rows.append(("dependence", result.dependence))
-    if result.curve_violation is not None:
-        rows.append(("curve", f"{result.curve_violation}   [{result.curve_violation.method}]"))
+    if (elsewhere := result.refuted_elsewhere) is not None:
+        rows.append(("curve", f"{elsewhere}   [{elsewhere.method}]"))
     if result.verdict is Verdict.VIOLATION and result.refuted_by != "witness":
         event = (lambda: _event(result)) if result.game.has_scores else (lambda: _guesses(result))
         rows += explained.step("the deciding event", event, [])
