@@ -11,6 +11,8 @@ lazy_names.py     Names of a package that are imported when they are first used,
                   imports
 memory.py         Available memory, and a `MemoryError` instead of a killed process when an allocation does not fit
 multiplicity.py   Corrections for multiple testing: over sweeps, pairs, attacks, bounds and test sessions
+output_names.py   Names of the numbers of an output, for descriptions of attacks and events; they enter no score and no
+                  bound
 printable.py      Display names of objects, and untrusted text escaped for the medium on which it is shown
 record_edits.py   Edits of one entry of a column (an array, a list, a tuple, a DataFrame or a Series): remove, replace
                   or blank it
@@ -101,6 +103,7 @@ if TYPE_CHECKING:
         no_more_than_available as no_more_than_available,
     )
     from .multiplicity import holm as holm
+    from .output_names import NO_NAMES as NO_NAMES, OutputNames as OutputNames
     from .printable import (
         INVISIBLE as INVISIBLE,
         csv_cell as csv_cell,
