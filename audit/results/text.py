@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from ...mechanisms.adapters.functions.guard import in_words
 from ...mechanisms.core import line
 from ..evidence.verdict import Verdict, mostly_unseen
+from .found_pair import found_rows
 from .refuting_event import event_rows
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ def summary(result: AuditResult) -> str:
         ("mechanism", mechanism(result)),
         (result.game.words.setting.lower(), result.game.relation(result.relation)),
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
+        *found_rows(result.ledger),
         ("bound", f"{_bound(result)}   [{bound.method}]"),
     ]
     explained = Explanations()
@@ -162,7 +164,7 @@ def summary(result: AuditResult) -> str:
     rows += explained.step("the witness", lambda: witnessed(result), [])
     if result.dependence is not None:
         rows += [("dependence", result.dependence), ("next step", INDEPENDENCE_ADVICE)]
-    if result.curve_violation is not None:
+    if result.curve_violation is not None and (result.delta > 0.0 or result.refuted_elsewhere is not None):
         rows.append(("curve", f"{result.curve_violation}   [{result.curve_violation.method}]"))
     rows += explained.step("the deciding event", lambda: _deciding(result), [])
     if result.exact_epsilon is not None:

@@ -13,9 +13,9 @@ from ...mechanisms.core import Dataset, Neighbours, plural
 from ..bounds.base import LedgerEntry, LowerBound
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
+from ..results.found_pair import CHOSEN, WINNER
 from ..results.saved import Saved, require
 
-CHOSEN = "chosen by the search, before these trials"
 CONFIRMED = "the best one confirmed on fresh trials, from separate random streams"
 MAX_LOOKS_SHOWN = 5
 """Number of looks, the best ones, in the ledger of a search in a domain; the result has all of them."""
@@ -173,7 +173,7 @@ Entries = tuple[LedgerEntry, ...]
 
 def _entry(look: Look, place: int, winner: int, pair: str) -> LedgerEntry:
     bound = f"{pair} under {look.attack}: epsilon >= {look.epsilon:.4g} at confidence {SCREENING_CONFIDENCE:g}"
-    counted = "the winner; these trials are not counted" if place == winner else "not counted"
+    counted = WINNER if place == winner else "not counted"
     return LedgerEntry(f"look {place + 1}", bound, counted)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.text import verdict_reason
+from ...audit.results.withheld import without_values
 from ..report.results.sweep import SweepResult
 from .checked import CheckedClaims, claims_of
 from .comparison import Comparison
@@ -44,7 +45,8 @@ class Findings:
     Args:
         checked: the claims.
         place: what was audited.
-        details: long text of each claim, in the same order: the evidence of a violation, otherwise the summary.
+        details: long text of each claim, in the same order: the evidence of a violation, otherwise the summary; without
+            outputs and datasets.
         reasons: one clause on each verdict, in the same order.
         seconds: duration by the name of the claim; empty where unknown.
         strict: whether an underpowered audit is a failure.
@@ -82,7 +84,9 @@ def findings_of(
 
 
 def _detail(audit: AuditResult) -> str:
-    return audit.evidence() if audit.verdict is Verdict.VIOLATION else audit.summary()
+    """Return the evidence or the summary, without outputs and datasets: a build server keeps and shows it."""
+    shown = without_values(audit)
+    return shown.evidence() if audit.verdict is Verdict.VIOLATION else shown.summary()
 
 
 def place_of_target(target: str | None, program: str | None) -> Place:
