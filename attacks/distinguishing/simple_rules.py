@@ -130,6 +130,11 @@ class Parts:
     names: tuple[str, ...]
     share: float
 
+    @property
+    def is_most(self) -> bool:
+        """True if the parts hold most of the effect."""
+        return self.share >= MIN_SHARE
+
     def __str__(self) -> str:
         """Return the parts in words.
 
@@ -223,13 +228,12 @@ class OutputSample:
         return None
 
     def share(self, place: int) -> Parts | None:
-        """Return the part of one number, with its share of the effect; None if it is small or cannot be measured."""
+        """Return the part of one number, with its share of the effect; None if it cannot be measured."""
         name = self.names.name(place)
         kept = [other for other in range(self.rows.shape[1]) if self.names.name(other) == name]
         if len(kept) == self.rows.shape[1] or not self._has_effect:
             return None
-        share = self._share(kept)
-        return Parts((name,), share) if share >= MIN_SHARE else None
+        return Parts((name,), self._share(kept))
 
     def _fewest(self, groups: dict[str, list[int]]) -> Parts | None:
         relevance = self._relevance(self.sides == 1)
@@ -241,8 +245,8 @@ class OutputSample:
             shares = [self._share([*kept, *groups[name]]) for name in tried]
             best = int(np.argmax(shares))
             chosen.append(tried.pop(best))
-            if shares[best] >= MIN_SHARE:
-                return Parts(tuple(chosen), shares[best])
+            if (parts := Parts(tuple(chosen), shares[best])).is_most:
+                return parts
         return None
 
     @cached_property

@@ -187,7 +187,9 @@ def deciding_event(
         seen = None if fresh is None or names is None else OutputSample.of(scorer, *fresh, names)
         counted = examples.rule(decided.threshold, above=above, n_runs=result.trials.evaluation)
         if names is not None and counted is not None:
-            return _with_rule(event, *counted, decided.hits, sizes, names, seen)
+            named = _with_rule(event, *counted, decided.hits, sizes, names, seen)
+            if named is not None:
+                return named
         rule = scorer.describe(decided.threshold, above=above)
         no_parts = seen is None or scorer.describes_outputs(decided.threshold, above=above)
         parts = None if seen is None or no_parts else seen.parts()
@@ -204,8 +206,11 @@ def _with_rule(
     sizes: tuple[int, int],
     names: OutputNames,
     seen: OutputSample | None,
-) -> RefutingEvent:
-    """Return the event with a rule on one number, with the counts of the rule in the evaluation runs."""
+) -> RefutingEvent | None:
+    """Return the event with a rule on one number, with the counts of the rule in the evaluation runs.
+
+    Returns None if the rule is not exactly the event, and another part of the output matters too.
+    """
     of_event = tuple(k if event.above else n - k for k, n in zip(hits, sizes, strict=True))
     likelier = int(counts[1] * sizes[0] > counts[0] * sizes[1])
     other, exact = 1 - likelier, rule.exact and of_event == counts
@@ -215,6 +220,8 @@ def _with_rule(
     if exact:
         return replace(event, rule=f"{described} {held}", where=names.name(rule.place))
     part = None if seen is None or rule.place is None else seen.share(rule.place)
+    if part is not None and not part.is_most:
+        return None
     close = f'close to "{described}", which holds {held}'
     return replace(event, rule=close if part is None else f"{part}; {close}", where=names.name(rule.place))
 

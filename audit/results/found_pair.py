@@ -14,7 +14,8 @@ CHOSEN = "chosen by the search, before these trials"
 WINNER = "the winner; these trials are not counted"
 """Correction of the look that the search confirmed."""
 _PAIR = re.compile(r"d0 = (.*), d1 = (.*)", re.DOTALL)
-_LOOK = re.compile(r"^(?:pair \d+ \[)?(d0 = .*?)\]? under [^\"]*$", re.DOTALL)
+_LOOK = re.compile(r"(?:(?P<number>pair \d+) \[(?P<listed>.*)\]|(?P<pair>.*)) under (?P<attack>.*)", re.DOTALL)
+"""A look at a pair; the last " under " is before the attack, whose name has no datasets."""
 
 
 def found_rows(ledger: Iterable[LedgerEntry]) -> list[tuple[str, str]]:
@@ -44,7 +45,7 @@ def without_pairs(ledger: Iterable[LedgerEntry]) -> tuple[LedgerEntry, ...]:
     '1 of 46'
     """
     return tuple(
-        LedgerEntry(entry.what, _without_pair(entry.looked_at), entry.correction)
+        LedgerEntry(entry.what, _without_pair(entry), entry.correction)
         if entry.what == "pair" or entry.what.startswith("look ")
         else entry
         for entry in ledger
@@ -58,18 +59,19 @@ def _found(ledger: Iterable[LedgerEntry]) -> str:
         if (entry.what, entry.correction) == ("pair", CHOSEN) and (pair := _PAIR.search(entry.looked_at)):
             return pair.group()
     for entry in entries:
-        if entry.correction == WINNER and (look := _LOOK.match(entry.looked_at)):
-            return look.group(1)
+        look = _LOOK.fullmatch(entry.looked_at) if entry.correction == WINNER else None
+        text = "" if look is None else look["listed"] or look["pair"]
+        if "d0" in text:
+            return text
     return ""
 
 
-def _without_pair(looked_at: str) -> str:
-    """Return the text of an entry up to the datasets, and what follows them."""
-    before, found, after = looked_at.partition("d0 = ")
-    if not found:
-        return looked_at
-    end = after.rpartition(" under ")[2] if " under " in after else ""
-    return f"{before.rstrip(' [:') or 'a pair'}{f' under {end}' if end else ''}"
+def _without_pair(entry: LedgerEntry) -> str:
+    """Return the text of an entry without datasets."""
+    if entry.what == "pair":
+        return entry.looked_at.partition(": d0 = ")[0]
+    look = _LOOK.fullmatch(entry.looked_at)
+    return "a pair" if look is None else f"{look['number'] or 'a pair'} under {look['attack']}"
 
 
 def _is_whole(dataset: str) -> bool:

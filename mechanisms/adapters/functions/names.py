@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -96,9 +97,7 @@ def _is_vector(result: Any) -> bool:
     """Return whether a result is a plain array or list of numbers, which have indices and no names."""
     if isinstance(result, np.ndarray):
         return result.ndim == 1
-    return type(result) in (list, tuple) and not any(
-        isinstance(part, (Mapping, Sequence, np.ndarray)) for part in result
-    )
+    return type(result) in (list, tuple) and all(isinstance(part, (Real, type(None))) for part in result)
 
 
 def _names(result: Any, at: Name) -> Iterator[Name]:
