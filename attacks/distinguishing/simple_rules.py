@@ -56,7 +56,7 @@ class SimpleRule:
     """Rule on one number of the output that stands for an event of scores; exceptional outputs are judged by the score.
 
     Args:
-        place: index of the number in the flattened output; None if there is only one.
+        index: index of the number in the flattened output; None if there is only one.
         above: whether the event is {score >= threshold} or its complement.
         shape: shape of an output.
         exact: whether the rule and the event agreed on each pilot output that was compared.
@@ -65,7 +65,7 @@ class SimpleRule:
         intervals: of the number, ends included.
     """
 
-    place: int | None
+    index: int | None
     above: bool
     shape: tuple[int, ...]
     exact: bool
@@ -78,7 +78,7 @@ class SimpleRule:
         in_event: Bools = (scores >= threshold) == self.above
         if outputs.values.shape[1:] != self.shape:
             return in_event
-        holds = self._holds(as_matrix(outputs.values)[:, self.place or 0])
+        holds = self._holds(as_matrix(outputs.values)[:, self.index or 0])
         return holds if outputs.events is None else np.asarray(np.where(outputs.events == "", holds, in_event))
 
     def _holds(self, column: Floats) -> Bools:
@@ -93,7 +93,7 @@ class SimpleRule:
         >>> rule.describe(OutputNames())
         'coordinate 3 is at least 2.5'
         """
-        name = names.name(self.place)
+        name = names.name(self.index)
         if self.intervals:
             return f"{name} is {' or '.join(interval_in_words(*ends) for ends in self.intervals)}"
         if len(self.values) <= len(self.others) or len(self.others) > MAX_VALUES_SHOWN:
@@ -101,7 +101,7 @@ class SimpleRule:
         return f"{name} is not {self._listed(self.others, names)}"
 
     def _listed(self, values: Sequence[float], names: OutputNames) -> str:
-        shown = " or ".join(names.value(self.place, value) for value in values[:MAX_VALUES_SHOWN])
+        shown = " or ".join(names.value(self.index, value) for value in values[:MAX_VALUES_SHOWN])
         return f"{shown} or {len(values) - MAX_VALUES_SHOWN:,} more" if len(values) > MAX_VALUES_SHOWN else shown
 
 
@@ -202,17 +202,17 @@ class OutputSample:
             return None
         of_event = self._hits(in_event, threshold, above=above)
         best, agreement = None, (-1.0, False)
-        for place in self._screened(in_event):
-            rule = self._candidate(place, in_event, above=above, is_code=self.names.is_code(place))
+        for index in self._screened(in_event):
+            rule = self._candidate(index, in_event, above=above, is_code=self.names.is_code(index))
             if rule is None:
                 continue
-            holds = rule._holds(self.rows[:, place])
+            holds = rule._holds(self.rows[:, index])
             agrees = float((holds == in_event).mean()), not rule.intervals  # a list of values rather than an interval
             if agrees > agreement and self._as_well(self._hits(holds, threshold, above=above), of_event):
                 best, agreement = rule, agrees
         if best is None:
             return None
-        only = None if self.shape == () else best.place
+        only = None if self.shape == () else best.index
         return SimpleRule(only, above, self.shape, agreement[0] == 1.0, best.values, best.others, best.intervals)
 
     def parts(self) -> Parts | None:
@@ -221,15 +221,15 @@ class OutputSample:
             return None
         for name_of in (self.names.name, self.names.part):
             groups: dict[str, list[int]] = {}
-            for place in range(self.rows.shape[1]):
-                groups.setdefault(name_of(place), []).append(place)
+            for index in range(self.rows.shape[1]):
+                groups.setdefault(name_of(index), []).append(index)
             if len(groups) > 1 and (found := self._fewest(groups)) is not None:
                 return found
         return None
 
-    def share(self, place: int) -> Parts | None:
+    def share(self, index: int) -> Parts | None:
         """Return the part of one number, with its share of the effect; None if it cannot be measured."""
-        name = self.names.name(place)
+        name = self.names.name(index)
         kept = [other for other in range(self.rows.shape[1]) if self.names.name(other) == name]
         if len(kept) == self.rows.shape[1] or not self._has_effect:
             return None
@@ -237,11 +237,11 @@ class OutputSample:
 
     def _fewest(self, groups: dict[str, list[int]]) -> Parts | None:
         relevance = self._relevance(self.sides == 1)
-        of_groups = [float(relevance[places].max()) for places in groups.values()]
+        of_groups = [float(relevance[indices].max()) for indices in groups.values()]
         tried = [list(groups)[i] for i in np.argsort(np.negative(of_groups), kind="stable")[:MAX_CANDIDATES]]
         chosen: list[str] = []
         while tried and len(chosen) < min(MAX_PARTS, len(groups) - 1):
-            kept = [place for name in chosen for place in groups[name]]
+            kept = [index for name in chosen for index in groups[name]]
             shares = [self._share([*kept, *groups[name]]) for name in tried]
             best = int(np.argmax(shares))
             chosen.append(tried.pop(best))
@@ -297,20 +297,20 @@ class OutputSample:
         ratios = log_odds_of_counts(out, in_, n[1 - likelier], n[likelier]).tolist()
         return ratios[0] >= MIN_LOG_RATIO * ratios[1] > 0.0 and of_rule[likelier] >= MIN_RATE * of_event[likelier]
 
-    def _candidate(self, place: int, in_event: Bools, *, above: bool, is_code: bool) -> SimpleRule | None:
+    def _candidate(self, index: int, in_event: Bools, *, above: bool, is_code: bool) -> SimpleRule | None:
         """Return the rule on one number that agrees best with an event; None if there is none."""
-        column = self.rows[:, place]
+        column = self.rows[:, index]
         if (column == column[0]).all():
             return None
-        levels, index = np.unique(column, return_inverse=True)
+        levels, level_index = np.unique(column, return_inverse=True)
         if is_code and len(levels) > MAX_LISTED_CODES:
             return None
         if len(levels) <= MAX_VALUES or is_code:
-            share = np.bincount(index, weights=in_event) / np.bincount(index)
+            share = np.bincount(level_index, weights=in_event) / np.bincount(level_index)
             values, others = levels[share >= 0.5].tolist(), levels[share < 0.5].tolist()
-            return SimpleRule(place, above, (), False, tuple(values), tuple(others)) if values and others else None
+            return SimpleRule(index, above, (), False, tuple(values), tuple(others)) if values and others else None
         intervals = max(_matched(column, int(in_event.sum())), key=lambda ends: _agreement(column, ends, in_event))
-        return SimpleRule(place, above, (), False, intervals=intervals)
+        return SimpleRule(index, above, (), False, intervals=intervals)
 
 
 def _matched(column: Floats, n: int) -> Iterator[tuple[Interval, ...]]:

@@ -218,12 +218,12 @@ def _with_rule(
     least = f"{counts[other]:,} of {sizes[other]:,}" if counts[other] else "none"
     described, held = rule.describe(names), f"in {most} and in {least} of side {other}"
     if exact:
-        return replace(event, rule=f"{described} {held}", where=names.name(rule.place))
-    part = None if seen is None or rule.place is None else seen.share(rule.place)
+        return replace(event, rule=f"{described} {held}", where=names.name(rule.index))
+    part = None if seen is None or rule.index is None else seen.share(rule.index)
     if part is not None and not part.is_most:
         return None
     close = f'close to "{described}", which holds {held}'
-    return replace(event, rule=close if part is None else f"{part}; {close}", where=names.name(rule.place))
+    return replace(event, rule=close if part is None else f"{part}; {close}", where=names.name(rule.index))
 
 
 def event_rule(result: AuditResult, scorer: Scorer, fresh: tuple[Outputs, Outputs] | None) -> EventRule | None:

@@ -15,19 +15,19 @@ MAX_SHOWN_NUMBERS = 8
 class OutputNames:
     """Names of the numbers of a flattened output: "coordinate 3", or "the output" if there is one number only."""
 
-    def name(self, place: int | None) -> str:
-        """Return the name of the number at `place`; None for the only one."""
-        return "the output" if place is None else f"coordinate {place}"
+    def name(self, index: int | None) -> str:
+        """Return the name of the number at `index`; None for the only one."""
+        return "the output" if index is None else f"coordinate {index}"
 
-    def part(self, place: int | None) -> str:
+    def part(self, index: int | None) -> str:
         """Return the name of the part of the output that contains the number, such as a column of a table."""
-        return self.name(place)
+        return self.name(index)
 
-    def is_code(self, place: int | None) -> bool:
+    def is_code(self, index: int | None) -> bool:
         """Return whether the number stands for a text or another value, so that its size has no meaning."""
         return False
 
-    def value(self, place: int | None, number: float) -> str:
+    def value(self, index: int | None, number: float) -> str:
         """Return what the number stands for: all digits, or a text in quotes."""
         return shown_number(number)
 

@@ -78,11 +78,11 @@ class Repeats:
         return np.where(own >= 0, own, classes)
 
     def describe(self, level: int, names: OutputNames = NO_NAMES) -> str:
-        what = names.name(self.coordinate)
+        subject = names.name(self.coordinate)
         if level < FIRST_CLASS:
-            return f"{what} is {self._shown(self.values[level], names)} exactly"
-        times = [_times(place) for place in divmod(level - FIRST_CLASS, N_COUNT_CLASSES)]
-        return f"{what} occurred {times[0]} on side 0 of the pilot and {times[1]} on side 1"
+            return f"{subject} is {self._shown(self.values[level], names)} exactly"
+        times = [_times(count_class) for count_class in divmod(level - FIRST_CLASS, N_COUNT_CLASSES)]
+        return f"{subject} occurred {times[0]} on side 0 of the pilot and {times[1]} on side 1"
 
     def _shown(self, value: Floats, names: OutputNames) -> str:
         if np.size(value) == 1:
@@ -92,11 +92,11 @@ class Repeats:
         return f"{NO_NAMES.row(value[:MAX_SHOWN_NUMBERS])[:-1]}, ...]"
 
 
-def _times(place: int) -> str:
-    if place < 2:
-        return ("never", "once")[place]
-    least = 2 ** (place - 1)
-    return f"{least} times or more" if place == N_COUNT_CLASSES - 1 else f"{least} to {2 * least - 1} times"
+def _times(count_class: int) -> str:
+    if count_class < 2:
+        return ("never", "once")[count_class]
+    fewest = 2 ** (count_class - 1)
+    return f"{fewest} times or more" if count_class == N_COUNT_CLASSES - 1 else f"{fewest} to {2 * fewest - 1} times"
 
 
 def _keys(rows: Floats, coordinate: int | None) -> Keys:
@@ -106,6 +106,6 @@ def _keys(rows: Floats, coordinate: int | None) -> Keys:
     mixed = np.zeros(len(rows), dtype=np.uint64)
     for column in rows.T:
         mixed ^= np.ascontiguousarray(column).view(np.uint64)
-        mixed *= np.uint64(0x9E3779B97F4A7C15)  # odd, so that no bit is lost; wraps around
+        mixed *= np.uint64(0x9E3779B97F4A7C15)  # an odd factor, so that the map modulo 2^64 is one-to-one
         mixed ^= mixed >> np.uint64(29)
     return mixed

@@ -119,9 +119,9 @@ class ResultForm:
             return list(placed.tolist()), ""
         end = len(placed) - self.padded - self.typed
         numbers: list[float | str] = placed[: end - len(self.exceptional)].tolist()
-        for place, mark in zip(self.exceptional, placed[end - len(self.exceptional) : end].tolist(), strict=True):
-            if mark > 0.0 and not numbers[place]:
-                numbers[place] = self.mark_text(mark, texts or {})
+        for index, mark in zip(self.exceptional, placed[end - len(self.exceptional) : end].tolist(), strict=True):
+            if mark > 0.0 and not numbers[index]:
+                numbers[index] = self.mark_text(mark, texts or {})
         if not self.padded:
             return numbers, ""
         known = {code(label): (label, size) for label, size in self.known}
@@ -226,9 +226,9 @@ NUMBER_TYPES = frozenset({"", "bool", "int", "float", "float16", "float32", "flo
 """Names of number types; other types have parts. Exceptional values have the empty name."""
 
 
-def _kinds_agree(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _kinds_agree(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     """Return True if two kinds are the same, ignoring exceptional values."""
-    return len(one) == len(other) and all(a == b or not a or not b for a, b in zip(one, other, strict=True))
+    return len(first) == len(second) and all(a == b or not a or not b for a, b in zip(first, second, strict=True))
 
 
 def _kind_structure(kind: tuple[str, ...]) -> tuple[str, ...]:

@@ -381,8 +381,8 @@ class FunctionMechanism(Mechanism):
             object.__setattr__(
                 self, "named", common_names(names_of(result, row.numbers.size) for result, row in examples)
             )
-        again, _ = self._probe(0, 0)
-        return form, same_outputs(collect(again, form), collect(first[: len(again)], form)), drew
+        repeated, _ = self._probe(0, 0)
+        return form, same_outputs(collect(repeated, form), collect(first[: len(repeated)], form)), drew
 
     def _probe(self, side: int, attempt: int) -> tuple[list[Any], bool]:
         """Return one result (some for many runs) on one side, with a fixed rng, and whether the rng was used."""

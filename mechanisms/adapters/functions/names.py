@@ -145,42 +145,42 @@ class ResultNames(OutputNames):
     names: tuple[Name, ...] = ()
     texts: Mapping[float, str] | None = None
 
-    def name(self, place: int | None) -> str:
-        return self._called(place, whole=True)
+    def name(self, index: int | None) -> str:
+        return self._called(index, whole=True)
 
-    def part(self, place: int | None) -> str:
-        return self._called(place, whole=False)
+    def part(self, index: int | None) -> str:
+        return self._called(index, whole=False)
 
-    def _called(self, place: int | None, *, whole: bool) -> str:
-        number = self._number_at(place)
-        if place is None or number is None:
-            return super().name(place) if place is None else self._extra(place)
+    def _called(self, index: int | None, *, whole: bool) -> str:
+        number = self._number_at(index)
+        if index is None or number is None:
+            return super().name(index) if index is None else self._extra(index)
         if number >= len(self.names):
             return super().name(number)
         part, rest = self.names[number]
         return part + rest if whole else part
 
-    def _number_at(self, place: int | None) -> int | None:
-        """Return the index of the number that a place of a row belongs to; None for what describes the whole row."""
-        if place is None or self.form.plain or place < self.form.width:
-            return place
-        at = place - self.form.width
+    def _number_at(self, index: int | None) -> int | None:
+        """Return the index of the number that an entry of a row belongs to; None for what describes the whole row."""
+        if index is None or self.form.plain or index < self.form.width:
+            return index
+        at = index - self.form.width
         return self.form.exceptional[at] if at < len(self.form.exceptional) else None
 
-    def _extra(self, place: int) -> str:
-        last = self.form.typed and place == self.form.shape[0] - 1
+    def _extra(self, index: int) -> str:
+        last = self.form.typed and index == self.form.shape[0] - 1
         what = "types" if last else "form" if self.form.known else "length"
         return f"the {what} of the output"
 
-    def is_code(self, place: int | None) -> bool:
-        if place is None or self.form.plain or place < self.form.width:
+    def is_code(self, index: int | None) -> bool:
+        if index is None or self.form.plain or index < self.form.width:
             return False
-        return self._number_at(place) is not None or self._extra(place) != "the length of the output"
+        return self._number_at(index) is not None or self._extra(index) != "the length of the output"
 
-    def value(self, place: int | None, number: float) -> str:
-        if not self.is_code(place):
+    def value(self, index: int | None, number: float) -> str:
+        if not self.is_code(index):
             return _shown(number)
-        if self._number_at(place) is None:
+        if self._number_at(index) is None:
             forms = {code(label): label for label, _ in self.form.known}
             return forms.get(number) or (f"length {number:g}" if number < 5.0 else "another one")
         if number == 0.0:

@@ -42,7 +42,7 @@ def sample_of(leak, scorer, *, n=2_000, d=6, noise="laplace"):
 def test_the_rule_is_on_the_number_that_leaks():
     sample = sample_of({3: 4.0}, Sum(3))
     rule = sample.rule(4.0, above=True)
-    assert (rule.place, rule.exact) == (3, True)
+    assert (rule.index, rule.exact) == (3, True)
     assert rule.describe(NAMES).startswith("coordinate 3 is at least 4.0")
     assert sample.rule(4.0, above=False).describe(NAMES).startswith("coordinate 3 is at most 3.9")
 
@@ -60,7 +60,7 @@ def test_a_little_noise_of_other_numbers_leaves_a_rule_that_is_close():
     out, in_ = rng.normal(size=(2_000, 2)) * [1.0, 0.05], rng.normal(size=(2_000, 2)) * [1.0, 0.05] + [3.0, 0.0]
     sample = OutputSample.of(EventScorer(Sum(0, 1), ((2,),)), Outputs(out), Outputs(in_), NAMES)
     rule = sample.rule(3.0, above=True)
-    assert (rule.place, rule.exact) == (0, False)
+    assert (rule.index, rule.exact) == (0, False)
     assert sample.share(0).share > 0.95
     assert not sample.share(1).is_most
 
@@ -86,7 +86,7 @@ def test_two_tails_are_a_rule():
     sample = OutputSample.of(EventScorer(Size(), ((3,),)), *map(Outputs, sides), NAMES)
     rule = sample.rule(4.0, above=True)
     low, high = rule.intervals
-    assert (rule.place, low[0], high[1]) == (1, -math.inf, math.inf)
+    assert (rule.index, low[0], high[1]) == (1, -math.inf, math.inf)
     assert low[1] == pytest.approx(-4.0, abs=0.1)
     assert high[0] == pytest.approx(4.0, abs=0.1)
     assert " or at least " in rule.describe(NAMES)
@@ -118,5 +118,5 @@ def test_a_long_output_is_searched_where_it_differs():
     sides = [rng.normal(size=(600, 1_000)) for _ in (0, 1)]
     sides[1][:, 777] += 6.0
     sample = OutputSample.of(EventScorer(Sum(777), ((1_000,),)), *map(Outputs, sides), NAMES)
-    assert sample.rule(3.0, above=True).place == 777
+    assert sample.rule(3.0, above=True).index == 777
     assert sample.parts().names == ("coordinate 777",)
