@@ -16,6 +16,7 @@ from ...mechanisms.core import (
 )
 from ..evidence.verdict import Verdict, mostly_unseen
 from .explanations import Explanations
+from .found_pair import found_rows
 from .result_text import ResultText, Row, Section, TextTable, tone_of
 
 if TYPE_CHECKING:
@@ -233,6 +234,7 @@ def reading(result: AuditResult) -> str:
 def _facts(result: AuditResult) -> list[Row]:
     """Return what was tested, and the bound."""
     return [
+        *found_rows(result.ledger),
         ("mechanism", mechanism(result)),
         (result.game.words.setting.lower(), result.game.relation(result.relation)),
         ("claim", f"epsilon <= {number(result.claim)} at delta = {number(result.delta)}   [{result.claim_name}]"),
