@@ -39,6 +39,7 @@ from dpassay.audit.results.plain import plain_table
 from dpassay.audit.results.result_text import TextTable, Tone
 from dpassay.experiments.ci.badge import badge_text
 from dpassay.experiments.ci.checked import _checked_claim, claims_of
+from dpassay.experiments.config.source import CONFIGS
 from dpassay.experiments.config.sweep import folder_name
 from dpassay.experiments.present.pages import Drawn, write
 from dpassay.experiments.present.plots import draw_all
@@ -686,11 +687,15 @@ def test_narrow_screens_get_cards_that_name_every_cell(leaning: Path) -> None:
     assert {"claim", "verdict", "epsilon ≥, if in the family"} <= {cell["data-label"] for cell in cells}
 
 
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
+FLAGS += ("--disable-background-networking", "--disable-component-update", "--disable-sync")
+"""Options of a browser that shows a file, and nothing else."""
+
+
 def browsed(probe: str, folder: Path) -> str:
     """Return what the script of a page beside report.html writes, between "found" and "end"."""
     (folder / "probe.html").write_text(probe)
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--dump-dom"]
-    flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    flags = [*FLAGS, "--dump-dom"]
     flags += ["--allow-file-access-from-files", "--virtual-time-budget=2000", f"--user-data-dir={folder / 'profile'}"]
     address = (folder / "probe.html").as_uri()
     done = subprocess.run(["chromium", *flags, address], capture_output=True, text=True, timeout=300, check=False)
@@ -747,6 +752,28 @@ def test_a_browser_shows_tips_and_sorts_tables(tmp_path: Path) -> None:
     )
     no_column_is_cut = "0"
     assert browsed(probe, tmp_path) == ", ".join(["true"] * 6 + ["0.01175 2 10", "10 2 0.01175", no_column_is_cut])
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here")
+def test_one_audit_is_printed_on_two_pages(tmp_path: Path) -> None:
+    report(
+        sweep_of([{}], [laplace_result(1.5, claim=1.0)]), tmp_path, Config((CONFIGS / "laplace-count.toml").read_text())
+    )
+    pdf = tmp_path / "report.pdf"
+    subprocess.run(
+        [
+            "chromium",
+            *FLAGS,
+            f"--user-data-dir={tmp_path / 'profile'}",
+            "--no-pdf-header-footer",
+            f"--print-to-pdf={pdf}",
+            (tmp_path / "report.html").as_uri(),
+        ],
+        capture_output=True,
+        timeout=300,
+        check=True,
+    )
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) == 2
 
 
 def test_words_between_backticks_are_code_and_are_escaped(tmp_path: Path) -> None:
