@@ -185,7 +185,7 @@ def _failures(certificate: Certificate) -> TextTable | None:
         for c in certificate.failures
     )  # fmt: skip
     head = ("bound", "distribution", "delta", "trials per side", "confidence", "miss rate", "limit")
-    return TextTable(head, rows, 2)
+    return TextTable(head, rows, 2, "The settings in which a bound missed too often.")
 
 
 def _evidence(cell: CertificateCell) -> tuple[float, float]:

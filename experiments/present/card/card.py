@@ -16,15 +16,16 @@ from typing import Any
 
 from ....audit.bounds.base import LedgerEntry
 from ....audit.metrics.membership.result import MembershipResult
+from ....audit.results.result_text import Tone
 from ....audit.results.withheld import without_values
 from ....mechanisms.core import confidence_text, markdown, number, p_value_text
 from ..results.latex import ATTACKS
 from ..results.parameters import parameters_text
 from ..results.sweep import SweepPoint, SweepResult
-from ..results.sweep_text import RELATION
+from ..results.sweep_text import RELATION, tone_of_point
 from .hazards import Covered, coverage, of_metrics
 
-FORMAT, VERSION = "dpassay.evidence-card", 1
+FORMAT, VERSION = "dpassay.evidence-card", 2
 LIMITS = (
     "A verdict `consistent` is no proof of privacy: these attacks, on these pairs, with this many runs did not "
     "contradict the claim.",
@@ -68,6 +69,8 @@ class AuditCard:
     p_adjusted: float
     power: Mapping[str, Any]
     verdict: str
+    tone: str
+    weak: bool
     assumptions: tuple[str, ...]
     ledger: tuple[LedgerEntry, ...]
     warnings: tuple[str, ...]
@@ -84,7 +87,8 @@ class Card:
         outcome: the main result in one line.
         next_steps: what to do now, a sentence each.
         verdict: over all audits; None for metrics, which test no claim.
-        confidence: of the verdict, or of the intervals of the metrics.
+        tone: of the outcome: the verdict, "weak" for a consistent one with little power, "plain" without one.
+        confidence: of all verdicts jointly, or of the intervals of the metrics.
         seed: of all randomness; None where the run records none.
         audits: one entry per audit; empty for metrics.
         metrics: one row per membership attack; empty for audits.
@@ -97,6 +101,7 @@ class Card:
     outcome: str
     next_steps: tuple[str, ...]
     verdict: str | None
+    tone: str
     confidence: float
     seed: int | None
     audits: tuple[AuditCard, ...]
@@ -115,7 +120,7 @@ class Card:
         parts = [
             f"# Evidence card: {markdown(self.origin.title)}",
             *(f"Condition: {markdown(text)}" for text in _distinct([a.valid_if] for a in self.audits) if text),
-            markdown(self.outcome),
+            f"{Tone(self.tone).sign} {markdown(self.outcome)}".lstrip(),
             *(f"Next step: {markdown(step)}" for step in self.next_steps),
             *(self._audit_parts() if self.audits else self._metric_parts()),
             "## What the run covers of the hazards in NIST SP 800-226",
@@ -143,11 +148,23 @@ class Card:
             ),
             "## Test and outcome",
             _table(
-                ("audit", "runs", "attack", "epsilon at least", "confidence", "ceiling", "detectable", "p", "verdict"),
+                (
+                    "audit",
+                    "runs",
+                    "attack",
+                    "epsilon at least",
+                    "confidence of each",
+                    "ceiling",
+                    "detectable",
+                    "p",
+                    "verdict",
+                ),
                 [_test_row(audit) for audit in self.audits],
             ),
-            "Epsilon is at least the bound with its confidence. The ceiling is the largest bound that these runs could "
-            "give; detectable is the least true epsilon that a perfect attack shows 9 times in 10.",
+            f"Epsilon is at least the bound with the confidence beside it, which is of one audit. The verdicts hold "
+            f"jointly with {confidence_text(self.confidence)} confidence, and p is corrected for their number. The "
+            "ceiling is the largest bound that these runs could give; detectable is the least true epsilon that a "
+            "perfect attack shows 9 times in 10.",
             "## Assumptions and choices",
             "\n".join(f"* {markdown(text)}" for text in _distinct(a.assumptions for a in self.audits)),
             _table(("choice", "looked at", "correction", "audit")[: 3 + (len(self.audits) > 1)], _ledger_rows(self)),
@@ -173,6 +190,7 @@ def card_of(result: SweepResult | MembershipResult, origin: Origin) -> Card:
             outcome=result.text().headline,
             next_steps=(),
             verdict=None,
+            tone=result.text().tone.value,
             confidence=result.confidence,
             seed=None,
             audits=(),
@@ -186,6 +204,7 @@ def card_of(result: SweepResult | MembershipResult, origin: Origin) -> Card:
         outcome=result.text().headline,
         next_steps=result.text().next_steps,
         verdict=result.verdict.value,
+        tone=result.text().tone.value,
         confidence=result.confidence,
         seed=result.seed,
         audits=tuple(map(_audit_card, result.points)),
@@ -215,7 +234,8 @@ def _audit_card(point: SweepPoint) -> AuditCard:
         bound={
             "epsilon": bound.epsilon,
             "delta": bound.delta,
-            "confidence": bound.confidence,
+            "confidence": result.confidence,
+            "confidence_alone": bound.confidence,
             "method": bound.method,
             "exact_epsilon": result.exact_epsilon,
         },
@@ -223,6 +243,8 @@ def _audit_card(point: SweepPoint) -> AuditCard:
         p_adjusted=point.p_adjusted,
         power={"ceiling": result.ceiling, "detectable": result.detectable, "family": result.detectable_family},
         verdict=point.verdict.value,
+        tone=tone_of_point(point).value,
+        weak=tone_of_point(point) is Tone.WEAK,
         assumptions=_distinct([[game.words.assumes], *(each.assumptions for each in result.bounds)]),
         ledger=(*result.ledger, *(entry for entry in bound.ledger if entry not in result.ledger)),
         warnings=result.warnings,
@@ -244,9 +266,10 @@ def _test_row(audit: AuditCard) -> tuple[str, ...]:
         confidence_text(bound["confidence"]),
         number(power["ceiling"]),
         number(power["detectable"]),
-        p_value_text(audit.p_adjusted, 1.0 - bound["confidence"]),
+        _cell(p_value_text(audit.p_adjusted, 1.0 - bound["confidence"])),
     ]
-    return _name(audit), _cell(audit.trials["words"]), _cell(audit.attack), *shown, audit.verdict
+    verdict = f"{Tone(audit.tone).sign} {audit.verdict}{', weak' * audit.weak}"
+    return _name(audit), _cell(audit.trials["words"]), _cell(audit.attack), *shown, verdict
 
 
 def _hazard_row(covered: Covered) -> tuple[str, ...]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 
-from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
+from ....audit.results.result_text import Tone, tone_of
 from ..results.parameters import distinct_texts, long_key
+from ..results.sweep_text import tone_of_point
 from .labels import delta_text
 from .lines import Lines, Series
 from .style import axes_or_new
@@ -28,7 +29,7 @@ class BoundClaim(Lines):
     @classmethod
     def from_result(cls, result: AuditResult) -> BoundClaim:
         """Return the figure of one audit, a single point."""
-        row = _series("", [(0.0, result, result.verdict is Verdict.VIOLATION)])
+        row = _series("", [(0.0, result, tone_of(result.verdict, weak=result.weak))])
         assumes_family = bool(result.bound.assumptions)
         return cls((row,), "", delta_text([result.delta]), result.confidence, assumes_family, bool(result.condition))
 
@@ -41,14 +42,14 @@ class BoundClaim(Lines):
             x: name of the x axis, such as "runs on each side".
         """
         rows = {
-            name: [(float(value), result, result.verdict is Verdict.VIOLATION) for value, result in line.items()]
+            name: [(float(value), result, tone_of(result.verdict, weak=result.weak)) for value, result in line.items()]
             for name, line in lines.items()
         }
         return cls._of(rows, x)
 
     @classmethod
-    def _of(cls, lines: Mapping[str, Sequence[tuple[float, AuditResult, bool]]], x: str) -> BoundClaim:
-        """Return the figure of lines of (value on the x axis, audit, whether it is a violation)."""
+    def _of(cls, lines: Mapping[str, Sequence[tuple[float, AuditResult, Tone]]], x: str) -> BoundClaim:
+        """Return the figure of lines of (value on the x axis, audit, tone of its verdict)."""
         results = [result for rows in lines.values() for _, result, _ in rows]
         return cls(
             series=tuple(_series(name, sorted(rows, key=lambda row: row[0])) for name, rows in lines.items()),
@@ -67,10 +68,10 @@ class BoundClaim(Lines):
             return cls.from_result(points[0].result)
         if key is None:
             raise ValueError(f"none of {', '.join(sweep.parameter_names)} is a number: draw a Ladder instead.")
-        groups: dict[str, list[tuple[float, AuditResult, bool]]] = {}
+        groups: dict[str, list[tuple[float, AuditResult, Tone]]] = {}
         others = [{k: v for k, v in point.parameters.items() if k != key} for point in points]
         for point, name in zip(points, distinct_texts(others), strict=True):
-            row = (float(point.parameters[key]), point.result, point.verdict is Verdict.VIOLATION)
+            row = (float(point.parameters[key]), point.result, tone_of_point(point))
             groups.setdefault(name, []).append(row)
         return cls._of(groups, long_key(key))
 
@@ -87,7 +88,7 @@ class BoundClaim(Lines):
         return ax
 
 
-def _series(name: str, rows: Sequence[tuple[float, AuditResult, bool]]) -> Series:
+def _series(name: str, rows: Sequence[tuple[float, AuditResult, Tone]]) -> Series:
     nan = math.nan
     return Series(
         name=name,
@@ -96,7 +97,7 @@ def _series(name: str, rows: Sequence[tuple[float, AuditResult, bool]]) -> Serie
         claim=tuple(r.claim for _, r, _ in rows),
         exact_epsilon=tuple(nan if r.exact_epsilon is None else r.exact_epsilon for _, r, _ in rows),
         ceiling=tuple(r.ceiling for _, r, _ in rows),
-        violation=tuple(v for _, _, v in rows),
+        tones=tuple(tone for _, _, tone in rows),
         free=tuple(nan if r.assumption_free_bound is None else r.assumption_free_bound.epsilon for _, r, _ in rows),
         guess=tuple(r.estimates[0].value if r.estimates else nan for _, r, _ in rows)
         if any(r.estimates for _, r, _ in rows)

@@ -17,6 +17,7 @@ from ....audit.evidence.game import Game
 from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.explanations import Explanations
+from ....audit.results.result_text import tone_of
 from ....mechanisms.core import DpassayError
 from ..results.parameters import cut, parameters_text
 from .bound_claim import BoundClaim
@@ -163,7 +164,7 @@ def draw_result(result: AuditResult) -> NotebookFigure:
     grid = figure.add_gridspec(rows, 2)
     for place, plot in enumerate(plots):
         plot.plot(figure.add_subplot(grid[place]))
-    title = f"{result.verdict.value}: {cut(result.mechanism, 160)}"
+    title = f"{tone_of(result.verdict, weak=result.weak).label.lower()}: {cut(result.mechanism, 160)}"
     figure.alt = ". ".join([title, *(plot.title for plot in plots)])
     headline = "\n".join(textwrap.wrap(title, HEADING))
     figure.suptitle(

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ....audit.results.result_text import Tone
 from ....mechanisms import core
 from ....mechanisms.core import plural, typeset
 
 IN_FAMILY, NOTHING_ASSUMED = "if in the family", "nothing assumed"
 """Labels of two bounds on the same epsilon: one assumes a family of trade-off curves, one holds for all curves."""
+WEAK = "consistent, weak"
+"""Label of claims that would have been refuted only if the true epsilon were far above them."""
+ABOVE, ABOVE_IF = "above the claim, not significant", "above the claim, on an assumption"
+"""Labels of bounds that exceed their claim and refute nothing: by the correction for several audits, or a condition."""
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -41,20 +46,27 @@ def one_notation(values: Sequence[float]) -> list[str]:
     ]
 
 
-def refuted_text(refuted: int, total: int, elsewhere: int) -> str:
-    """Return the number of refuted claims, and of those refuted only at another delta than that of the audit.
+def refuted_text(tones: Sequence[Tone], elsewhere: int, above: int) -> str:
+    """Return the number of refuted claims, and of the bounds that exceed their claim without refuting it.
 
-    >>> refuted_text(3, 5, 0), refuted_text(3, 5, 1)
-    ('The lower bound exceeds the claim at 3 of 5 points', '3 of 5 claims are refuted, 1 of them at another delta')
-    >>> refuted_text(1, 1, 1)
-    'The claim is refuted, at another delta'
+    Args:
+        tones: of the corrected verdicts.
+        elsewhere: number of claims that are refuted only at another delta than that of the audit.
+        above: number of bounds above their claim that refute nothing.
+
+    >>> refuted_text([Tone.VIOLATION] * 3 + [Tone.CONSISTENT] * 5, 0, 1)
+    'Refuted at 3 of 8 points; 1 more bound is above its claim, but refutes nothing'
+    >>> refuted_text([Tone.VIOLATION, Tone.WEAK], 1, 0), refuted_text([Tone.VIOLATION], 0, 0)
+    ('Refuted at 1 of 2 points, at another delta', 'The claim is refuted')
     """
-    if elsewhere == 0:
-        return "The lower bound exceeds the claim" + (f" at {refuted} of {plural(total, 'point')}" if total > 1 else "")
-    if total == 1:
-        return "The claim is refuted, at another delta"
-    claims = f"{refuted} of {total} claims {'is' if refuted == 1 else 'are'} refuted"
-    return f"{claims}, at another delta" if elsewhere == refuted else f"{claims}, {elsewhere} of them at another delta"
+    refuted, total = sum(tone is Tone.VIOLATION for tone in tones), len(tones)
+    text = f"Refuted at {refuted} of {total} points" if total > 1 else "The claim is refuted"
+    if elsewhere:
+        text += ", at another delta" if elsewhere == refuted else f", at {elsewhere} of them at another delta"
+    if above:
+        text += f"; {plural(above, 'more bound')} {'is above its' if above == 1 else 'are above their'} claim"
+        text += ", but refutes nothing" if above == 1 else ", but refute nothing"
+    return text
 
 
 def delta_text(deltas: Iterable[float]) -> str:

@@ -14,14 +14,27 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
-from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
+from ....audit.results.result_text import Tone, tone_of
 from ....mechanisms.core import confidence_text, percent_range
 from ..results.parameters import cut_inside, parameters_text
-from ..results.sweep_text import DAGGER
-from .labels import IN_FAMILY, NOTHING_ASSUMED, delta_text, number, refuted_text
-from .lines import ASSUMED
-from .style import BOUND, CLAIM, EXACT, MUTED, SMALL, VIOLATION, Colour, axes_or_new, logarithmic, style_axes, write
+from ..results.sweep_text import DAGGER, tone_of_point
+from .labels import IN_FAMILY, NOTHING_ASSUMED, WEAK, delta_text, number, refuted_text
+from .lines import ASSUMED, BY_CHANCE
+from .style import (
+    BOUND,
+    CLAIM,
+    EXACT,
+    MUTED,
+    SMALL,
+    VIOLATION,
+    WEAK_COLOUR,
+    Colour,
+    axes_or_new,
+    logarithmic,
+    style_axes,
+    write,
+)
 from .sweep_lines import WIDE
 
 if TYPE_CHECKING:
@@ -53,7 +66,7 @@ class Rung:
         without: the largest lower bound without an assumption about the trade-off curve; NaN if there is none.
         claim: the claimed epsilon.
         exact_epsilon: the true epsilon; NaN where it is unknown.
-        violation: True if the verdict, corrected over all rungs, is a violation.
+        tone: of the verdict, corrected over all rungs.
     """
 
     name: str
@@ -61,14 +74,24 @@ class Rung:
     without: float
     claim: float
     exact_epsilon: float
-    violation: bool
+    tone: Tone
 
     @classmethod
-    def of(cls, name: str, result: AuditResult, *, violation: bool) -> Rung:
+    def of(cls, name: str, result: AuditResult, tone: Tone) -> Rung:
         """Return the rung of one audit."""
         free = result.assumption_free_bound
         exact = math.nan if result.exact_epsilon is None else result.exact_epsilon
-        return cls(name, result.bound.epsilon, free.epsilon if free else math.nan, result.claim, exact, violation)
+        return cls(name, result.bound.epsilon, free.epsilon if free else math.nan, result.claim, exact, tone)
+
+    @property
+    def violation(self) -> bool:
+        """True if the claim is refuted."""
+        return self.tone is Tone.VIOLATION
+
+    @property
+    def above(self) -> bool:
+        """True if the bound exceeds the claim and does not refute it."""
+        return self.tone in (Tone.CONSISTENT, Tone.WEAK) and self.shown > self.claim
 
     @property
     def elsewhere(self) -> bool:
@@ -95,12 +118,12 @@ class LadderPlot:
     conditional: bool = False
 
     @classmethod
-    def of(cls, named: Iterable[tuple[str, AuditResult, Verdict]]) -> LadderPlot:
-        """Return the ladder of named audits with their jointly valid verdicts."""
+    def of(cls, named: Iterable[tuple[str, AuditResult, Tone]]) -> LadderPlot:
+        """Return the ladder of named audits, with the tones of their jointly valid verdicts."""
         rows = list(named)
         results = [result for _, result, _ in rows]
         return cls(
-            rungs=tuple(Rung.of(n, result, violation=verdict is Verdict.VIOLATION) for n, result, verdict in rows),
+            rungs=tuple(Rung.of(*row) for row in rows),
             delta=delta_text(result.delta for result in results),
             confidence=results[0].confidence,
             assumes_family=any(result.bound.assumptions for result in results),
@@ -110,24 +133,25 @@ class LadderPlot:
     @classmethod
     def from_results(cls, named: Mapping[str, AuditResult]) -> LadderPlot:
         """Return the ladder of audits by name; each verdict is that of its audit alone."""
-        return cls.of((name, result, result.verdict) for name, result in named.items())
+        return cls.of((name, result, tone_of(result.verdict, weak=result.weak)) for name, result in named.items())
 
     @classmethod
     def from_sweep(cls, sweep: SweepResult) -> LadderPlot:
         """Return the ladder of the audits of a sweep, in their order."""
-        return cls.of((rung_name(point), point.result, point.verdict) for point in sweep.points)
+        return cls.of((rung_name(point), point.result, tone_of_point(point)) for point in sweep.points)
 
     @property
     def title(self) -> str:
         """Number of refuted claims, or the share of the claims that the bounds reach."""
         if wrong := [rung for rung in self.rungs if rung.violation]:
-            return refuted_text(len(wrong), len(self.rungs), sum(rung.elsewhere for rung in wrong))
+            above = sum(rung.above for rung in self.rungs)
+            return refuted_text([rung.tone for rung in self.rungs], sum(rung.elsewhere for rung in wrong), above)
         known = [rung for rung in self.rungs if 0.0 < rung.claim < math.inf]
         if not known:
             return "No claim is refuted"
         claims = "claim" if len({rung.claim for rung in self.rungs}) == 1 else "claims"
         reached = f"The lower bounds reach {percent_range([rung.shown / rung.claim for rung in known])} of the {claims}"
-        reached += ASSUMED * self.conditional
+        reached += ASSUMED if self.conditional else BY_CHANCE * any(rung.above for rung in self.rungs)
         if not self.assumes_family:
             return reached
         free = [rung.without / rung.claim for rung in known if not math.isnan(rung.without)]
@@ -146,6 +170,12 @@ class LadderPlot:
             if any(not math.isnan(rung.exact_epsilon) for rung in self.rungs)
             else ""
         )
+        above = (
+            " *: the bound is above the claim, but not significant after the correction for the number of audits."
+            if any(rung.above for rung in self.rungs) and not self.conditional
+            else ""
+        )
+        weak = f" {Tone.WEAK.sign}: {WEAK}." if any(rung.tone is Tone.WEAK for rung in self.rungs) else ""
         elsewhere = (
             f" {DAGGER}: the claim is refuted at a delta other than that of this plot; see the table."
             if any(rung.elsewhere for rung in self.rungs)
@@ -154,7 +184,7 @@ class LadderPlot:
         return (
             "Each bar ends at a lower bound on epsilon, which is at most the true epsilon with "
             f"{confidence_text(self.confidence)} confidence.{family} If the claims are true, a bar crosses “claim” "
-            f"only by chance.{exact}{elsewhere}"
+            f"only by chance.{exact}{weak}{above}{elsewhere}"
         )
 
     @property
@@ -254,6 +284,7 @@ class LadderPlot:
         any_unrefuted, any_refuted = (
             any(rung.violation is violation for rung in self.rungs) for violation in (False, True)
         )
+        any_weak = any(rung.tone is Tone.WEAK for rung in self.rungs)
         bound, (assumption_free, assuming, refuted) = BOUND if any_unrefuted else VIOLATION, self._names
         handles: list[Any] = []
         if self._any_without or not self.assumes_family:
@@ -264,6 +295,8 @@ class LadderPlot:
             handles.append(Patch(facecolor=bound.light, edgecolor=bound.light, label=assuming, **hatched))
         if any_unrefuted and any_refuted:
             handles.append(Patch(color=VIOLATION.light, label=refuted))
+        if any_weak:
+            handles.append(Patch(color=WEAK_COLOUR.light, label=WEAK))
         handles.append(Line2D([], [], color=CLAIM.light, linewidth=1.8, label="claim"))
         if any(not math.isnan(rung.exact_epsilon) for rung in self.rungs):
             handles.append(Line2D([], [], label="exact", **_DIAMOND))
@@ -274,7 +307,7 @@ class LadderPlot:
         columns = []
         if any(not math.isnan(r.exact_epsilon) for r in self.rungs):
             columns.append([("exact", MUTED), *((number(r.exact_epsilon), EXACT) for r in self.rungs)])
-        bounds = [(f"{DAGGER} " * r.elsewhere + number(r.shown), _colour(r)) for r in self.rungs]
+        bounds = [(_mark(r) + number(r.shown), _colour(r)) for r in self.rungs]
         if not self.assumes_family:
             return [*columns, [("bound", MUTED), *bounds]]
         if self._any_without:
@@ -293,7 +326,14 @@ _DIAMOND: dict[str, Any] = {
 
 
 def _colour(rung: Rung) -> Colour:
-    return VIOLATION if rung.violation else BOUND
+    return {Tone.VIOLATION: VIOLATION, Tone.WEAK: WEAK_COLOUR}.get(rung.tone, BOUND)
+
+
+def _mark(rung: Rung) -> str:
+    """Return the sign before the number of a rung whose bar and verdict need a note."""
+    if rung.elsewhere:
+        return f"{DAGGER} "
+    return "* " if rung.above else f"{rung.tone.sign} " if rung.tone in (Tone.VIOLATION, Tone.WEAK) else ""
 
 
 def _draw_exact(ax: Axes, place: int, exact: float, limit: float) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ....audit.results.result_text import Tone
 from ....mechanisms.core import confidence_text, percent_range
-from .labels import IN_FAMILY, NOTHING_ASSUMED, refuted_text
+from .labels import ABOVE, ABOVE_IF, IN_FAMILY, NOTHING_ASSUMED, refuted_text
 
 ASSUMED = "; the excess rests on an assumption that no test can check"
-_BY_CHANCE = "; the excess is within sampling error"
+BY_CHANCE = "; the excess is within sampling error"
 _UNLESS = ", unless it rests on an assumption that no test can check"
 
 
@@ -22,7 +23,7 @@ class Series:
         x, bound, claim, exact_epsilon, ceiling: `(n,)` swept values and epsilons; exact_epsilon is NaN if unknown.
         free: `(n,)` the largest lower bound without an assumption about the curve; NaN where there is none.
         guess: `(n,)` best guesses, without a guarantee; NaN where there is none, empty if none was requested.
-        violation: `(n,)` True where the verdict, corrected over the sweep, is a violation.
+        tones: `(n,)` of the verdicts, corrected over the sweep.
     """
 
     name: str
@@ -31,9 +32,25 @@ class Series:
     claim: tuple[float, ...]
     exact_epsilon: tuple[float, ...]
     ceiling: tuple[float, ...]
-    violation: tuple[bool, ...]
+    tones: tuple[Tone, ...]
     free: tuple[float, ...]
     guess: tuple[float, ...] = ()
+
+    @property
+    def violation(self) -> tuple[bool, ...]:
+        """`(n,)` True where the claim is refuted."""
+        return tuple(tone is Tone.VIOLATION for tone in self.tones)
+
+    @property
+    def weak(self) -> tuple[bool, ...]:
+        """`(n,)` True where the claim is not refuted, and little could have refuted it."""
+        return tuple(tone is Tone.WEAK for tone in self.tones)
+
+    @property
+    def above(self) -> tuple[bool, ...]:
+        """`(n,)` True where the bound exceeds the claim and does not refute it."""
+        rows = zip(self.bound, self.claim, self.tones, strict=True)
+        return tuple(bound > claim and tone in (Tone.CONSISTENT, Tone.WEAK) for bound, claim, tone in rows)
 
 
 @dataclass(frozen=True)
@@ -78,13 +95,14 @@ class Lines:
     @property
     def title(self) -> str:
         """Number of refuted claims, or the share of the claims that the bounds reach."""
-        if refuted := sum(sum(s.violation) for s in self.series):
-            return refuted_text(refuted, self.n_points, self._elsewhere)
+        if any(any(s.violation) for s in self.series):
+            tones = [tone for s in self.series for tone in s.tones]
+            return refuted_text(tones, self._elsewhere, self._above)
         shares = [b / c for s in self.series for b, c in zip(s.bound, s.claim, strict=True) if 0.0 < c < math.inf]
         if not shares:
             return "No claim is refuted" if self.n_points > 1 else "The claim is not refuted"
         family = f", {IN_FAMILY}" if self.assumes_family else ""
-        more = "" if self._below() else ASSUMED if self.conditional else _BY_CHANCE
+        more = "" if not self._above else ASSUMED if self.conditional else BY_CHANCE
         claims = "claims" if self.n_points > 1 else "claim"
         bounds = "lower bounds reach" if self.n_points > 1 else "lower bound reaches"
         return f"The {bounds} {percent_range(shares)} of the {claims}{family}{more}"
@@ -98,6 +116,10 @@ class Lines:
             f" “{self.bound_name}” is valid only if the trade-off curve belongs to that family." * self.assumes_family
         )
         free = f" “lower bound, {NOTHING_ASSUMED}” is valid for every trade-off curve." * self.with_free
+        open_crosses = (
+            " An open cross marks a bound above its claim that is not significant after the correction for the number "
+            "of audits."
+        ) * bool(self._above and self.n_points > 1 and not self.conditional)
         elsewhere = " A violation whose bound is below its claim is refuted at another delta: see the table."
         return (
             f"Each lower bound is at most the true epsilon with {confidence_text(self.confidence)} confidence; the "
@@ -105,7 +127,7 @@ class Lines:
             f"{_UNLESS * self.conditional}; a bound "
             "close below it shows that the analysis is tight. The ceiling is the largest bound that this number of "
             "trials could give."
-            f"{family}{free}{exact}{elsewhere * bool(self._elsewhere)}"
+            f"{family}{free}{exact}{open_crosses}{elsewhere * bool(self._elsewhere)}"
         )
 
     def shared(self, name: str) -> tuple[float, ...] | None:
@@ -131,5 +153,12 @@ class Lines:
         """Number of violations whose bound is at most the claim: they are refuted at another delta."""
         return sum(v and b <= c for s in self.series for v, b, c in zip(s.violation, s.bound, s.claim, strict=True))
 
-    def _below(self) -> bool:
-        return all(b <= c for s in self.series for b, c in zip(s.bound, s.claim, strict=True))
+    @property
+    def _above(self) -> int:
+        """Number of bounds that exceed their claim and refute nothing."""
+        return sum(sum(s.above) for s in self.series)
+
+    @property
+    def above_name(self) -> str:
+        """Legend text of bounds above their claim that refute nothing."""
+        return ABOVE_IF if self.conditional else ABOVE

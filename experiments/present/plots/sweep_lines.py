@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from ....audit.results.text import ESTIMATE_LABEL
 from ..results.parameters import cut
-from .labels import NOTHING_ASSUMED, number, one_notation
+from .labels import NOTHING_ASSUMED, WEAK, number, one_notation
 from .lines import Lines, Series
 from .style import (
     BOUND,
@@ -23,6 +23,7 @@ from .style import (
     MUTED,
     TEXT,
     VIOLATION,
+    WEAK_COLOUR,
     Colour,
     EndLabel,
     end_labels,
@@ -36,6 +37,15 @@ MARKERS = "osD^vP"
 """Fewer markers than colours, so that lines of one colour differ in their markers."""
 DASHES: dict[str, Any] = {"claim": (0, (5, 2)), "exact_epsilon": (0, (1, 1.5))}
 CROSS: dict[str, Any] = {"linestyle": "none", "marker": "X", "color": VIOLATION.light, "markersize": 8}
+OPEN_CROSS: dict[str, Any] = CROSS | {"markerfacecolor": "none", "markeredgewidth": 1.2}
+RING: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "o",
+    "color": WEAK_COLOUR.light,
+    "markersize": 10,
+    "markerfacecolor": "none",
+    "markeredgewidth": 1.4,
+}
 Drawn = tuple[list[EndLabel], list[Line2D]]
 """Labels at the ends of lines, and entries of the legend."""
 CROWDED = 40
@@ -51,9 +61,13 @@ def draw_lines(plot: Lines, ax: Axes) -> None:
     draw = _draw_single if len(plot.series) == 1 else _draw_several
     labels, handles = draw(plot, ax)
     for series in plot.series:
-        _cross_out(ax, series)
-    if any(any(series.violation) for series in plot.series):
-        handles.append(Line2D([], [], label="violation", **CROSS))
+        _mark_verdicts(ax, series)
+    marks = (("violation", "violation", CROSS), ("above", plot.above_name, OPEN_CROSS), ("weak", WEAK, RING))
+    handles += [
+        Line2D([], [], label=label, **mark)
+        for name, label, mark in marks
+        if any(any(getattr(series, name)) for series in plot.series)
+    ]
     style_axes(ax, title=plot.title, x=plot.x_name, y=f"epsilon{plot.delta}", handles=handles, columns=3)
     scale_x(ax, np.unique([x for series in plot.series for x in series.x]))
     _scale_y(ax, plot)
@@ -65,7 +79,7 @@ def _draw_single(plot: Lines, ax: Axes) -> Drawn:
     """Draw one line of bounds, with the distance to its claims shaded."""
     (series,) = plot.series
     x, bound, claim = np.array(series.x), np.array(series.bound), _finite(series.claim)
-    refuted = (bound > claim) & (not plot.conditional)
+    refuted = np.array(series.violation) & (bound > claim)
     fills = ((~refuted, BOUND, 0.10), (refuted, VIOLATION, 0.18))
     for where, colour, alpha in fills:
         ax.fill_between(
@@ -121,12 +135,13 @@ def _draw_several(plot: Lines, ax: Axes) -> Drawn:
     return labels, handles
 
 
-def _cross_out(ax: Axes, series: Series) -> None:
-    """Draw a cross on every violation."""
-    violation = np.array(series.violation)
-    x, bound = np.array(series.x)[violation], np.array(series.bound)[violation]
-    size = 8 if len(series.x) <= CROWDED else 4
-    ax.plot(x, bound, zorder=4, **(CROSS | {"markersize": size}))
+def _mark_verdicts(ax: Axes, series: Series) -> None:
+    """Draw a cross on every violation, an open one on a bound above its claim, and a ring where a verdict is weak."""
+    size = 1.0 if len(series.x) <= CROWDED else 0.5
+    for where, mark in ((series.weak, RING), (series.above, OPEN_CROSS), (series.violation, CROSS)):
+        if any(where):
+            x, bound = np.array(series.x)[list(where)], np.array(series.bound)[list(where)]
+            ax.plot(x, bound, zorder=4, **(mark | {"markersize": size * mark["markersize"]}))
 
 
 def _draw_ceiling(plot: Lines, ax: Axes, labels: list[EndLabel]) -> None:
@@ -186,10 +201,11 @@ def draw_number_line(plot: Lines, ax: Axes) -> None:
     """Draw bars for the lower bound, the claim, the exact value and the ceiling of a single audit."""
     series = plot.series[0]
     violation = series.violation[0]
-    bound_colour = VIOLATION if violation else BOUND
+    bound_colour = VIOLATION if violation else WEAK_COLOUR if series.weak[0] else BOUND
+    sign = f"{series.tones[0].sign} " if violation or series.weak[0] else ""
     rows: list[tuple[str, float, Colour]] = [
         ("claim", series.claim[0], CLAIM),
-        (plot.bound_name, series.bound[0], bound_colour),
+        (f"{sign}{plot.bound_name}", series.bound[0], bound_colour),
         (f"lower bound, {NOTHING_ASSUMED}", series.free[0] if plot.with_free else math.nan, bound_colour),
         ("exact", series.exact_epsilon[0], EXACT),
         (ESTIMATE_LABEL, series.guess[0] if series.guess else math.nan, CEILING),

@@ -16,6 +16,7 @@ from decimal import Decimal
 from scipy.special import ndtri
 
 from ....audit.results.audit_result import AuditResult
+from ....mechanisms.core import number
 from ...config.sweep import VERDICT, point_text
 from .sweep import SweepResult
 
@@ -36,12 +37,12 @@ def unmet(sweep: SweepResult, *, significance: float = 1e-6) -> list[str]:
         verdict = stated.pop(VERDICT, point.verdict)
         if verdict != point.verdict:
             sentences.append(f"{place}: {VERDICT} is {point.verdict}, but the config expects {verdict}.")
-        for name, number in stated.items():
-            value, allowed = found[name], _half_unit(number)
+        for name, wanted in stated.items():
+            value, allowed = found[name], _half_unit(wanted)
             if name == "lower_bound":
                 allowed += _repetition_interval(point.result, significance)
-            if value is None or not abs(value - number) <= allowed * (1 + 1e-9):
-                sentences.append(f"{place}: {name} is {value}, but the config expects {number} ± {number(allowed, 2)}.")
+            if value is None or not abs(value - wanted) <= allowed * (1 + 1e-9):
+                sentences.append(f"{place}: {name} is {value}, but the config expects {wanted} ± {number(allowed, 2)}.")
     return sentences
 
 

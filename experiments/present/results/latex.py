@@ -74,6 +74,7 @@ def escape(text: str) -> str:
 def sweep_table(sweep: SweepResult) -> str:
     """Return the audits of a sweep as LaTeX: parameters, claim, bound, power, corrected p-value and verdict."""
     frame = sweep.to_frame()
+    frame["verdict"] = frame["verdict"].mask(frame["weak"], "consistent, weak")
     names = sweep.parameter_names
     headings = dict(zip(names, map(escape, short_keys(names)), strict=True))
     used = {name: heading for name, heading in AUDITS.items() if frame[name].notna().any()}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....audit.bounds.base import LedgerEntry, LowerBound
-from ....audit.evidence.verdict import Verdict
+from ....audit.evidence.verdict import Verdict, is_weak
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.saved import Saved, require, within
 from ....mechanisms.core import holm, number
@@ -190,6 +190,7 @@ def _row(point: SweepPoint, stated: Mapping[str, Any]) -> dict[str, Any]:
         "p_value": result.p_value,
         "p_adjusted": point.p_adjusted,
         "verdict": point.verdict.value,
+        "weak": is_weak(point.verdict, result.detectable, result.claim),
         "verdict_uncorrected": result.verdict.value,
         "witness": None if result.witness is None else str(result.witness),
         "refuted_epsilon": None if where is None else where.epsilon,

@@ -35,18 +35,19 @@ from dpassay.audit.bounds.pair.simultaneous import band
 from dpassay.audit.evidence.game import Trials
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
+from dpassay.audit.results.plain import plain_table
+from dpassay.audit.results.result_text import TextTable, Tone
 from dpassay.experiments.ci.badge import badge_text
 from dpassay.experiments.ci.checked import _checked_claim, claims_of
-from dpassay.experiments.cli.terminal import _results_table, _verdict_lines
+from dpassay.experiments.config.source import CONFIGS
 from dpassay.experiments.config.sweep import folder_name
-from dpassay.experiments.present.content import content
-from dpassay.experiments.present.pages import write
+from dpassay.experiments.present.pages import Drawn, write
 from dpassay.experiments.present.plots import draw_all
 from dpassay.experiments.present.plots.bound_claim import BoundClaim
 from dpassay.experiments.present.plots.ladder import LadderPlot
 from dpassay.experiments.present.plots.tradeoff import MARKED
-from dpassay.experiments.present.results.sentences import answer, headline, reading, share_text, verdict_headline
 from dpassay.experiments.present.results.sweep import SweepResult
+from dpassay.experiments.present.results.sweep_text import checks, describe, share_text, verdict_headline
 from dpassay.experiments.runs.writing import REPEAT_COMMAND
 from dpassay.mechanisms.accounting import GaussianDP
 from dpassay.mechanisms.core import number
@@ -96,11 +97,24 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.found if name == tag]
 
 
+def written(sweep: SweepResult, directory: Path, files: list[Path], config: str = "") -> list[Path]:
+    """Write the page and the Markdown, as a run does."""
+    about = {"title": sweep.title, "description": sweep.description, "command": REPEAT_COMMAND, "config": config}
+    drawn = Drawn.of_sweep(files, len(sweep.points))
+    return write(describe(sweep), directory, drawn, **about, origin=[("seed", str(sweep.seed))], checks=checks(sweep))
+
+
+def column(table: TextTable | None, name: str) -> list[str]:
+    """Return the cells of a column."""
+    assert table is not None
+    return [row[table.head.index(name)] for _, row in table.rows]
+
+
 def report(sweep: SweepResult, directory: Path, config: Any = None, *, figures: bool = True) -> tuple[str, str]:
     """The page and the Markdown."""
     drawn = draw_all(sweep, directory / "figures") if figures else []
     text = (config or Config()).to_toml()
-    html, markdown = write(sweep, directory, drawn, command=REPEAT_COMMAND, config=text)
+    html, markdown = written(sweep, directory, drawn, text)
     return html.read_text(encoding="utf-8"), markdown.read_text(encoding="utf-8")
 
 
@@ -218,12 +232,12 @@ def test_the_page_tells_question_answer_meaning_and_how_to_repeat(violation: tup
     text = " ".join(Page(violation[0]).text.split())
     for wanted in (
         "Laplace, sensitivity forgotten",
+        "Violation (2 of 3 claims)",
         "2 of 3 claims are refuted",
         "a lower confidence bound on the true epsilon",
         "chosen on pilot trials only",
         "Holm over 3",
-        "The bounds assume that trials are independent",
-        "There are no further assumptions",
+        "trials are independent",
         "dpassay run config.toml",
         'name = "laplace"',
         "numpy",
@@ -236,9 +250,7 @@ def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
     drawn = draw_all(sweep, tmp_path / "figures")
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-    one, two = (
-        write(sweep, tmp_path / name, drawn, command=REPEAT_COMMAND, config=Config().text) for name in ("a", "b")
-    )
+    one, two = (written(sweep, tmp_path / name, drawn, Config().text) for name in ("a", "b"))
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
 
 
@@ -275,7 +287,7 @@ def test_a_long_sweep_lists_every_audit_and_pictures_some(tmp_path: Path) -> Non
     assert html.count('<th scope="row"') >= 100
     assert "shows 6 of 100 audits" in " ".join(html.split())
     assert len(html) < 600_000
-    assert "80 more audits" in markdown
+    assert "80 more rows" in markdown
     assert sum(line.startswith("| ") for line in markdown.splitlines()) == 20 + 2
 
 
@@ -293,11 +305,10 @@ def test_a_damaged_environment_does_not_stop_a_report(tmp_path: Path) -> None:
 def test_a_warning_is_shown_once_with_how_many_audits_it_belongs_to(tmp_path: Path) -> None:
     warned = dataclasses.replace(coin_result(), warnings=("the trials lean on the weather.",))
     sweep = sweep_of([{"case": {"name": "one"}}, {"case": {"name": "two"}}], [warned, coin_result()])
-    assert content(sweep).notes == ("Warning (1 of 2 audits): the trials lean on the weather.",)
-    assert ("Warning", "the trials lean on the weather.") in content(sweep).audits[0].facts
+    assert describe(sweep).warnings == ("(1 of 2 audits) the trials lean on the weather.",)
     for text in report(sweep, tmp_path, figures=False):
-        assert "Warning (1 of 2 audits): the trials lean on the weather." in text.replace("\\", "")
-    assert content(sweep_of([{}], [warned])).notes == ("Warning: the trials lean on the weather.",)
+        assert text.replace("\\", "").count("(1 of 2 audits) the trials lean on the weather.") == 1
+    assert describe(sweep_of([{}], [warned])).warnings == ("the trials lean on the weather.",)
 
 
 def test_refutation_at_another_delta_is_shown_with_its_delta(tmp_path: Path) -> None:
@@ -305,29 +316,18 @@ def test_refutation_at_another_delta_is_shown_with_its_delta(tmp_path: Path) -> 
     sweep = sweep_of(
         [{"case": {"name": "elsewhere"}}, {"case": {"name": "sound"}}], [elsewhere_result(), coin_result()]
     )
-    shown = content(sweep)
-    assert shown.table.rows[0][1][-1] == "✖ violation †"
-    assert shown.table.rows[1][1][-1] == "✓ consistent"
+    shown = describe(sweep)
+    assert column(shown.table, "verdict") == ["✖ violation †", "✓ consistent"]
     assert shown.notes == (f"† elsewhere: refuted at another delta than 0; {place}.",)
-    assert [audit.title for audit in shown.audits] == ["elsewhere", "sound"]
-    assert shown.audits[0].reading == f"Refuted at another delta than 0: {place}."
+    assert [part.title for part in shown.parts] == ["elsewhere", "sound"]
+    assert shown.parts[0].headline == "Violation: the claim is refuted at another delta than 0"
     assert f"The largest excess is at elsewhere: {place}." in shown.answer
-    alone = answer(sweep_of([{}], [elsewhere_result()]))
-    assert alone.startswith(f"The claim is refuted at another delta than 0, with 95 % confidence: {place}.")
+    assert describe(sweep_of([{}], [elsewhere_result()])).answer.startswith("A" + place[1:])
     html, markdown = report(sweep, tmp_path, figures=False)
-    assert " ".join(Page(html).text.split()).count(place) == 3  # answer, note and detail
-    assert (
-        f"† elsewhere: refuted at another delta than 0; {place.replace('<', '&lt;').replace('>', '&gt;')}" in markdown
-    )
+    assert " ".join(Page(html).text.split()).count(place.replace("<=", "≤").replace(">=", "≥")) == 3
+    assert f"† elsewhere: refuted at another delta than 0; {place.replace('<=', '≤').replace('>=', '≥')}" in markdown
     row = sweep.to_frame().iloc[0]
     assert (row["refuted_epsilon"], row["refuted_delta"], row["refuted_delta_lower"]) == (0.3, 0.1, 0.2)
-
-
-def test_the_table_of_a_terminal_marks_what_is_refuted_at_another_delta() -> None:
-    sweep = sweep_of([{"mechanism.name": "a"}, {"mechanism.name": "b"}], [elsewhere_result(), coin_result()])
-    table = _results_table(sweep)
-    assert [str(cell) for cell in table.columns[-1].cells] == ["violation †", "consistent"]
-    assert str(table.columns[0].header) == "mechanism"
 
 
 def test_the_answer_stands_before_the_question_in_full(violation: tuple[str, str]) -> None:
@@ -338,20 +338,21 @@ def test_the_answer_stands_before_the_question_in_full(violation: tuple[str, str
 # Markdown
 
 
-def test_the_summary_of_a_violation_has_ten_lines_of_evidence(violation: tuple[str, str]) -> None:
-    lines = violation[1].splitlines()
-    assert lines[0] == "## ✖ Violation: Laplace, sensitivity forgotten"
-    blocks = re.findall(r"```text\n(.*?)\n```", violation[1], re.DOTALL)
-    assert len(blocks) == 2
-    assert all(len(block.splitlines()) == 10 for block in blocks)
+def test_the_summary_of_a_violation_has_its_evidence(violation: tuple[str, str]) -> None:
+    lines, parts = violation[1].splitlines(), describe(broken_sweep()).parts
+    assert lines[0] == "## ✖ Violation (2 of 3 claims): Laplace, sensitivity forgotten"
+    for part in parts:
+        shown = sum(f"- {name}: " in violation[1] for name, _ in part.evidence)
+        assert shown == (len(part.evidence) if part.tone is Tone.VIOLATION else shown)
+    assert violation[1].count("- on side 1: ") == 2
     assert violation[1].index("| 2 |") < violation[1].index("| 4 |")
 
 
 def test_the_summary_of_a_consistent_experiment_is_short(tmp_path: Path) -> None:
     _, markdown = report(laplace_sweep((0.5, 1.0)), tmp_path, figures=False)
-    assert markdown.startswith("## ✓ Consistent")
-    assert "```" not in markdown
-    assert len(markdown.splitlines()) <= 10
+    assert markdown.startswith("## ✓ Consistent (2 of 2 claims)")
+    assert "on side 1" not in markdown
+    assert len(markdown.splitlines()) <= 22
 
 
 # sentences
@@ -366,14 +367,11 @@ def test_a_bound_that_exceeds_the_claim_on_a_condition_states_it_with_the_verdic
     sweep = sweep_of([{}], [result])
     assert (result.verdict, sweep.verdict, result.bound.epsilon > result.claim) == (*[Verdict.CONSISTENT] * 2, True)
     said = (
-        "hese trials contradict the claim only if no randomness that all canaries share decides how much the run leaks"
+        "These trials contradict the claim only if no randomness that all canaries share decides how much the run leaks"
     )
-    assert said in answer(sweep)
-    assert said in reading(sweep.points[0])
-    assert said in " ".join(str(line) for line in _verdict_lines(sweep))
+    assert said in describe(sweep).answer
     html, markdown = report(sweep, tmp_path, figures=False)
     assert all(said in text for text in (unescape(html), markdown))
-    assert all("exceeds the claim, but refutes it only if" in text for text in (unescape(html), markdown))
     figure = BoundClaim.from_sweep(sweep)
     assert figure.conditional
     assert "rests on an assumption that no test can check" in figure.title
@@ -382,32 +380,48 @@ def test_a_bound_that_exceeds_the_claim_on_a_condition_states_it_with_the_verdic
 
 
 def test_the_answer_names_the_gravest_violation() -> None:
-    text = answer(broken_sweep())
-    assert "2 of 3 claims are refuted" in text
-    assert "at epsilon = 2" in text
-    single = answer(sweep_of([{}], [laplace_result(1.5, claim=1.0)]))
-    assert single.startswith("The claim is refuted. With 95 % confidence, the true epsilon is at least 1.4")
+    text = describe(broken_sweep())
+    assert text.headline == "Violation (2 of 3 claims)"
+    assert "2 of 3 claims are refuted" in text.answer
+    assert "at epsilon = 2" in text.answer
+    single = describe(sweep_of([{}], [laplace_result(1.5, claim=1.0)]))
+    assert single.headline.startswith("Violation: epsilon >= 1.4")
+    assert single.tone is Tone.VIOLATION
 
 
 def test_the_answer_to_consistent_comes_with_power() -> None:
-    text = answer(sweep_of([{}], [coin_result()]))
-    assert "9 of 10 such audits detect a true epsilon of" in text
-    underpowered = dataclasses.replace(coin_result(), detectable=math.inf)
-    sweep = answer(laplace_sweep((0.5, 1.0)))
-    assert "detect a true epsilon of 1.05 times the claim" in sweep
-    assert "no excess over the claim can be detected" in answer(sweep_of([{}], [underpowered]))
+    assert "9 of 10 such audits detect a true epsilon of" in describe(sweep_of([{}], [coin_result()])).answer
+    assert "detect a true epsilon of 1.05 times the claim" in describe(laplace_sweep((0.5, 1.0))).answer
+    blind = dataclasses.replace(coin_result(), detectable=math.inf)
+    assert "no excess over the claim can be detected" in describe(sweep_of([{}], [blind])).answer
+
+
+def test_one_weak_claim_makes_an_experiment_weak(tmp_path: Path) -> None:
+    weak = dataclasses.replace(laplace_result(), detectable=3.0)
+    sweep = sweep_of([{"k": 1}, {"k": 2}], [weak, laplace_result()])
+    text = describe(sweep)
+    assert sweep.verdict is Verdict.CONSISTENT
+    assert text.tone is Tone.WEAK
+    assert text.headline == "Consistent, weak (1 of 2 claims): detects only epsilon above 3 times the claim"
+    assert column(text.table, "verdict") == ["~ consistent, weak", "✓ consistent"]
+    html, markdown = report(sweep, tmp_path, figures=False)
+    assert 'class="answer weak"' in html
+    assert '<tr class="weak">' in html
+    assert markdown.startswith("## ~ Consistent, weak (1 of 2 claims)")
+    assert sweep.to_frame()["weak"].tolist() == [True, False]
 
 
 def test_the_answer_to_underpowered_says_what_the_trials_could_have_shown() -> None:
     result = laplace_result(9.0, n=100)
     assert result.verdict is Verdict.UNDERPOWERED
-    text = answer(sweep_of([{}], [result]))
-    assert "at most 3.3, but 9 is claimed" in text
+    assert "the largest bound is 3.3" in describe(sweep_of([{}], [result])).answer
+    several = describe(_partly_underpowered(1)).answer
+    assert "their bound is at most 3.3" in several
+    assert "but 9 is claimed" in several
 
 
-def _reading(**changes: Any) -> str:
-    result = dataclasses.replace(laplace_result(), **changes)
-    return reading(sweep_of([{}], [result]).points[0])
+def _next_steps(**changes: Any) -> str:
+    return " ".join(dataclasses.replace(laplace_result(), **changes).text().next_steps)
 
 
 def _bound(epsilon: float) -> dict[str, Any]:
@@ -415,85 +429,86 @@ def _bound(epsilon: float) -> dict[str, Any]:
 
 
 def test_the_gap_under_the_claim_is_explained_where_it_can_be() -> None:
-    assert _reading(**_bound(0.95)).startswith("Tight: the bound reaches 95 %")
-    assert _reading(**_bound(0.5), exact_epsilon=0.6).startswith("Loose: the exact epsilon of this pair is 0.6")
-    assert "no attack is stronger" in _reading(**_bound(0.5), detectable=1.1, exact_epsilon=1.0)
-    assert "a stronger attack or more trials" in _reading(**_bound(0.5), detectable=1.1, attack="classifier")
-    assert "cannot distinguish the reasons" in _reading(**_bound(0.5), detectable=1.1, exact_epsilon=None)
-    assert _reading(verdict=Verdict.VIOLATION, **_bound(1.2)).startswith("Refuted")
+    assert "tight" in _next_steps(**_bound(0.95)).lower()
+    assert "0.6" in _next_steps(**_bound(0.5), exact_epsilon=0.6)
+    assert "no attack is stronger" in _next_steps(**_bound(0.5), detectable=1.1, exact_epsilon=1.0)
+    assert "a stronger attack or more trials" in _next_steps(**_bound(0.5), detectable=1.1, attack="classifier")
+    assert "cannot distinguish the reasons" in _next_steps(**_bound(0.5), detectable=1.1, exact_epsilon=None)
 
 
 def test_an_uninformative_attack_is_distinguished_from_too_few_trials() -> None:
     result = dataclasses.replace(laplace_result(), unseen=0.97, verdict=Verdict.UNDERPOWERED, **_bound(0.0))
     result.check()
-    sweep = sweep_of([{}], [result])
-    assert headline(sweep) == "No learnable outputs"
-    assert "97.000% of the evaluation runs gave a text or an event that no pilot run gave" in answer(sweep)
-    assert reading(sweep.points[0]).startswith("No learnable outputs")
+    text = describe(sweep_of([{}], [result]))
+    assert text.headline.startswith("Underpowered: the attack could not learn from the pilot: 97 % of the evaluation")
+    assert "rounded numbers" in text.next_steps[0]
 
 
 def test_an_audit_that_chance_explains_among_many_says_so() -> None:
     alone = dataclasses.replace(laplace_result(), p_value=0.03, verdict=Verdict.VIOLATION, **_bound(1.01))
     sweep = sweep_of([{"k": i} for i in range(5)], [alone] + [laplace_result(n=500)] * 4)
     assert sweep.points[0].verdict is Verdict.CONSISTENT
-    assert "not significant after the correction" in reading(sweep.points[0])
-    assert content(sweep).table.rows[0][1][-1] == "✓ consistent (uncorrected: violation)"
+    text = describe(sweep)
+    assert "not significant after the correction" in text.parts[0].answer
+    assert text.parts[0].tone is Tone.CONSISTENT
+    assert column(text.table, "verdict")[0] == "✓ consistent*"
+    assert "* refuted individually, but not after the correction over 5 audits." in text.notes
 
 
 def test_a_p_value_below_the_level_is_never_printed_as_the_level() -> None:
     slight = dataclasses.replace(laplace_result(), p_value=0.02475, verdict=Verdict.VIOLATION, **_bound(1.0004))
     sweep = sweep_of([{"k": 1}, {"k": 2}], [slight, laplace_result(n=500)])
     assert sweep.points[0].verdict is Verdict.VIOLATION
-    table = content(sweep).table
-    assert table.rows[0][1][table.head.index("corrected p")] == "0.0495"
-    heads = [str(column.header) for column in _results_table(sweep).columns]
-    assert next(iter(_results_table(sweep).columns[heads.index("p (Holm)")].cells)) == "0.0495"
+    assert column(describe(sweep).table, "corrected p")[0] == "0.0495"
     single = dataclasses.replace(slight, p_value=0.049996)
     assert "0.049996 against the claim" in single.summary()
-    assert "epsilon is at least 1.0004, but at most 1 is claimed" in answer(sweep)
+    assert "epsilon is at least 1.0004, but at most 1 is claimed" in describe(sweep).answer
 
 
 def test_only_a_violation_that_chance_often_gives_states_how_often() -> None:
     slight = dataclasses.replace(laplace_result(), p_value=0.02, verdict=Verdict.VIOLATION, **_bound(1.01))
-    often = "1 in 20 experiments with true claims only also reports a violation"
-    assert often in answer(sweep_of([{"k": 1}, {"k": 2}], [slight, laplace_result(n=500)]))
-    assert "1 in 20 audits of true claims also reports a violation" in answer(sweep_of([{}], [slight]))
-    assert "also reports a violation" not in answer(broken_sweep())
+    several = describe(sweep_of([{"k": 1}, {"k": 2}], [slight, laplace_result(n=500)])).answer
+    assert "1 in 20 experiments with right mechanisms only gives such a result" in several
+    single = describe(sweep_of([{}], [slight])).answer
+    assert "1 in 20 audits of right mechanisms gives such a result" in single
+    assert "gives such a result" not in describe(broken_sweep()).answer
 
 
 def test_what_was_shown_of_a_claim_is_rounded_down() -> None:
     assert share_text(dataclasses.replace(laplace_result(), **_bound(0.99999))) == "99 %"
     assert share_text(dataclasses.replace(laplace_result(), **_bound(1.0))) == "100 %"
-    assert share_text(dataclasses.replace(laplace_result(), claim=0.0)) == "–"
+    assert share_text(dataclasses.replace(laplace_result(), claim=0.0)) == "-"
 
 
-# content
+# tables
 
 
 def test_the_table_leaves_out_what_is_unknown_or_the_same_everywhere() -> None:
     unknown = dataclasses.replace(laplace_result(), exact_epsilon=None)
-    assert "exact" not in content(sweep_of([{}], [unknown])).table.head
-    assert "corrected p" not in content(sweep_of([{}], [unknown])).table.head
-    mixed = sweep_of([{"k": 1}, {"k": 2}], [unknown, gaussian_result()])
-    table = content(mixed).table
-    assert {"k", "delta", "exact", "corrected p"} <= set(table.head)
-    assert table.rows[0][1][table.head.index("exact")] == "–"
-    assert ("Attack", "likelihood-ratio") in content(mixed).common
-    assert "Mechanism" not in dict(content(mixed).common)
+    head = describe(sweep_of([{}], [unknown])).table.head  # type: ignore[union-attr]
+    assert not {"exact", "corrected p"} & set(head)
+    text = describe(sweep_of([{"k": 1}, {"k": 2}], [unknown, gaussian_result()]))
+    assert text.table is not None
+    assert {"k", "delta", "exact", "corrected p"} <= set(text.table.head)
+    assert column(text.table, "exact")[0] == "-"
+    assert ("attack", "likelihood-ratio") in text.facts
+    assert "mechanism" not in dict(text.facts)
 
 
 def test_published_numbers_and_times_stand_beside_the_audits() -> None:
     cases = [{"name": "a", "published": {"StatDP": 0.1}}, {"name": "b", "published": {"DP-Sniper": 0.25}}]
     sweep = sweep_of([{"case": case} for case in cases], [laplace_result(), gaussian_result()])
-    bare = content(sweep).table
+    bare = describe(sweep).table
+    assert bare is not None
     assert "time" not in bare.head
-    cells = {name: [row[bare.head.index(name)] for _, row in bare.rows] for name in ("StatDP", "DP-Sniper")}
-    assert cells == {"StatDP": ["0.1", "–"], "DP-Sniper": ["–", "0.25"]}
-    timed = content(sweep, {folder_name({"case": cases[0]}): 12.34}).table
-    assert [row[timed.head.index("time")] for _, row in timed.rows] == ["12.3 s", "–"]
+    assert column(bare, "StatDP") == ["0.1", "-"]
+    assert column(bare, "DP-Sniper") == ["-", "0.25"]
+    assert column(describe(sweep, {folder_name({"case": cases[0]}): 12.34}).table, "time") == ["12 s", "-"]
     table = sweep.to_frame()
     assert table["published_StatDP"].tolist()[0] == 0.1
     assert table["published_StatDP"].isna().tolist() == [False, True]
+    unpublished = sweep_of([{"k": 1}, {"k": 2}], [laplace_result(), gaussian_result()])
+    assert "time" not in describe(unpublished, {folder_name({"k": 1}): 3.0}).table.head  # type: ignore[union-attr]
 
 
 KEPT = {"verdict": "consistent"}
@@ -506,51 +521,49 @@ def expecting(*verdicts: str | None, of_all: str | None = None) -> SweepResult:
     return sweep_of([{"case": case} for case in cases], results, expected={"verdict": of_all} if of_all else {})
 
 
-def test_a_sweep_whose_verdicts_are_all_expected_says_so() -> None:
-    report = content(expecting("violation", "consistent"))
-    assert (report.headline, report.sign, report.verdict) == ("As expected", "✓", "consistent")
-    assert report.answer.startswith(
-        "The claim that is expected to be false is refuted, and the other is not, with 95 %"
-    )
-    assert [row[-1] for _, row in report.table.rows] == ["✖ violation", "✓ consistent"]
-    assert verdict_headline(expecting("violation", "consistent")) == "Violation"  # of the evidence card
-    assert content(expecting("violation", None, of_all="consistent")) == report
+def test_a_violation_that_is_expected_is_still_one() -> None:
+    text = describe(expecting("violation", "consistent"))
+    assert (text.headline, text.tone) == ("Violation (1 of 2 claims); this experiment expects it", Tone.VIOLATION)
+    assert text.next_steps == ()
+    assert column(text.table, "verdict") == ["✖ violation", "✓ consistent"]
+    assert verdict_headline(expecting("violation", "consistent")) == "Violation (1 of 2 claims)"
+    assert describe(expecting("violation", None, of_all="consistent")) == text
 
 
 def test_expected_verdicts_without_a_violation_leave_the_answer_as_it_is() -> None:
     parameters, results = [{"k": 1}, {"k": 2}], [laplace_result(), laplace_result(0.5)]
-    stated, plain = (content(sweep_of(parameters, results, **more)) for more in ({"expected": KEPT}, {}))
-    assert (stated.headline, plain.headline) == ("As expected", "Consistent")
-    assert stated.answer == plain.answer
+    stated, plain = (describe(sweep_of(parameters, results, **more)) for more in ({"expected": KEPT}, {}))
+    assert stated.headline == f"{plain.headline}; this experiment expects it"
+    assert (stated.answer, stated.tone) == (plain.answer, plain.tone)
     single = sweep_of([{}], [laplace_result(1.5, claim=0.5)], expected=KEPT)
-    assert content(single).answer.startswith("Not as expected: the verdict is violation, expected consistent. The ")
+    assert describe(single).answer.startswith("Not as expected: the verdict is violation, expected consistent. The ")
+    assert describe(single).headline.endswith("; not the expected verdict")
     assert SweepResult.from_json(single.to_json()).expected == KEPT
 
 
 def test_verdicts_that_are_not_expected_are_named() -> None:
-    report = content(expecting("violation", "violation"))
-    assert (report.headline, report.verdict) == ("1 of 2 verdicts not as expected", "underpowered")
-    assert report.answer.startswith("Not as expected: case 1 is consistent, expected violation. 1 of 2 claims is")
-    assert report.table.rows[1][1][-1] == "✓ consistent (expected: violation)"
-    alarm = content(expecting("consistent", "consistent"))
-    assert (alarm.headline, alarm.verdict, alarm.sign) == ("1 of 2 verdicts not as expected", "violation", "✖")
+    text = describe(expecting("violation", "violation"))
+    assert text.headline == "Violation (1 of 2 claims); 1 of 2 verdicts not as expected"
+    assert text.answer.startswith("Not as expected: case 1 is consistent, expected violation. 1 of 2 claims is")
+    assert column(text.table, "verdict")[1] == "✓ consistent (expected: violation)"
 
 
 def test_a_sweep_that_expects_nothing_or_not_everything_has_its_verdict() -> None:
     for verdicts in ((None, None), ("violation", None)):
-        assert content(expecting(*verdicts)).headline == "Violation"
-    assert content(expecting("consistent", None)).headline == "1 of 2 verdicts not as expected"
+        assert describe(expecting(*verdicts)).headline == "Violation (1 of 2 claims)"
+    assert describe(expecting("consistent", None)).headline.endswith("; 1 of 2 verdicts not as expected")
 
 
-def test_times_are_left_out_where_nothing_is_published() -> None:
-    sweep = sweep_of([{"k": 1}, {"k": 2}], [laplace_result(), gaussian_result()])
-    assert "time" not in content(sweep, {folder_name({"k": 1}): 3.0}).table.head
-
-
-def test_a_p_value_below_the_smallest_that_is_computed_says_so() -> None:
+def test_a_p_value_below_the_smallest_that_is_computed_says_so(tmp_path: Path) -> None:
     sweep = sweep_of([{}], [dataclasses.replace(laplace_result(1.5, claim=1.0), p_value=1e-12)])
-    table = content(sweep).table
-    assert table.rows[0][1][table.head.index("p-value")] == "≤ 1e-12"
+    assert column(describe(sweep).table, "p-value") == ["<= 1e-10"]
+    assert all("≤ 1e-10" in text for text in report(sweep, tmp_path, figures=False))
+
+
+def _ledger(sweep: SweepResult) -> list[tuple[str, ...]]:
+    table = describe(sweep).details[1].table
+    assert table is not None
+    return [cells for _, cells in table.rows]
 
 
 def test_the_ledger_says_each_look_once_and_where_it_was_taken() -> None:
@@ -558,7 +571,7 @@ def test_the_ledger_says_each_look_once_and_where_it_was_taken() -> None:
         laplace_result(),
         dataclasses.replace(laplace_result(), ledger=(LedgerEntry("threshold", "9", "x"),)),
     )
-    rows = [cells for _, cells in content(sweep_of([{"k": i} for i in range(3)], [first, first, second])).ledger.rows]
+    rows = _ledger(sweep_of([{"k": i} for i in range(3)], [first, first, second]))
     assert rows[0][0] == "sweep"
     assert ("pair", "1, fixed beforehand", "no correction needed", "2 of 3 audits") in rows
     assert ("threshold", "9", "x", "1 of 3 audits") in rows
@@ -571,8 +584,7 @@ def test_ledger_entries_that_differ_only_in_numbers_share_a_row() -> None:
         for mu, own in ((0.25, ("1,000 x", "y")), (1.75, ("20 x", "y")), (0, ("3 z", "y")))
     ]
     results = [dataclasses.replace(laplace_result(), ledger=ledger) for ledger in ledgers]
-    rows = [cells for _, cells in content(sweep_of([{"k": i} for i in range(3)], results)).ledger.rows]
-    assert rows[1:] == [
+    assert _ledger(sweep_of([{"k": i} for i in range(3)], results))[1:] == [
         ("family", "GaussianDP for some mu", "fixed by the claim; mu >= 0 to 1.75", "every audit"),
         ("k", "20 to 1,000 x", "y", "2 of 3 audits"),
         ("k", "3 z", "y", "1 of 3 audits"),
@@ -581,7 +593,10 @@ def test_ledger_entries_that_differ_only_in_numbers_share_a_row() -> None:
 
 def test_two_swept_keys_with_the_same_last_word_keep_a_column_each() -> None:
     sweep = sweep_of([{"mechanism.epsilon": 1, "claim.epsilon": c} for c in (1, 2)], [laplace_result()] * 2)
-    assert content(sweep).table.head[:2] == ("epsilon of the mechanism", "epsilon of the claim")
+    assert describe(sweep).table.head[:2] == (  # type: ignore[union-attr]
+        "epsilon of the mechanism",
+        "epsilon of the claim",
+    )
 
 
 def test_assumptions_of_every_bound_are_stated_once() -> None:
@@ -589,10 +604,11 @@ def test_assumptions_of_every_bound_are_stated_once() -> None:
         laplace_result().bound, method="gaussian", assumptions=("a Gaussian trade-off curve",)
     )
     result = dataclasses.replace(laplace_result(), bounds=(laplace_result().bound, leaning))
-    shown = content(sweep_of([{"k": 1}, {"k": 2}], [result, result]))
-    assert shown.assumptions == ("gaussian: a Gaussian trade-off curve",)
-    assert shown.audits[0].bounds is not None
-    assert len(shown.audits[0].bounds.rows) == 2
+    text = describe(sweep_of([{"k": 1}, {"k": 2}], [result, result]))
+    assert text.details[0].paragraphs.count("gaussian: a Gaussian trade-off curve") == 1
+    (bounds,) = (section.table for section in text.parts[0].details if section.title == "All bounds")
+    assert bounds is not None
+    assert len(bounds.rows) == 2
 
 
 def test_a_real_audit_goes_all_the_way(tmp_path: Path, without_power: None) -> None:
@@ -620,29 +636,15 @@ def _partly_underpowered(n_underpowered: int, n: int = 4) -> SweepResult:
 
 def test_a_ladder_with_one_rung_too_short_tells_what_was_tested(tmp_path: Path) -> None:
     sweep = _partly_underpowered(1)
-    assert sweep.verdict is Verdict.UNDERPOWERED
-    shown = content(sweep)
-    assert (shown.headline, shown.sign, shown.verdict) == ("3 of 4 claims tested, none contradicted", "✓", "consistent")
-    assert shown.answer.startswith("3 of 4 claims were tested, and these trials contradict none of them. The lower")
-    assert "“rung 0” could not be tested: their bound is" in shown.answer
+    text = describe(sweep)
+    assert (text.headline, text.tone) == ("Underpowered (1 of 4 claims)", Tone.UNDERPOWERED)
+    assert text.answer.startswith("3 of 4 claims were tested, and these trials contradict none of them. The lower")
+    assert "“rung 0” could not be tested: their bound is" in text.answer
     html, markdown = report(sweep, tmp_path, figures=False)
-    assert "<title>3 of 4 claims tested, none contradicted: " in html
-    assert markdown.startswith("## ✓ 3 of 4 claims tested, none contradicted: ")
-    assert "Underpowered" not in html.split('id="result"')[0]
-
-
-def test_mostly_underpowered_audits_are_not_called_consistent() -> None:
-    shown = content(_partly_underpowered(3))
-    assert (shown.headline, shown.verdict) == ("1 of 4 claims tested, none contradicted", "underpowered")
-    assert "3 could not be tested, such as “rung 0”" in shown.answer
-    assert content(_partly_underpowered(4)).headline == "Underpowered"
-
-
-def test_the_terminal_has_a_line_for_each_verdict() -> None:
-    lines = [line.plain for line in _verdict_lines(_partly_underpowered(1))]
-    assert lines[0] == "CONSISTENT: these trials do not contradict the claim (3 of 4 audits); 95 % confidence"
-    assert lines[1].startswith("UNDERPOWERED: no outcome of these trials")
-    assert lines[1].endswith("(1 of 4 audits); 95 % confidence")
+    assert "<title>Underpowered (1 of 4 claims): " in html
+    assert markdown.startswith("## ? Underpowered (1 of 4 claims): ")
+    assert "3 could not, such as “rung 0”" in describe(_partly_underpowered(3)).answer
+    assert describe(_partly_underpowered(4)).answer.startswith("No outcome of these trials could have contradicted any")
 
 
 def _leaning(claim: float = 2.0) -> AuditResult:
@@ -652,24 +654,20 @@ def _leaning(claim: float = 2.0) -> AuditResult:
 
 
 def test_a_table_names_the_bound_with_a_family_and_the_one_without() -> None:
-    sweep = sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()])
-    table = content(sweep).table
-    with_it, without = (table.head.index(f"lower bound, {name}") for name in ("if in the family", "nothing assumed"))
-    assert [row[with_it] for _, row in table.rows] == ["1.8", "–"]
-    assert table.rows[0][1][without] == "0.8"
-    assert "lower bound" in content(laplace_sweep((0.5, 1.0))).table.head
-    shown = _results_table(sweep)
-    assert [column.header for column in shown.columns][1:3] == [
-        "epsilon >=\nif in the family",
-        "epsilon >=\nnothing assumed",
-    ]
-    assert "if in the family of trade-off curves that they assume, and 40 to" in answer(sweep)
+    text = describe(sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()]))
+    assert column(text.table, "epsilon >=, if in the family") == ["1.8", "-"]
+    assert column(text.table, "epsilon >=")[0] == "0.8"
+    assert any("holds for every trade-off curve" in note for note in text.notes)
+    assert "epsilon >=, if in the family" not in plain_table(
+        describe(laplace_sweep((0.5, 1.0))).table  # type: ignore[arg-type]
+    )
+    assert "if the true trade-off curves are in the family that they assume, and 40 to" in text.answer
 
 
 def test_no_column_is_for_bounds_that_no_audit_has() -> None:
     alone = dataclasses.replace(_leaning(), bounds=_leaning().bounds[:1])
-    head = content(sweep_of([{"k": 1}, {"k": 2}], [alone, alone])).table.head
-    assert [name for name in head if name.startswith("lower bound")] == ["lower bound, if in the family"]
+    head = describe(sweep_of([{"k": 1}, {"k": 2}], [alone, alone])).table.head  # type: ignore[union-attr]
+    assert [name for name in head if name.startswith("epsilon")] == ["epsilon >=, if in the family"]
     ax = LadderPlot.from_results({"a": alone, "b": alone}).plot()
     shown = [text.get_text() for text in [*ax.get_legend().get_texts(), *ax.texts]]
     assert [text for text in shown if "assumed" in text] == []
@@ -686,14 +684,18 @@ def test_narrow_screens_get_cards_that_name_every_cell(leaning: Path) -> None:
     cells = [*page.all("td"), *(cell for cell in page.all("th") if cell.get("scope") == "row")]
     assert cells
     assert all(cell["data-label"] for cell in cells)
-    assert {"claim", "verdict", "lower bound, if in the family"} <= {cell["data-label"] for cell in cells}
+    assert {"claim", "verdict", "epsilon ≥, if in the family"} <= {cell["data-label"] for cell in cells}
+
+
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
+FLAGS += ("--disable-background-networking", "--disable-component-update", "--disable-sync")
+"""Options of a browser that shows a file, and nothing else."""
 
 
 def browsed(probe: str, folder: Path) -> str:
     """Return what the script of a page beside report.html writes, between "found" and "end"."""
     (folder / "probe.html").write_text(probe)
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--dump-dom"]
-    flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    flags = [*FLAGS, "--dump-dom"]
     flags += ["--allow-file-access-from-files", "--virtual-time-budget=2000", f"--user-data-dir={folder / 'profile'}"]
     address = (folder / "probe.html").as_uri()
     done = subprocess.run(["chromium", *flags, address], capture_output=True, text=True, timeout=300, check=False)
@@ -750,6 +752,28 @@ def test_a_browser_shows_tips_and_sorts_tables(tmp_path: Path) -> None:
     )
     no_column_is_cut = "0"
     assert browsed(probe, tmp_path) == ", ".join(["true"] * 6 + ["0.01175 2 10", "10 2 0.01175", no_column_is_cut])
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here")
+def test_one_audit_is_printed_on_two_pages(tmp_path: Path) -> None:
+    report(
+        sweep_of([{}], [laplace_result(1.5, claim=1.0)]), tmp_path, Config((CONFIGS / "laplace-count.toml").read_text())
+    )
+    pdf = tmp_path / "report.pdf"
+    subprocess.run(
+        [
+            "chromium",
+            *FLAGS,
+            f"--user-data-dir={tmp_path / 'profile'}",
+            "--no-pdf-header-footer",
+            f"--print-to-pdf={pdf}",
+            (tmp_path / "report.html").as_uri(),
+        ],
+        capture_output=True,
+        timeout=300,
+        check=True,
+    )
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) == 2
 
 
 def test_words_between_backticks_are_code_and_are_escaped(tmp_path: Path) -> None:

@@ -107,11 +107,38 @@ def test_the_card_has_the_numbers_of_the_result():
     (audit,) = json.loads(card(result).to_json())["audits"]
     assert audit["claim"] == {"guarantee": result.claim_name, "epsilon": result.claim, "delta": result.delta}
     assert audit["bound"]["epsilon"] == result.bound.epsilon
-    assert audit["bound"]["confidence"] == result.bound.confidence
+    assert audit["bound"]["confidence"] == result.confidence
+    assert audit["bound"]["confidence_alone"] == result.bound.confidence
     assert audit["power"]["ceiling"] == result.ceiling
     assert audit["trials"]["evaluation"] == result.trials.evaluation
     assert audit["fingerprint"] == result.fingerprint
     assert [entry["what"] for entry in audit["ledger"]][: len(result.ledger)] == [e.what for e in result.ledger]
+
+
+def test_a_card_has_the_confidence_of_the_report_also_where_bounds_share_the_significance():
+    """A bound that has half of the significance is stated at the level of the audit, as in the report."""
+    halved = replace(laplace_result().bound, confidence=0.975)
+    made = card(replace(laplace_result(), bounds=(halved, replace(halved, epsilon=0.1))))
+    (audit,) = json.loads(made.to_json())["audits"]
+    assert (audit["bound"]["confidence"], audit["bound"]["confidence_alone"]) == (0.95, 0.975)
+    assert "97.5 %" not in made.to_markdown()
+    assert "| 95 % |" in made.to_markdown()
+    assert "jointly with 95 % confidence" in made.to_markdown()
+
+
+def test_a_weak_verdict_is_said_in_card_table_and_paper():
+    weak = laplace_result(detectable=3.0)
+    content = json.loads(card(weak, laplace_result()).to_json())
+    assert (content["verdict"], content["tone"]) == ("consistent", "weak")
+    assert [(a["verdict"], a["tone"], a["weak"]) for a in content["audits"]] == [
+        ("consistent", "weak", True),
+        ("consistent", "consistent", False),
+    ]
+    page = card(weak, laplace_result()).to_markdown()
+    assert "\n~ Consistent, weak (1 of 2 claims)" in page
+    assert "~ consistent, weak |" in page
+    table = sweep_table(sweep_of([{"k": 1}, {"k": 2}], [weak, laplace_result()]))
+    assert table.count("consistent, weak") == 1
 
 
 def test_infinite_numbers_of_a_card_are_text():

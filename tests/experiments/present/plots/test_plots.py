@@ -44,6 +44,7 @@ from dpassay.experiments.present.plots import (
     draw_result,
 )
 from dpassay.experiments.present.plots.draw import overview, shown
+from dpassay.experiments.present.plots.labels import number, one_notation
 from dpassay.experiments.present.plots.style import (
     PAGE,
     PALETTE,
@@ -57,8 +58,7 @@ from dpassay.experiments.present.plots.style import (
 )
 from dpassay.experiments.present.plots.tradeoff import with_corners
 from dpassay.experiments.present.results.parameters import cut, long_key, parameters_text, short_keys, value_text
-from dpassay.experiments.present.results.sweep_text import one_notation
-from dpassay.mechanisms.core import number
+from dpassay.experiments.present.results.sweep import SweepResult
 
 
 def odd_result() -> AuditResult:
@@ -116,7 +116,7 @@ RESULTS: dict[str, AuditResult] = {
 
 def test_numbers_are_short_and_those_that_are_not_finite_have_a_sign() -> None:
     shown = [number(v) for v in (0.98765, 1e-5, 2.5e-7, 123456.0, 0.0, -0.5, math.inf, -math.inf, math.nan, None)]
-    assert shown == ["0.988", "1e-5", "2.5e-7", "123,456", "0", "-0.5", "∞", "−∞", "–", "–"]
+    assert shown == ["0.9877", "1e-5", "2.5e-7", "123,456", "0", "-0.5", "∞", "−∞", "–", "–"]
 
 
 def test_the_ticks_of_an_axis_are_written_in_one_notation() -> None:
@@ -271,7 +271,7 @@ def test_profile_shows_more_delta_than_a_false_claim_allows() -> None:
 def test_profile_says_when_nothing_was_shown() -> None:
     plot = Profile.from_result(constant_result())
     assert not np.any(plot.lower)
-    assert plot.title == "No positive lower bound on delta at any epsilon; the claim is 0.462 at epsilon = 0"
+    assert plot.title == "No positive lower bound on delta at any epsilon; the claim is 0.4621 at epsilon = 0"
     assert any("no positive lower bound" in text.get_text() for text in plot.plot().texts)
 
 
@@ -422,9 +422,9 @@ def test_refutation_at_another_delta_is_not_drawn_as_a_larger_epsilon() -> None:
         for results in ([above, above], [above, elsewhere], [elsewhere, laplace_result()])
     ]
     assert titles == 2 * [
-        "The lower bound exceeds the claim at 2 of 2 points",
-        "2 of 2 claims are refuted, 1 of them at another delta",
-        "1 of 2 claims is refuted, at another delta",
+        "Refuted at 2 of 2 points",
+        "Refuted at 2 of 2 points, at 1 of them at another delta",
+        "Refuted at 1 of 2 points, at another delta",
     ]
     assert BoundClaim.from_result(elsewhere).title == "The claim is refuted, at another delta"
     ladder = overview(named_sweep([above, elsewhere]))
@@ -434,12 +434,45 @@ def test_refutation_at_another_delta_is_not_drawn_as_a_larger_epsilon() -> None:
     assert "another delta" not in BoundClaim.from_result(above).caption
 
 
+def _one_by_chance(parameter: str) -> SweepResult:
+    """Three refuted claims, one whose bound is above its claim by chance, one weak and one plainly consistent."""
+    by_chance = dataclasses.replace(laplace_result(), p_value=0.04, verdict=Verdict.VIOLATION)
+    by_chance = dataclasses.replace(by_chance, bounds=(dataclasses.replace(by_chance.bound, epsilon=1.01),))
+    weak = dataclasses.replace(laplace_result(), detectable=2.0)
+    results = [laplace_result(1.5, claim=1.0)] * 3 + [by_chance, weak, laplace_result()]
+    values = [{"name": f"rung {i}"} if parameter == "case" else float(i) for i in range(len(results))]
+    return sweep_of([{parameter: value} for value in values], results)
+
+
+@pytest.mark.parametrize("parameter", ["case", "a.epsilon"])
+def test_figures_count_and_mark_what_the_verdicts_say(parameter: str) -> None:
+    """A bound above its claim that is not significant is marked, and not counted as refuted."""
+    sweep = _one_by_chance(parameter)
+    assert [point.verdict for point in sweep.points] == [Verdict.VIOLATION] * 3 + [Verdict.CONSISTENT] * 3
+    plot = overview(sweep)
+    assert plot.title == "Refuted at 3 of 6 points; 1 more bound is above its claim, but refutes nothing"
+    assert "not significant after the correction for the number of audits" in plot.caption
+    ax = plot.plot()
+    legend = legend_of(ax)
+    assert "consistent, weak" in legend
+    if parameter == "case":
+        numbers = [text.get_text() for text in ax.texts]
+        marks = [text.split()[0] for text in numbers[numbers.index("bound") + 1 :][:6]]
+        assert marks[:5] == ["✖", "✖", "✖", "*", "~"]
+        assert "~: consistent, weak" in plot.caption
+        assert len({bar.get_facecolor() for bar in ax.patches}) == 3
+    else:
+        assert {"violation", "above the claim, not significant"} <= set(legend)
+        marked = sorted(len(line.get_xdata()) for line in ax.lines if line.get_linestyle() == "None")
+        assert marked == [1, 1, 3]
+
+
 def test_the_title_counts_violations() -> None:
     assert BoundClaim.from_sweep(broken_sweep()).title.endswith("at 2 of 3 points")
     shares = [math.floor(100 * point.result.bound.epsilon / point.result.claim) for point in laplace_sweep().points]
     title = BoundClaim.from_sweep(laplace_sweep()).title
     assert title == f"The lower bounds reach {min(shares)} to {max(shares)} % of the claims"
-    assert BoundClaim.from_result(laplace_result(1.5, claim=1.0)).title == "The lower bound exceeds the claim"
+    assert BoundClaim.from_result(laplace_result(1.5, claim=1.0)).title == "The claim is refuted"
 
 
 def leaning_result(**other: Any) -> AuditResult:
@@ -474,7 +507,7 @@ def legend_of(ax: Any) -> list[str]:
 def test_ceilings_far_above_do_not_flatten_the_plot() -> None:
     ax = BoundClaim.from_sweep(laplace_sweep((0.5, 1.0))).plot()
     assert ax.get_ylim()[1] < 1.5
-    assert any(text.get_text().startswith("ceiling 8.6") for text in ax.texts)
+    assert any(text.get_text().startswith("ceiling 8.") for text in ax.texts)
 
 
 def test_hundreds_of_points_lines_and_bounds_of_zero_are_drawn() -> None:

@@ -5,8 +5,8 @@ import pytest
 
 from dpassay.attacks.membership import Shadows, draw_inclusion
 from dpassay.audit.metrics.membership import evaluate
+from dpassay.audit.metrics.membership.text import answer
 from dpassay.experiments.data.datasets import load
-from dpassay.experiments.present.membership import answer
 from dpassay.experiments.present.plots.membership import (
     MembershipCurve,
     MembershipRoc,
