@@ -12,7 +12,7 @@ from typing import Any
 
 from ..mechanisms.core import Catalogue
 from .base import Attack, Target
-from .function_attack import FunctionAttack
+from .function import FunctionAttack
 
 AttackChoice = str | Attack | Callable[[Any], Any]
 """An attack as an argument: its name, the attack, or a function from outputs to scores."""

@@ -27,6 +27,7 @@ from .games.external_scores import audit_scores
 from .games.pair import PairRun
 from .games.setup import AuditSetup
 from .results.audit_result import AuditResult
+from .results.plain import message
 from .results.text import INDEPENDENCE_ADVICE
 from .trials.options import RunOptions, Store
 from .trials.progress import Reporter
@@ -161,7 +162,7 @@ def assert_private(
     __tracebackhide__ = True
     result = audit(mechanism, neighbours, **options)
     if result.verdict is Verdict.VIOLATION:
-        raise PrivacyViolation(result.summary(details=False), result)
+        raise PrivacyViolation(message(result.text()), result)
     if result.verdict is Verdict.DEPENDENT:
         raise DependentTrialsError(display_name(result.mechanism), result.dependence or "", INDEPENDENCE_ADVICE)
     return result

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ...mechanisms.core import number
 from .baseline import gone, save, write_step_summary
 from .session import OUTCOMES, SessionPlan, identity
 
@@ -61,6 +60,8 @@ def record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
 
 def underpowered(check: Mapping[str, Any]) -> str:
     """Return the reason why a pass of this check is not informative, and the remedy."""
+    from ...mechanisms.core import number
+
     return (
         f"underpowered: the bound from {check['trials']:,} runs a side is at most {number(check['ceiling'])} and can "
         f"never refute a claim of {number(check['claim'])}. Passing is not informative. {check['to_change']}"
@@ -140,7 +141,7 @@ class Summary:
             terminalreporter.write_line(f"lost power       {claim.name}: {claim.reason}", red=True)
 
     def _headline(self) -> str:
-        from ...mechanisms.core import plural
+        from ...mechanisms.core import number, plural
 
         spent = math.fsum(check["significance"] for check in self.checks.values())
         return (
@@ -155,6 +156,8 @@ def _outcome(check: Mapping[str, Any]) -> str:
 
 
 def _row(check: Mapping[str, Any]) -> str:
+    from ...mechanisms.core import number
+
     epsilons = f"{number(check['claim']):>8} {number(check['bound']):>8} {number(check['detectable']):>8}"
     call = f" (check {check['call']})" if check["call"] > 1 else ""
     return f"{_outcome(check):<16} {epsilons} {number(check['significance'], 2):>11}  {check['test']}{call}"
