@@ -5,6 +5,8 @@ breakdown.py        Where the epsilon of a claim goes: the steps from the claim 
                     loses
 claim_curve.py      The claimed curves, sampled for drawing, with few points, placed where the curve bends
 estimates/          Estimates of epsilon without coverage: for plots and comparison, never for a verdict
+found_pair.py       The pair that a search found, from the ledger of its confirmation, and the options that audit it
+                    again
 recovery.py         Success rate of a reconstruction, with the success of a blind guess and the largest one that the
                     claim allows
 refuting_event.py   The deciding event of a violation in readable form: its rule in words, and example outputs of each
@@ -13,6 +15,8 @@ saved.py            The JSON form of all results, checked in full when it is rea
 text.py             Results as plain text: the summary table, the evidence for a violation, and the steps of an
                     explanation
 with_estimates.py   Estimates added to a result by name: shown without a guarantee, and never compared to a claim
+withheld.py         A result without values of the data: for cards, and for build servers, which keep and show what they
+                    receive
 witness/            Witnesses: findings without statistics, which a third party can check
 witness_file.py     A violation as a JSON file that a third party can check with `checker.py`, which needs numpy and
                     scipy only
