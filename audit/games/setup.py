@@ -12,7 +12,7 @@ import numpy as np
 
 from ...attacks.base import Attack, Target
 from ...attacks.canaries.base import Canary
-from ...attacks.catalogue import choose
+from ...attacks.catalogue import AttackChoice, choose
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.core import (
     Guarantee,
@@ -59,7 +59,7 @@ class AuditSetup:
         cls,
         mechanism: Mechanism | Callable[..., Any],
         neighbours: Neighbours | None,
-        attack: str | Attack,
+        attack: AttackChoice,
         bound: BoundChoice,
         delta: float | None,
         confidence: float,

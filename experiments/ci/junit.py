@@ -5,6 +5,9 @@
     dependent      <error>: there is no verdict
     consistent     passes, with the summary as its output
 
+Each case states the verdict as a property, so that "consistent, weak" can be told from "consistent" among those that
+pass.
+
 With a baseline, a known violation is <skipped>, and lost power is a <failure>.
 """
 
@@ -42,6 +45,8 @@ def _case(found: Findings, claim: CheckedClaim, headline: str, detail: str, comp
     """Return the test case of one claim."""
     case = _empty(found, claim.name)
     case.set("time", fixed(found.seconds.get(claim.name, 0.0)))
+    properties = ElementTree.SubElement(case, "properties")
+    ElementTree.SubElement(properties, "property", {"name": "verdict", "value": claim.outcome})
     kind, message = _kind(found, claim, headline, compared)
     if kind:
         inner = ElementTree.SubElement(case, kind, {"message": line(message), "type": claim.verdict.value})
@@ -72,8 +77,8 @@ def _kind(found: Findings, claim: CheckedClaim, headline: str, compared: Compare
         return SKIPPED, f"known violation, as in the baseline; {headline}"
     if change is Change.LOST_POWER and compared is not None:
         return FAILURE, f"lost power: {compared.reason}"
-    weak = FAILURE if found.strict else SKIPPED
-    kinds = {Verdict.VIOLATION: FAILURE, Verdict.DEPENDENT: ERROR, Verdict.UNDERPOWERED: weak}
+    powerless = FAILURE if found.strict else SKIPPED
+    kinds = {Verdict.VIOLATION: FAILURE, Verdict.DEPENDENT: ERROR, Verdict.UNDERPOWERED: powerless}
     return kinds.get(claim.verdict, PASSED), headline
 
 

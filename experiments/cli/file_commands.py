@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...mechanisms.core import number
 from . import options as option
 from .application import command, exit_code_of, print_error
 
@@ -35,25 +34,34 @@ def coins_command(
         typer.Option(
             metavar="E",
             parser=option.real,
-            help="Claimed epsilon: print what this number of canaries could show. No coin changes.",
+            help="Claimed epsilon: print what this number of canaries can show; if nothing, no coin is tossed.",
         ),
     ] = None,
     delta: Annotated[float, typer.Option(metavar="D", parser=option.real, help="Claimed delta, with --epsilon.")] = 0.0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Toss the coins even if so few canaries cannot contradict the claim.")
+    ] = False,
 ) -> int:
     """Toss a fair coin for each canary, before training: which are in the run, and which are not."""
     from ...audit.games.coins import Coins
+    from ...mechanisms.core import ParameterError
     from ..data.score_files import read_ids
     from ..tasks.judgement import shown_by_canaries
 
-    ids = read_ids(file, column=column)
-    planned = "" if epsilon is None else f"{shown_by_canaries(len(ids), epsilon, delta)}\n\n"
+    ids, planned = read_ids(file, column=column), ""
+    if epsilon is not None:
+        able, shown = shown_by_canaries(len(ids), epsilon, delta)
+        if not able and not force:
+            advice = f"No coin is tossed, and {out} is not written. Change the number of canaries, or add --force."
+            raise ParameterError(f"{shown} {advice}", argument="epsilon", advice=advice)
+        planned = f"{shown}\n\n"
     coins = Coins.toss(ids, seed=seed, file=out)
     sys.stdout.write(
         f"{len(coins.included_ids):,} of {len(coins.ids):,} canaries are included: `included` in {out}\n"
         f"digest {coins.digest}\n\n{planned}"
         "Train with the included canaries only, and score all canaries with the same code. Then:\n"
-        f"dpassay judge SCORES.csv --coins {out} --epsilon {'E' if epsilon is None else f'{number(epsilon)}'} --delta "
-        f"{'D' if epsilon is None else f'{number(delta)}'}    (columns id, and loss or score)\n"
+        f"dpassay judge SCORES.csv --coins {out} --epsilon {'E' if epsilon is None else epsilon} --delta "
+        f"{'D' if epsilon is None else delta}    (columns id, and loss or score)\n"
     )
     return 0
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ...mechanisms.core import number
 from .baseline import compared
 from .budget import confidence_at, seed_of, share
 from .options import audit_arguments, check_named, marked, merge
@@ -61,6 +60,7 @@ class DPAudit:
     def _checked(self, mechanism: Any, options: Mapping[str, Any], outcome: Outcome) -> AuditResult:
         """Return the result of the audit, or raise if it fails the test."""
         __tracebackhide__ = True
+        from ...audit.results.plain import message
         from ...audit.results.text import INDEPENDENCE_ADVICE
         from ...mechanisms.core import DependentTrialsError, PrivacyViolation
 
@@ -70,7 +70,7 @@ class DPAudit:
         check = compared(record(result, identity(self._item), outcome.call), self._plan)
         self._item.user_properties.append((PROPERTY, json.dumps(check)))
         if check["verdict"] == "violation" and check["change"] != "known violation":
-            raise PrivacyViolation(result.summary(details=False), result)
+            raise PrivacyViolation(message(result.text()), result)
         if check["verdict"] == "dependent":
             raise DependentTrialsError(result.mechanism, result.dependence or "", INDEPENDENCE_ADVICE)
         if check["change"] == "lost power":
@@ -99,6 +99,7 @@ class DPAudit:
 
 def _ledger_entry(plan: SessionPlan, test: str, call: int, significance: float) -> LedgerEntry:
     from ...audit.bounds.base import LedgerEntry
+    from ...mechanisms.core import number
 
     return LedgerEntry(
         what="test session",

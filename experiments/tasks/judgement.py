@@ -114,8 +114,8 @@ def claimed(epsilon: float, delta: float) -> Guarantee:
     return ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)
 
 
-def shown_by_canaries(n_canaries: int, epsilon: float, delta: float) -> str:
-    """Return sentences on what canaries can show about a claim, with the default bounds and confidence of bits.
+def shown_by_canaries(n_canaries: int, epsilon: float, delta: float) -> tuple[bool, str]:
+    """Return whether canaries can contradict a claim, with the default bounds and confidence of bits, and sentences.
 
     Args:
         n_canaries: number of coins, >= 1.
@@ -131,11 +131,11 @@ def shown_by_canaries(n_canaries: int, epsilon: float, delta: float) -> str:
     )
     claim, level = f"epsilon {number(epsilon)} at delta {number(delta)}", confidence_text(CONFIDENCE[BitScores])
     if perfect.verdict is Verdict.UNDERPOWERED:
-        return (
+        return False, (
             f"{n_canaries:,} canaries cannot contradict {claim}, whatever their scores are: the largest bound, with "
             f"every coin guessed, is {number(perfect.ceiling)} ({level} confidence). {what_to_change(perfect)}"
         )
-    return (
+    return True, (
         f"{n_canaries:,} canaries can contradict {claim}: a perfect attack detects a true epsilon of "
         f"{number(perfect.detectable)} 9 times in 10, and the largest bound is {number(perfect.ceiling)} ({level} "
         "confidence)."
