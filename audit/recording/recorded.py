@@ -57,6 +57,7 @@ class Recorded:
         repeatable: whether side 0 gives the same output again under the same primitives.
         unsettled: parts of the output that depend on noise whose use was not traced, which may hide a difference.
         influence: change of the parts of the output on side 0 when a noise value is shifted by `step()`.
+        names: names of the parts of the output on side 0; empty if unknown.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Recorded:
     repeatable: bool
     unsettled: frozenset[int] = frozenset()
     influence: Mapping[Element, Floats] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
 
     @property
     def calls(self) -> tuple[tuple[PrimitiveCall, ...], tuple[PrimitiveCall, ...]]:
@@ -247,9 +249,9 @@ class Recorded:
         for i in np.flatnonzero(changes(out0, out1)):
             if int(i) not in self.unsettled:
                 sides = f"{_part(out0[i])} on side 0 and {_part(out1[i])} on side 1"
-                text = (
-                    f"part {i + 1} of the output is {sides}, after equal noisy values: no noise hides the difference."
-                )
+                name = self.names[i] if len(self.names) == len(out0) else f"part {i + 1} of the output"
+                name = "the output" if name == "output" else name
+                text = f"{name} is {sides}, after equal noisy values: no noise hides the difference."
                 yield Finding("no noise", text)
                 return
 

@@ -14,11 +14,13 @@ class RefutingEvent:
     """An event whose counts contradict a claim.
 
     Args:
-        rule: when an output is in the event, in words; empty where the attack has none.
+        rule: when an output is in the event, in words; empty where the attack has none. A rule that is close to the
+            event says so, with its own counts in the evaluation runs.
         threshold: of the score.
         above: whether the event is {score >= threshold}, likelier on side 1, or {score < threshold}, likelier on
             side 0; of reversed scores each is likelier on the other side.
         outputs0, outputs1: its first outputs on each side, as text, at most three.
+        where: the parts of the output that the rule names, without their values; empty where it names none.
     """
 
     rule: str
@@ -26,6 +28,7 @@ class RefutingEvent:
     above: bool
     outputs0: Outputs
     outputs1: Outputs
+    where: str = ""
 
     @property
     def name(self) -> str:

@@ -16,6 +16,7 @@ from ...mechanisms.core import (
 )
 from ..evidence.verdict import Verdict, mostly_unseen
 from .explanations import Explanations
+from .found_pair import found_rows
 from .result_text import ResultText, Row, Section, TextTable, tone_of
 
 if TYPE_CHECKING:
@@ -233,6 +234,7 @@ def reading(result: AuditResult) -> str:
 def _facts(result: AuditResult) -> list[Row]:
     """Return what was tested, and the bound."""
     return [
+        *found_rows(result.ledger),
         ("mechanism", mechanism(result)),
         (result.game.words.setting.lower(), result.game.relation(result.relation)),
         ("claim", f"epsilon <= {number(result.claim)} at delta = {number(result.delta)}   [{result.claim_name}]"),
@@ -262,8 +264,8 @@ def _evidence(result: AuditResult, explained: Explanations) -> list[Row]:
     rows += explained.step("the witness", lambda: witnessed(result), [])
     if result.dependence is not None:
         rows.append(("dependence", result.dependence))
-    if result.curve_violation is not None:
-        rows.append(("curve", f"{result.curve_violation}   [{result.curve_violation.method}]"))
+    if (elsewhere := result.refuted_elsewhere) is not None:
+        rows.append(("curve", f"{elsewhere}   [{elsewhere.method}]"))
     if result.verdict is Verdict.VIOLATION and result.refuted_by != "witness":
         event = (lambda: _event(result)) if result.game.has_scores else (lambda: _guesses(result))
         rows += explained.step("the deciding event", event, [])

@@ -13,10 +13,10 @@ from ...mechanisms.core import Dataset, Neighbours, number, plural
 from ..bounds.base import LedgerEntry, LowerBound
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
+from ..results.found_pair import CHOSEN, WINNER
 from ..results.result_text import ResultText
 from ..results.saved import Saved, require
 
-CHOSEN = "chosen by the search, before these trials"
 CONFIRMED = "the best one confirmed on fresh trials, from separate random streams"
 MAX_LOOKS_SHOWN = 5
 """Number of looks, the best ones, in the ledger of a search in a domain; the result has all of them."""
@@ -176,7 +176,7 @@ def _entry(look: Look, index: int, winner: int, pair: str) -> LedgerEntry:
     bound = (
         f"{pair} under {look.attack}: epsilon >= {number(look.epsilon)} at confidence {number(SCREENING_CONFIDENCE)}"
     )
-    counted = "the winner; these trials are not counted" if index == winner else "not counted"
+    counted = WINNER if index == winner else "not counted"
     return LedgerEntry(f"look {index + 1}", bound, counted)
 
 

@@ -11,12 +11,13 @@ import ast
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.plain import plain
-from ...audit.results.result_text import Tone
+from ...audit.results.result_text import ResultText, Tone
+from ...audit.results.withheld import without_values
 from ..present.results.sweep import SweepResult
 from .checked import CheckedClaims, claims_of
 from .comparison import Comparison
@@ -69,12 +70,15 @@ def findings_of(
     comparison: Comparison | None = None,
 ) -> Findings:
     """Return the findings of an audit or a sweep."""
-    text = result.text()
-    texts = text.parts or (text,)
+    if isinstance(result, AuditResult):
+        texts: tuple[ResultText, ...] = (without_values(result).text(),)
+    else:
+        points = tuple(replace(point, result=without_values(point.result)) for point in result.points)
+        texts = replace(result, points=points).text().parts
     return Findings(
         checked=claims_of(result),
         place=place,
-        details=tuple(plain(each, details=each.tone is not Tone.VIOLATION, examples=False) for each in texts),
+        details=tuple(plain(each, details=each.tone is not Tone.VIOLATION) for each in texts),
         headlines=tuple(each.headline for each in texts),
         seconds=seconds or {},
         strict=strict,

@@ -13,6 +13,8 @@ memory.py         Available memory, and a `MemoryError` instead of a killed proc
 multiplicity.py   Corrections for multiple testing: over sweeps, pairs, attacks, bounds and test sessions
 number_text.py    Numbers as text: the only place with a format of a float, so that a number reads the same wherever it
                   is shown
+output_names.py   Names of the numbers of an output, for descriptions of attacks and events; they enter no score and no
+                  bound
 printable.py      Display names of objects, and untrusted text escaped for the medium on which it is shown
 record_edits.py   Edits of one entry of a column (an array, a list, a tuple, a DataFrame or a Series): remove, replace
                   or blank it
@@ -119,6 +121,7 @@ if TYPE_CHECKING:
         points as points,
         typeset as typeset,
     )
+    from .output_names import NO_NAMES as NO_NAMES, OutputNames as OutputNames
     from .printable import (
         INVISIBLE as INVISIBLE,
         csv_cell as csv_cell,

@@ -16,6 +16,7 @@ from typing import Any
 
 from ....audit.bounds.base import LedgerEntry
 from ....audit.metrics.membership.result import MembershipResult
+from ....audit.results.withheld import without_values
 from ....mechanisms.core import confidence_text, markdown, number, p_value_text
 from ..results.latex import ATTACKS
 from ..results.parameters import parameters_text
@@ -149,7 +150,7 @@ class Card:
             "give; detectable is the least true epsilon that a perfect attack shows 9 times in 10.",
             "## Assumptions and choices",
             "\n".join(f"* {markdown(text)}" for text in _distinct(a.assumptions for a in self.audits)),
-            _table(("choice", "looked at", "correction"), _ledger_rows(self)),
+            _table(("choice", "looked at", "correction", "audit")[: 3 + (len(self.audits) > 1)], _ledger_rows(self)),
             "\n".join(f"* Warning: {markdown(text)}" for text in _distinct(a.warnings for a in self.audits)),
         ]
 
@@ -201,7 +202,7 @@ def _rows(result: MembershipResult) -> list[dict[str, Any]]:
 
 
 def _audit_card(point: SweepPoint) -> AuditCard:
-    result, bound = point.result, point.result.bound
+    result, bound = without_values(point.result), point.result.bound
     game = result.game
     return AuditCard(
         parameters=point.parameters,
@@ -253,8 +254,25 @@ def _hazard_row(covered: Covered) -> tuple[str, ...]:
 
 
 def _ledger_rows(card: Card) -> list[tuple[str, ...]]:
-    entries = dict.fromkeys([*card.ledger, *(entry for audit in card.audits for entry in audit.ledger)])
-    return [(_cell(entry.what), _cell(entry.looked_at), _cell(entry.correction)) for entry in entries]
+    places: dict[LedgerEntry, list[str]] = {entry: [] for entry in card.ledger}
+    for audit in card.audits:
+        for entry in dict.fromkeys(audit.ledger):
+            places.setdefault(entry, []).append(_name(audit))
+    several = len(card.audits) > 1
+    return [
+        (
+            _cell(entry.what),
+            _cell(entry.looked_at),
+            _cell(entry.correction),
+            *[_audits(names, len(card.audits))][:several],
+        )
+        for entry, names in places.items()
+    ]
+
+
+def _audits(names: Sequence[str], n_audits: int) -> str:
+    """Return the audits that an entry of the ledger belongs to."""
+    return "all" if len(names) in (0, n_audits) else "; ".join(names)
 
 
 def _origin_rows(card: Card) -> list[tuple[str, ...]]:

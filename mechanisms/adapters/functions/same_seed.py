@@ -30,6 +30,8 @@ from ...core import Floats, Outputs, number, own_random_states, plural
 from .forms import OutputRow, UnusualForm
 from .outcomes import read_result
 
+DIFFERENT_FORMS = "with the same seed, side 0 gave "
+"""Beginning of the note on different forms, which contains outputs."""
 SENSITIVITY_NAMES = ("sensitivity", "l1_sensitivity", "l2_sensitivity")
 """Possible names of an argument that declares a sensitivity."""
 FLOAT_TOLERANCE = 1e-9
@@ -91,7 +93,7 @@ def _forms(outcomes: Sequence[tuple[OutputRow | UnusualForm, OutputRow | Unusual
         return ()
     (form0, form1), _ = differ.most_common(1)[0]
     return (
-        f"with the same seed, side 0 gave {form0} and side 1 {form1}: results of different forms in "
+        f"{DIFFERENT_FORMS}{form0} and side 1 {form1}: results of different forms in "
         f"{differ.total()} of {plural(len(outcomes), 'run')}.",
     )
 

@@ -13,10 +13,12 @@ from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.seeds import Stage
 from dpassay.experiments.present.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
-from dpassay.mechanisms.adapters.functions.outcomes import BELOW_ZERO
+from dpassay.mechanisms.adapters.functions.forms import BELOW_ZERO, ResultForm
+from dpassay.mechanisms.adapters.functions.names import ResultNames
 from dpassay.mechanisms.core import Outputs
 from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
+NAMES = ResultNames(ResultForm())
 PAIR = Neighbours(["al", "al"], ["al", "al", "bob"], "add_remove")
 
 
@@ -122,7 +124,7 @@ def test_the_event_is_the_one_that_points_to_the_side():
 )
 def test_outputs_are_shown_with_all_their_digits(values, events, shown):
     labels = None if events is None else np.array(events)
-    assert text(Outputs(np.array(values), labels), 0) == shown
+    assert text(Outputs(np.array(values), labels), 0, NAMES) == shown
 
 
 def test_the_first_chunks_count_in_whatever_order_they_arrive():
@@ -134,7 +136,7 @@ def test_the_first_chunks_count_in_whatever_order_they_arrive():
         collected.follow([3.0])
         for index in order:
             scores = np.asarray(outputs[index].values)
-            collected.add(chunks[index], examples(outputs[index], scores, collected.thresholds))
+            collected.add(chunks[index], examples(outputs[index], scores, collected.followed, NAMES))
         kept.append((collected.of(3.0, above=True), collected.of(3.0, above=False), collected.of(4.0, above=True)))
     assert kept == [(((), ("3.0", "4.0", "5.0")), ((), ("0.0", "1.0", "2.0")), None)] * 3
 
