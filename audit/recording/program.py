@@ -46,7 +46,7 @@ def record(
         ...     return (sum(data) + rng.laplace(scale=1.0)) / len(data)
         >>> recorded = record(mean, Neighbours([1.0, 0.0], [1.0, 0.0, 0.0], "add_remove"))
         >>> print(recorded.findings(PureDP(1.0))[0])
-        parameters: the noise of primitive 1 (numpy laplace) is multiplied by 0.5 on side 0 and by 0.333333 on side 1.
+        parameters: the noise of primitive 1 (numpy laplace) is multiplied by 0.5 on side 0 and by 0.3333 on side 1.
     """
     program = _Program(function, style_of(function))
     return Recordings(tuple(program.recorded(neighbours, [seed, run]) for run in range(runs)))

@@ -11,8 +11,8 @@ lazy_names.py     Names of a package that are imported when they are first used,
                   imports
 memory.py         Available memory, and a `MemoryError` instead of a killed process when an allocation does not fit
 multiplicity.py   Corrections for multiple testing: over sweeps, pairs, attacks, bounds and test sessions
-number_text.py    Numbers as text: the only place with a format of a float, so that a number reads the same wherever
-                  it is shown
+number_text.py    Numbers as text: the only place with a format of a float, so that a number reads the same wherever it
+                  is shown
 output_names.py   Names of the numbers of an output, for descriptions of attacks and events; they enter no score and no
                   bound
 printable.py      Display names of objects, and untrusted text escaped for the medium on which it is shown

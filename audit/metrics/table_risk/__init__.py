@@ -11,6 +11,7 @@ successes.py      Successes of the attacks about each pooled record: symmetric f
                   the table
 tables.py         Real, synthetic and holdout tables in one encoding, which does not depend on which pooled records are
                   the real ones
+text.py           The text of the risks of a synthetic table
 """
 
 from .result import Exposed as Exposed, RiskResult as RiskResult, SplitTest as SplitTest

@@ -83,7 +83,7 @@ class Witness:
         >>> [witness.refutes for witness in against]
         [True, False]
         >>> against[1].contradicts
-        'no claim that leaves a delta of 1e-06 at every epsilon'
+        'no claim that leaves a delta of 1e-6 at every epsilon'
     """
 
     kind: WitnessKind
