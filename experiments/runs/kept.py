@@ -57,7 +57,11 @@ def _first_page(task: FileTask, directory: RunDirectory, kept: list[ConfigRun]) 
 
     title, folders = f"Language model on {task.title}", " and ".join(run.directory.name for run in kept)
     with directory.disk():
-        about = {"title": title, "command": task.command_line, "description": f"Figures and numbers: {folders}."}
+        about: dict[str, Any] = {
+            "title": title,
+            "command": task.command_line,
+            "description": f"Figures and numbers: {folders}.",
+        }
         files = write(task.result.text(), directory.path, Drawn(), **about)
     return ConfigRun(directory.path, kept[-1].result, tuple(files))
 
