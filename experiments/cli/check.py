@@ -24,7 +24,7 @@ from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.core.errors import DpassayError, NeighboursError, ParameterError, plural
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.printable import fenced
-from ..ci.checked import SESSION, CheckedClaims
+from ..ci.checked import SESSION, CheckedClaims, claims_of
 from ..config.tasks.own import own_attack
 from .supervisor import in_child
 
@@ -218,7 +218,7 @@ def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any
 
 def markdown_summary(result: AuditResult) -> str:
     """Return the result as a section of Markdown, with the verdict as its heading."""
-    return f"### dpassay check: {result.verdict.value}\n\n{fenced(result.summary())}\n"
+    return f"### dpassay check: {claims_of(result).outcome}\n\n{fenced(result.summary())}\n"
 
 
 def baseline_of(file: Path | None) -> CheckedClaims | None:

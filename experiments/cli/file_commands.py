@@ -291,11 +291,10 @@ def risk_command(
 
 
 def _keep(task: FileTask, out: Path | None) -> None:
-    """Keep the results of a task in a directory, if there is one, and print the paths."""
+    """Keep the results of a task in a directory, if there is one, and print the path of the first page."""
     if out is None:
         return
     from ..runs.kept import keep
     from .terminal import show_files
 
-    for kept in keep(task, out):
-        show_files(kept)
+    show_files(keep(task, out)[0])

@@ -2,6 +2,8 @@
 
 evaluate.py           Evaluation of membership attacks: many attacks on the same shadow models
 feature_baseline.py   The feature baseline: how well the features of records reveal their membership without any model
+language_model_text.py   The text of a language model: the verdict on its training first, then the attacks, exposure
+                      and extraction
 language_models.py    Membership, exposure and extraction of texts under one language model; with coins, a lower bound
                       on epsilon
 models.py             Metrics of each model, and a test whether one of them leaks more or less than the others

@@ -34,7 +34,6 @@ from ....attacks.membership.token_signals import (
     signal_of,
     split_by,
 )
-from ....mechanisms.core import fixed, number, percent, percent_between
 from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
 from ....mechanisms.core.guarantee import Guarantee
@@ -43,6 +42,8 @@ from ...bounds.base import LedgerEntry
 from ...bounds.numerics import binomial
 from ...games.coins import Coins
 from ...results.audit_result import AuditResult
+from ...results.plain import plain
+from ...results.result_text import ResultText
 from .evaluate import measure
 from .feature_baseline import FeatureBaseline, feature_baseline
 from .result import AttackMetrics, MembershipResult
@@ -131,16 +132,15 @@ class LanguageModelResult:
     skipped: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = field(default=())
 
+    def text(self) -> ResultText:
+        """Return the text: the verdict of the audit first, if there is one, then the attacks."""
+        from .language_model_text import describe
+
+        return describe(self)
+
     def summary(self) -> str:
-        """Return all tables in plain text, the audit last."""
-        parts = [] if self.membership is None else [self.membership.summary()]
-        lines = [*_exposure_lines(self.exposure), *_extraction_lines(self.extraction), *self.notes]
-        if self.membership is None:
-            names = ", ".join(self.signals)
-            lines.append(f"{len(self.ids):,} texts, signals {names}; no table, as no text has a known membership.")
-            lines += [f"skipped {name}: {reason}" for name, reason in self.skipped]
-        parts += ["\n".join(lines)] if lines else []
-        return "\n\n".join([*parts, *([] if self.audit is None else [self.audit.summary()])])
+        """Return the text in plain text."""
+        return plain(self.text())
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per text: id, membership if known, and all signals."""
@@ -388,30 +388,3 @@ def _notes(texts: ScoredTexts, member: Bools | None) -> tuple[str, ...]:
     if not both:
         return ()
     return (f"WARNING   {both:,} non-members have the same text as a member, which lowers every metric.",)
-
-
-def _exposure_lines(exposures: Sequence[MeanExposure]) -> list[str]:
-    if not exposures:
-        return []
-    lines = ["exposure of canaries in bits, a metric without coverage"]
-    lines += [
-        f"  {row.texts:<12} {row.n_canaries:>6,} canaries  mean {fixed(row.mean, 2):>6}  largest "
-        f"{fixed(row.largest, 2):>6}  possible {fixed(row.limit, 2):>6}  without the canary {fixed(row.without, 2)}"
-        for row in exposures
-    ]
-    return [*lines, ""]
-
-
-def _extraction_lines(rates: Sequence[ExtractionRate]) -> list[str]:
-    if not rates:
-        return []
-    lines = [
-        f"(n, p)-discoverable extraction: texts whose suffix occurs among n answers with probability >= "
-        f"{number(rates[0].p)}"
-    ]
-    lines += [
-        f"  {row.texts:<12} n = {row.n:<9,} {row.n_extractable:>7,} of {row.n_texts:,}  = {percent(row.share)}  "
-        f"({percent_between(row.lower, row.upper)})"
-        for row in rates
-    ]
-    return [*lines, ""]

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from .roc import RateAt
 
 
+NO_BOUND = (
+    "No bound on epsilon follows from these numbers. Coins that were tossed before training give one: `dpassay coins`, "
+    "or of models with fair coins dpassay.audit.games.one_run."
+)
+"""Note on metrics, which has no place beside the audit of coins."""
 AT = 0.01
 """False positive rate of the headline."""
 MAX_REVERSED_AUC = 0.49
@@ -130,8 +135,7 @@ def _rate(rate: RateAt) -> str:
 def notes(result: MembershipResult) -> list[str]:
     """Return notes on how to read the table."""
     texts = [
-        "No bound on epsilon follows from these numbers. Coins that were tossed before training give one: `dpassay "
-        "coins`, or of models with fair coins dpassay.audit.games.one_run.",
+        NO_BOUND,
         f"Intervals: {confidence_text(result.confidence)} confidence, one attack at a time"
         + (", about the target and records like these, given the references." if result.target is not None else "."),
         "advantage: at the best threshold of the same scores, so optimistic; held out: threshold of other scores.",

@@ -40,7 +40,7 @@ def test_copies_exit_with_1_and_have_a_report(copied, tmp_path):
     assert RiskResult.from_json(text).findings
     assert json.loads(text)["n_real"] == 200
     summary = (tmp_path / "out" / "report.md").read_text()
-    assert summary.startswith("## The table leaks records")
+    assert summary.startswith("## \N{HEAVY MULTIPLICATION X} The table leaks records")
     (tmp_path / "out" / "report.md").unlink()
     assert CliRunner().invoke(app, ["report", str(tmp_path / "out")]).exit_code == 1
     assert (tmp_path / "out" / "report.md").read_text() == summary

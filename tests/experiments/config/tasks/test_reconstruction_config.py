@@ -94,6 +94,9 @@ def test_a_game_without_rounds_or_name_is_refused():
     assert "game.n_rounds is missing: add a whole number >= 1" in refused(GUESSED.replace("n_rounds = 20_000\n", ""))
     assert "game.name must be" in refused(GUESSED.replace('name = "reconstruction"\nn_rounds', "n_rounds"))
     assert "made.toml:1: game must be a table [game]" in refused("game = 3\n" + GUESSED.split("[game]")[0])
+    assert 'made.toml:1: [attack] is a table: write name = "x" below a line [attack].' in refused(
+        'attack = "x"\n' + GUESSED.split("[game]")[0]
+    )
 
 
 def test_it_runs_reports_and_resumes_like_the_other_games(tmp_path, without_pixels):
