@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ...audit.results.result_text import ResultText, Row, Tone
+from ...audit.results.result_text import ResultText, Row, Section, Tone
 from ...audit.trials.folder import Folder, write_atomically
 from ...mechanisms.core import fenced, html, markdown, typeset
 from .plots.draw import NARROW
@@ -105,6 +105,7 @@ def write(
     origin: Sequence[Row] = (),
     checks: Sequence[str] = (),
     config: str | None = None,
+    summarised: Sequence[Section] = (),
 ) -> list[Path]:
     """Write `report.html` and `report.md` into a run directory.
 
@@ -118,6 +119,7 @@ def write(
         settings: names and values for the list of settings.
         origin: seed, digest and the like, below the command.
         checks: descriptions of the test of a guarantee; empty for metrics.
+        summarised: details whose tables the Markdown summary has too.
         config: text of the config.toml that the command reads, printed in full; None if it reads none.
 
     Returns:
@@ -153,6 +155,8 @@ def write(
         rows=rows[:CI_ROWS],
         n_hidden=max(0, len(rows) - CI_ROWS),
         notes=text.notes,
+        summarised=[section for section in summarised if section.table is not None],
+        settings=tuple(settings),
         findings=[("", (*text.facts, *text.evidence)), *findings],
     )
     files = {directory / "report.html": page_text, directory / "report.md": summary}

@@ -174,8 +174,10 @@ def _pages(result: Result, heading: Heading, directory: RunDirectory, *, pdf: bo
             return [*figures, *write(text, path, drawn, **about, **said)]
         figures = draw_study(result, directory.figures(), pdf=pdf)
         drawn = Drawn(figures=tuple(load_figures(figures).values()))
-        said = {"description": heading.description, "settings": heading.settings}
-        return [*figures, *write(result.text(), path, drawn, **about, **said)]
+        text = result.text()
+        groups = [section for section in text.details if section.title == f"{result.headline.attack}, by group"]
+        said = {"description": heading.description, "settings": heading.settings, "summarised": groups}
+        return [*figures, *write(text, path, drawn, **about, **said)]
 
 
 def _write_numbers(result: Result, directory: RunDirectory) -> None:
