@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...mechanisms.core import line
-from .result_text import ResultText, Row, TextTable
+from .result_text import ResultText, Row, Section, TextTable
 
 MIN_WIDTH = 10
 """Smallest width of the names, so that the texts of most results begin in the same column."""
@@ -28,13 +28,23 @@ def plain(text: ResultText, *, details: bool = True, examples: bool = True) -> s
     below = [*notes, *(row for section in text.details for row in section.facts)] if details else notes
     width = _width([*rows, *below])
     table = [plain_table(text.table)] if text.table is not None else []
-    return "\n".join(block for block in (plain_rows(rows, width), *table, plain_rows(below, width)) if block)
+    sections = [_section(section) for section in text.details] if details else []
+    blocks = (plain_rows(rows, width), *table, plain_rows(below, width), *sections)
+    return "\n".join(block for block in blocks if block)
 
 
 def _headline(text: ResultText) -> str:
     """Return the headline with its verdict in capitals, which stand out in a log without colours."""
     label = text.tone.label
     return text.headline.replace(label, label.upper(), 1) if label else text.headline
+
+
+def _section(section: Section) -> str:
+    """Return the sentences and the table of a section below its title; "" if it has facts only."""
+    lines = [f"* {line(paragraph)}" for paragraph in section.paragraphs]
+    if section.table is not None:
+        lines += [plain_table(section.table), *([section.table.caption] if section.table.caption else [])]
+    return "\n".join(["", section.title, *lines]) if lines else ""
 
 
 def plain_rows(rows: Sequence[Row], width: int | None = None) -> str:
