@@ -48,7 +48,7 @@ def _section(section: Section) -> str:
     """Return the sentences and the table of a section below its title; "" if it has facts only."""
     lines = [f"* {line(paragraph)}" for paragraph in section.paragraphs]
     if section.table is not None:
-        lines += [plain_table(section.table)]
+        lines += [plain_table(section.table), *([section.table.caption] if section.table.caption else [])]
     return "\n".join(["", section.title, *lines]) if lines else ""
 
 

@@ -85,6 +85,8 @@ def headline(result: AuditResult) -> str:
         return f"{label}: the trials are not independent"
     if result.verdict is Verdict.UNDERPOWERED:
         return f"{label}: {_reason_of_no_power(result)}"
+    if result.weak and math.isinf(result.detectable):
+        return f"{label}: no epsilon above the claim of {number(result.claim)} is detected reliably"
     if result.weak:
         return f"{label}: detects only epsilon above {number(result.detectable)}, and {number(result.claim)} is claimed"
     if result.condition or result.claim <= 0:
@@ -188,6 +190,8 @@ def next_steps(result: AuditResult) -> tuple[str, ...]:
     if result.condition:
         return ()
     if result.weak:
+        if result.remedies:
+            return (what_to_change(result),)
         return (
             f"For a smaller detectable epsilon, use more {result.game.words.unit} (now "
             f"{result.game.short_trials(result.trials)}) or a lower confidence (now "

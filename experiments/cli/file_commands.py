@@ -275,17 +275,27 @@ def risk_command(
         float, typer.Option(metavar="C", parser=option.real, help="1 - C is the error of all findings together.")
     ] = 0.95,
     seed: Annotated[int, typer.Option(metavar="S", help="Seed of the random choices of the attacks.")] = 0,
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="CSV of the real records that were found, with their values: keep it to yourself."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory for numbers and report. Default: none.")
     ] = None,
 ) -> int:
     """Measure what a synthetic table discloses about the records it was made of; exit with 1 on a finding."""
-    from ...mechanisms.core import terminal
+    from ...mechanisms.core import plural, terminal
     from ..tasks.table_risk import TableRisk
     from .outcomes import code_of_risk
 
     task = TableRisk.of(locals())
     sys.stdout.write(f"{terminal(task.result.summary())}\n")
+    if records is not None:
+        task.write_records(records)
+        n_found = plural(len(task.result.found), "record")
+        sys.stdout.write(f"wrote {n_found} to {terminal(str(records))}: values of real people, for this machine only\n")
     _keep(task, out)
     return code_of_risk(task.result)
 

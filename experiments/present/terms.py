@@ -27,7 +27,7 @@ TERMS = {
     "held out": "the advantage at a threshold that was chosen on other scores.",
     "exposed": "the number of records whose scores reveal their membership, corrected for all records (Holm).",
     "holdout": "records that the table was not made of, split off at random before it was made.",
-    "due to use": "the share of the real records about which the attack is right because the table was made of them.",
+    "leaked": "the share of the real records about which the attack is right because the table was made of them.",
 }
 """Term -> meaning."""
 TONES: dict[Tone, str] = {

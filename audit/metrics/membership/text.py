@@ -26,6 +26,8 @@ NO_BOUND = (
 """Note on metrics, which has no place beside the audit of coins."""
 AT = 0.01
 """False positive rate of the headline."""
+BY_COINS = "by an independent fair coin"
+"""Words of a design in which coins that were tossed before training decide on the membership."""
 MAX_REVERSED_AUC = 0.49
 """An AUC below this value, and significantly below one half, suggests scores of the wrong sign."""
 
@@ -49,6 +51,7 @@ def describe(result: MembershipResult) -> ResultText:
         answer=answer(result),
         facts=tuple(setting_rows(result)),
         warnings=result.warnings,
+        next_steps=next_steps(result),
         table=TextTable(head, tuple(("", row) for row in rows), 2, caption),
         notes=tuple(notes(result)),
         details=tuple(groups),
@@ -83,6 +86,18 @@ def answer(result: MembershipResult) -> str:
     total = plural(result.n_records, "record")
     records = "" if exposed is None else f" It individually exposes {exposed:,} of {total}."
     return f"{rates}{records} These are metrics, not bounds on epsilon."
+
+
+def next_steps(result: MembershipResult) -> tuple[str, ...]:
+    """Return what to do now, at most two sentences."""
+    if result.confounded:
+        return ("Compare members with non-members that were drawn at random from the same records.",)
+    if result.headline.rate_at(AT).lower > AT:
+        return (
+            "Members are found more often than by guessing: treat the model as private as its records, or train with a "
+            "privacy guarantee or for fewer epochs, and repeat.",
+        )
+    return ()
 
 
 def _cut(text: str, length: int = 60) -> str:
@@ -134,8 +149,9 @@ def _rate(rate: RateAt) -> str:
 
 def notes(result: MembershipResult) -> list[str]:
     """Return notes on how to read the table."""
+    no_bound = "No bound on epsilon follows from these numbers"
     texts = [
-        NO_BOUND,
+        f"{no_bound}; the audit of the coins gives one." if BY_COINS in result.design else NO_BOUND,
         f"Intervals: {confidence_text(result.confidence)} confidence, one attack at a time"
         + (", about the target and records like these, given the references." if result.target is not None else "."),
         "advantage: at the best threshold of the same scores, so optimistic; held out: threshold of other scores.",

@@ -2,6 +2,8 @@
 
 agreements.py     Agreements of records with rows in continuous columns, beyond what a generator that draws from a law
                   can make
+causes.py         Findings about mostly the same real records are one leak: they are grouped, and its records and
+                  columns named
 descriptions.py   Singling out: descriptions made from rows of the table, narrow enough that no record fits by chance
 holdout.py        Checks that the holdout is a random part of the pooled records, split off by the stated unit
 result.py         Result of the comparison of real with holdout records: findings, facts, and what they cannot tell

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 ALL_RECORDS = "all records"
 """Group of a comparison of all records under attack."""
+MEMORISED = "memorised"
+"""Name of the agreements in continuous columns among the attacks of a cause."""
+MAX_FOUND = 10_000
+"""Largest number of records that a result lists."""
 CONTINUOUS_SHARE = 0.1
 """Share of the error that agreements in continuous columns take; comparisons take the rest."""
 
@@ -83,6 +87,46 @@ class MemorisedRecords:
 
 
 @dataclass(frozen=True)
+class Cause:
+    """Findings about mostly the same real records: one leak, which several attacks and groups show.
+
+    Args:
+        findings: attack and group of each finding, the one that names the leak first; `MEMORISED` and `ALL_RECORDS` for
+            agreements in continuous columns.
+        n_records: real records about which the first attack is right.
+        columns: columns that identify most of these records; empty if no column does.
+        n_by: number of these records that a description in these columns singles out.
+        alone: whether the description has no other columns.
+    """
+
+    findings: tuple[tuple[str, str], ...]
+    n_records: int
+    columns: tuple[str, ...] = ()
+    n_by: int = 0
+    alone: bool = True
+
+    @property
+    def attack(self) -> str:
+        """Attack that names the leak."""
+        return self.findings[0][0]
+
+
+@dataclass(frozen=True)
+class FoundRecord:
+    """A real record about which attacks are right.
+
+    Args:
+        row: row in the real table, from 1.
+        attacks: names of the attacks.
+        columns: columns of the description that singles it out; empty if none does.
+    """
+
+    row: int
+    attacks: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Exposed:
     """A real record with a copy or a near copy.
 
@@ -118,6 +162,9 @@ class RiskResult(Saved):
         fewest: smallest number of copied real records, with none in the holdout, that a comparison can show; None
             without a holdout, or if no number is enough. Of units, where `unit` names them.
         unit: column by which the holdout was split off: comparisons then count its values, not rows; "" if by row.
+        causes: the findings, those about mostly the same records together.
+        found: real records of the findings, and those with a copy or a near copy; at most `MAX_FOUND`.
+        real_file: name of the file of the real table; "" if it was no file.
     """
 
     FORMAT: ClassVar[str] = "dpassay.table-risk"
@@ -138,6 +185,9 @@ class RiskResult(Saved):
     n_exposed: int
     fewest: int | None
     unit: str = ""
+    causes: tuple[Cause, ...] = ()
+    found: tuple[FoundRecord, ...] = ()
+    real_file: str = ""
 
     def check(self, at: str = "") -> None:
         for c in self.comparisons:
@@ -174,6 +224,24 @@ class RiskResult(Saved):
         """Finding about a group with the largest lower limit of the share due to use; None without one."""
         groups = [c for c in self.findings if c.group != ALL_RECORDS]
         return max(groups, key=lambda c: (c.lower or 0.0, c.real - c.holdout), default=None)
+
+    def records_frame(self, real: pd.DataFrame) -> pd.DataFrame:
+        """Return the real records that were found, with their values: row, attacks, columns, and the record itself.
+
+        Args:
+            real: the real table. The values are those of real people: keep the table where it is.
+        """
+        import pandas as pd
+
+        about = pd.DataFrame(
+            {
+                "row": [record.row for record in self.found],
+                "found by": ["; ".join(record.attacks) for record in self.found],
+                "identified by": ["; ".join(record.columns) for record in self.found],
+            }
+        )
+        records = real.iloc[[record.row - 1 for record in self.found]].reset_index(drop=True)
+        return pd.concat([about, records], axis=1)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per comparison."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....mechanisms.core import confidence_text, listed, number, percent, percent_between, plural
+from ....mechanisms.core import confidence_text, listed, number, p_value_text, percent, percent_between, plural
 from ...results.result_text import ResultText, Row, Section, TextTable, Tone
-from .result import ALL_RECORDS, MemorisedRecords, RiskResult, SplitTest
+from .result import ALL_RECORDS, MEMORISED, Cause, MemorisedRecords, RiskResult, SplitTest
 
 SUCCESS_TEXTS: dict[str, str] = {
     "copies": "stand in the synthetic table, equal in every compared column",
@@ -38,7 +38,18 @@ ASSUMPTION = (
     "draws from a law which depends on no single record then makes such agreements with probability at most"
 )
 MAX_PARTS_SHOWN = 12
-"""Largest number of comparisons of groups and columns in the table."""
+"""Largest number of comparisons of groups and columns in a table."""
+_STEPS = {
+    "copies": "Test the generator for rows and values that it draws from the records, and let it draw none",
+    "near copies": "Test the generator for rows and values that it draws from the records, and let it draw none",
+    MEMORISED: "Test the generator for rows and values that it draws from the records, and let it draw none",
+    "singled out": "Round or bin {columns} before the table is made, or make the generator private",
+    "linked": "Round or bin {columns} before the table is made, or make the generator private",
+    "membership": "Use a generator with a privacy guarantee, or train it for fewer steps: it fits single records",
+    "identifiers": "Remove {columns} from the table, or draw new values that depend on no record",
+    "inferred": "Bin {columns} before the table is made, or make the generator private",
+}
+"""What to do about a leak, by the attack that names it."""
 
 
 def describe(result: RiskResult) -> ResultText:
@@ -49,7 +60,7 @@ def describe(result: RiskResult) -> ResultText:
         headline=headline(result),
         answer=answer(result),
         facts=_facts(result),
-        evidence=tuple(("finding", sentence) for sentence in sentences(result)),
+        evidence=tuple(("finding", sentence) for sentence in sentences(result)[1:]),
         next_steps=next_steps(result),
         table=_comparisons(result),
         notes=notes(result),
@@ -57,6 +68,8 @@ def describe(result: RiskResult) -> ResultText:
             Section("Exposed records", paragraphs=(EXPOSED.format(n=f"{result.n_exposed:,}"),), table=_exposed(result))
             if result.exposed
             else Section("Exposed records"),
+            Section("Findings of each leak", tuple(_members(result))),
+            Section("Groups and single columns", table=_parts(result)) if result.parts else Section("Groups"),
             Section("What this cannot tell", paragraphs=limits(result)),
             Section(
                 "Columns",
@@ -109,9 +122,21 @@ def answer(result: RiskResult) -> str:
     if result.safe_so_far:
         fewest = f" At least {result.fewest:,} copied {who}s would be needed." if result.fewest else ""
         return f"No attack succeeds more often about real {who}s than about holdout {who}s.{fewest}"
+    return f"{_count(result)} {sentences(result)[0]}"
+
+
+def _count(result: RiskResult) -> str:
+    """Return how many findings there are, and how many leaks they show."""
     n = len(result.findings) + result.memorised_by_assumption
-    first = _said(result, result.findings[0]) if result.findings else memorised_sentence(result.memorised, result.unit)
-    return f"{plural(n, 'finding')}. {first}"
+    if not result.causes or n == 1:
+        return f"{plural(n, 'finding')}."
+    if len(result.causes) == 1:
+        return f"{n:,} findings, about mostly the same {_who(result)}: one leak."
+    return f"{n:,} findings show {plural(len(result.causes), 'leak')}."
+
+
+def _who(result: RiskResult) -> str:
+    return "units" if result.unit else "records"
 
 
 def next_steps(result: RiskResult) -> tuple[str, ...]:
@@ -120,11 +145,16 @@ def next_steps(result: RiskResult) -> tuple[str, ...]:
         return ("Split off a holdout at random, make the table without it, and pass both.",)
     if result.safe_so_far:
         return ()
-    return (
-        "Do not publish this table.",
-        "Look for rows that the generator draws or copies from the data, round or bin the columns that identify "
-        "people, or use a generator with a privacy guarantee; then repeat with a new table.",
-    )
+    steps = list(dict.fromkeys(_step(cause) for cause in result.causes))
+    if not steps:
+        return ("Do not publish this table.",)
+    return (f"Do not publish this table. {steps[0]}.", *(f"{step}." for step in steps[1:2]))
+
+
+def _step(cause: Cause) -> str:
+    """Return what to do about a leak."""
+    columns = listed(cause.columns) or "the columns that identify people"
+    return _STEPS[cause.attack.partition(":")[0]].format(columns=columns)
 
 
 def limits(result: RiskResult) -> tuple[str, ...]:
@@ -138,18 +168,47 @@ def _said(result: RiskResult, c: SplitTest) -> str:
 
 
 def sentences(result: RiskResult) -> tuple[str, ...]:
-    """Sentences on the findings after the first one, which `answer` has: one each, and one on all groups."""
-    whole = [_said(result, c) for c in result.findings[1:] if c.group == ALL_RECORDS]
-    groups: dict[str, list[str]] = {}
-    for c in result.findings[1:]:
-        if c.group != ALL_RECORDS:
-            groups.setdefault(c.group, []).append(c.attack)
-    if groups:
-        listed_groups = "; ".join(f"{group} ({', '.join(attacks)})" for group, attacks in groups.items())
-        whole.append(f"Also within groups of records: {listed_groups}.")
-    if result.findings and result.memorised_by_assumption:
-        whole.append(memorised_sentence(result.memorised, result.unit))
-    return tuple(whole)
+    """Sentences on the leaks, one each: what was found, which columns identify these records, who else found them."""
+    if not result.causes:  # of a file that names none
+        rest = (memorised_sentence(result.memorised, result.unit),) if result.memorised_by_assumption else ()
+        return (*(_said(result, c) for c in result.findings), *rest)
+    tests = {(c.attack, c.group): c for c in result.findings}
+    said = []
+    for cause in result.causes:
+        test = tests.get(cause.findings[0])
+        first = memorised_sentence(result.memorised, result.unit) if test is None else _said(result, test)
+        said.append(f"{first}{_identified(cause)}{_also(cause)}")
+    return tuple(said)
+
+
+def _identified(cause: Cause) -> str:
+    """Return which columns identify the records of a leak; "" if none is known."""
+    if not cause.n_by:
+        return ""
+    how = "alone" if cause.alone and len(cause.columns) == 1 else "together" if cause.alone else "with other columns"
+    share = f"{cause.n_by:,} of {plural(cause.n_records, 'record')}"
+    return f" They are identified most often by {listed(cause.columns)} {how} ({share})."
+
+
+def _also(cause: Cause) -> str:
+    """Return the other attacks that find the records of a leak, and the number of groups with a finding."""
+    others = dict.fromkeys(attack for attack, group in cause.findings[1:] if group == ALL_RECORDS)
+    groups = {group for _, group in cause.findings[1:] if group != ALL_RECORDS}
+    found = [*others, *([plural(len(groups), "group")] if groups else [])]
+    return f" Mostly the same records: {', '.join(found)}." if found else ""
+
+
+def _members(result: RiskResult) -> list[Row]:
+    """Return the findings about groups, by leak, with the names of the groups."""
+    rows: list[Row] = []
+    for cause in result.causes:
+        groups: dict[str, list[str]] = {}
+        for attack, group in cause.findings[1:]:
+            if group != ALL_RECORDS:
+                groups.setdefault(group, []).append(attack)
+        named = "; ".join(f"{group} ({', '.join(attacks)})" for group, attacks in groups.items())
+        rows += [("groups", f"{cause.attack}: {named}")] if named else []
+    return rows
 
 
 def notes(result: RiskResult) -> tuple[str, ...]:
@@ -168,9 +227,9 @@ def notes(result: RiskResult) -> tuple[str, ...]:
             f"table does not depend on which {who} are real. Findings by comparison assume no law of the {who}."
         )
         texts.append(
-            f"Each interval is of the share of real {who} about which the attack is right because the table was "
-            f"made of them, and by itself has {confidence_text(result.confidence)} confidence; it assumes that this "
-            f"has no effect on the holdout {who}."
+            f"Leaked: the share of real {who} about which the attack is right because the table was "
+            f"made of them, each interval by itself at {confidence_text(result.confidence)} confidence; it "
+            f"assumes that this has no effect on the holdout {who}."
         )
         shown = "more than there are" if result.fewest is None else f"{result.fewest:,}"
         texts.append(f"Copied {who} needed for a finding by comparison, with none in the holdout: {shown}.")
@@ -184,22 +243,41 @@ def notes(result: RiskResult) -> tuple[str, ...]:
             f"{plural(agree.n_real, 'real record')}{beside} agree with a row in {listed(agree.columns)}; so do "
             f"{plural(agree.n_record_pairs, 'pair')} of records and {plural(agree.n_row_pairs, 'pair')} of rows."
         )
+    where = " `--records FILE` writes them with their values, for this machine only." if result.found else ""
     texts.append(
         f"Real records with a copy in the table, or under attack and with a near copy in it: {result.n_exposed:,}."
+        f"{where}"
     )
     return tuple(texts)
 
 
 def _comparisons(result: RiskResult) -> TextTable:
+    """Return a row for each attack on all records, and for each other finding that names a leak."""
+    named = {cause.findings[0] for cause in result.causes}
+    parts = tuple(c for c in result.parts if (c.attack, c.group) in named)
+    return _table(
+        result,
+        (*result.overall, *parts),
+        "Records about which an attack is right. Leaked: share of the real records about which it is right because the "
+        "table was made of them. P-values are corrected for all comparisons.",
+    )
+
+
+def _parts(result: RiskResult) -> TextTable:
+    """Return the comparisons of groups and single columns with the smallest p-values."""
+    order = sorted(result.parts, key=lambda c: (c.p_value is None, c.p_value or 0.0, -c.real))
+    left = len(order) - MAX_PARTS_SHOWN
+    more = f"; {left:,} more in `to_frame()` or results.csv" if left > 0 else ""
+    caption = f"Groups of records, and columns that are inferred{more}."
+    return _table(result, tuple(order[:MAX_PARTS_SHOWN]), caption)
+
+
+def _table(result: RiskResult, comparisons: tuple[SplitTest, ...], caption: str) -> TextTable:
     """Return a row for each comparison; without a holdout there are fewer columns."""
-    head = ("attack", "records", "real", "holdout", "without the table", "due to use", "p-value")
+    head = ("attack", "records", "real", "holdout", "without the table", "leaked", "p-value")
     kept = range(len(head)) if result.n_holdout else (0, 1, 2, 4)
     findings = set(map(id, result.findings))
-    rows = [("violation" if id(c) in findings else "", cells(c)) for c in shown_comparisons(result)]
-    caption = (
-        "Records about which an attack is right. Due to use: share of the real records about which it is right because "
-        "the table was made of them. P-values are corrected for all comparisons (Holm)."
-    )
+    rows = [("violation" if id(c) in findings else "", cells(c, result.confidence)) for c in comparisons]
     shown = tuple((tone, tuple(row[place] or "-" for place in kept)) for tone, row in rows)
     return TextTable(tuple(head[place] for place in kept), shown, 2, caption)
 
@@ -219,10 +297,11 @@ def _exposed(result: RiskResult) -> TextTable:
         for e in result.exposed
     )
     caption = (
-        "Distance: to the nearest synthetic row, over that to the nearest different person. Less remote: share of "
-        "people with nearer neighbours."
+        f"Row 1 is the first record of {result.real_file or 'the real table'}, below its heading. Distance: to the "
+        "nearest synthetic row, over that to the nearest different person. Less remote: share of people with nearer "
+        "neighbours."
     )
-    return TextTable(("row in real", "in the table", "people nearby", "less remote", "distance"), rows, 2, caption)
+    return TextTable(("row", "in the table", "people nearby", "less remote", "distance"), rows, 2, caption)
 
 
 def comparison_sentence(c: SplitTest, confidence: float, unit: str = "") -> str:
@@ -234,11 +313,11 @@ def comparison_sentence(c: SplitTest, confidence: float, unit: str = "") -> str:
     if unit:
         within = "" if c.group == ALL_RECORDS else f" with {c.group.replace('outliers', 'an outlier')}"
         who, what = f"of the real units ({unit}){within}", f"have records that {what}"
-    text = f"{percent(c.real)} {who} {what}"
+    text = f"{c.hits_real:,} ({percent(c.real)}) {who} {what}"
     if c.lower is None or c.upper is None:
         return f"{text}."
-    due = percent_between(c.lower, c.upper)
-    return f"{text}; of the holdout {percent(c.holdout)}. Due to use: {due} ({confidence_text(confidence)} confidence)."
+    leaked = f"{percent_between(c.lower, c.upper)} because the table was made of them"
+    return f"{text}; of the holdout {percent(c.holdout)}: {leaked} ({confidence_text(confidence)} confidence)."
 
 
 def memorised_sentence(agree: MemorisedRecords, unit: str = "") -> str:
@@ -251,22 +330,16 @@ def memorised_sentence(agree: MemorisedRecords, unit: str = "") -> str:
     )
 
 
-def shown_comparisons(result: RiskResult) -> tuple[SplitTest, ...]:
-    """Return the comparisons of a table: all records, and the smallest p-values of groups and columns."""
-    order = sorted(result.parts, key=lambda c: (c.p_value is None, c.p_value or 0.0, -c.real))
-    return (*result.overall, *order[:MAX_PARTS_SHOWN])
-
-
-def cells(c: SplitTest) -> tuple[str, ...]:
-    """Return the cells of a comparison: attack, records, real, holdout, without the table, due to use, p-value."""
+def cells(c: SplitTest, confidence: float) -> tuple[str, ...]:
+    """Return the cells of a comparison: attack, records, real, holdout, without the table, leaked, p-value."""
     compared = c.n_holdout > 0
-    due = "" if c.lower is None or c.upper is None else percent_between(c.lower, c.upper)
+    leaked = "" if c.lower is None or c.upper is None else percent_between(c.lower, c.upper)
     return (
         c.attack,
         c.group,
         f"{c.hits_real:,}/{c.n_real:,} ({percent(c.real)})",
         f"{c.hits_holdout:,}/{c.n_holdout:,} ({percent(c.holdout)})" if compared else "",
         "" if c.baseline is None else percent(c.baseline),
-        due,
-        "" if c.p_adjusted is None else number(min(c.p_adjusted, 1.0), 2),
+        leaked,
+        "" if c.p_adjusted is None else p_value_text(min(c.p_adjusted, 1.0), 1.0 - confidence),
     )

@@ -181,7 +181,7 @@ def test_claim_that_fails_at_another_delta_is_refuted(mechanism, claim, delta, t
     assert result.curve_violation.delta_lower > result.curve_violation.delta
     assert "curve " in result.summary()
     assert f"{result.curve_violation.hits[1]:,} of " in result.summary(details=False)
-    assert result.summary(details=False).startswith("VIOLATION:")
+    assert result.summary(details=False).startswith("verdict     VIOLATION:")
     assert "whole claimed curve" in str(result.ledger)
 
 

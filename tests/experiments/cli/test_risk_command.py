@@ -2,6 +2,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.audit.metrics.table_risk import made_tables as made
 from typer.testing import CliRunner
@@ -87,7 +88,7 @@ def test_the_real_table_in_another_file_exits_with_1(tmp_path, shuffled):
     files = files_of(tmp_path, (real, real.sample(frac=1, random_state=0) if shuffled else real, holdout))
     done = call(files[0], files[1], "--holdout", files[2])
     assert done.exit_code == 1
-    assert "100 % of the real records stand in the synthetic table" in done.stdout
+    assert "(100 %) of the real records stand in the synthetic table" in done.stdout
 
 
 def test_one_file_for_two_tables_exits_with_2(copied, tmp_path):
@@ -123,3 +124,19 @@ def test_unusable_files_exit_with_2_and_the_reason(copied, tmp_path):
         done = call(copied[0], str(tmp_path / name))
         assert done.exit_code == 2, name
         assert "unexpected" not in done.output, name
+
+
+def test_records_with_their_values_are_written_only_to_the_file_that_is_asked_for(copied, tmp_path):
+    real, synthetic, holdout = copied
+    asked = ("--records", str(tmp_path / "found.csv"), "--out", str(tmp_path / "out"))
+    done = call(real, synthetic, "--holdout", holdout, *asked)
+    assert done.exit_code == 1
+    listed, people = pd.read_csv(tmp_path / "found.csv"), pd.read_csv(real)
+    assert len(listed) >= 60
+    values = listed[people.columns]
+    assert values.equals(people.iloc[listed["row"] - 1].reset_index(drop=True))
+    incomes = [str(value) for value in values["income"]]
+    written = "".join(
+        file.read_text() for file in (tmp_path / "out").iterdir() if file.suffix in (".json", ".md", ".csv")
+    )
+    assert not any(income in done.stdout + written for income in incomes)
