@@ -20,8 +20,7 @@ from markupsafe import Markup, escape
 from ...audit.trials.folder import Folder, write_atomically
 from ...mechanisms.core import fenced, html, markdown
 from .content import content
-from .plots.draw import NARROW
-from .plots.style import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules, described
+from .plots.style import AMBER, BLUE, GREEN, INK, MUTED, NARROW, PAGE, RULE, VERMILION, dark_rules, described
 from .results.provenance import environment, read_times
 from .results.sweep import SweepResult
 

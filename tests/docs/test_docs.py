@@ -60,7 +60,7 @@ def page_named(name):
     return page
 
 
-@pytest.mark.parametrize("page", ["hazards", "learning"])
+@pytest.mark.parametrize("page", ["demos", "hazards", "learning"])
 def test_what_a_page_takes_from_the_code_is_current(page):
     written = runpy.run_path(str(DOCS / "build.py"))[f"{page}_page"]()
     assert page_named(page).read_text() == written, "fix with: make docs"

@@ -107,6 +107,8 @@ SMALL, TEXT, TITLE = 8.0, 9.0, 10.5
 ROW = 14.0
 """Height of a row of a legend in points."""
 
+TELEPHONE, NARROW = 4.0, "narrow"
+"""Width in inches of the form of a figure for a telephone, and the suffix of its file."""
 LOWEST = 1e-300
 """Smallest value on a logarithmic axis; the largest is 1 / LOWEST."""
 
@@ -116,6 +118,8 @@ class NotebookFigure(Figure):
 
     alt: str = ""
     """Text alternative, for readers who do not see the figure."""
+    narrow: Callable[[], NotebookFigure] | None = None
+    """Draws the form for a telephone; None if the figure is narrow enough for one."""
 
     def _repr_svg_(self) -> str:
         return _svg_text(self, title=self.alt or "dpassay", description="")
@@ -145,6 +149,15 @@ def panels(
     """
     figure = new_figure(*size, alt=alt)
     for panel, ax in zip(draw, figure.subplots(1, len(draw), squeeze=False, width_ratios=widths)[0], strict=True):
+        panel(ax)
+    figure.narrow = lambda: stacked(draw, size[1], alt=alt)
+    return figure
+
+
+def stacked(draw: Sequence[Callable[[Axes], object]], height: float, *, alt: str) -> NotebookFigure:
+    """Return a figure for a telephone: panels of the given height in inches, one below the other."""
+    figure = new_figure(TELEPHONE, height * len(draw), alt=alt)
+    for panel, ax in zip(draw, figure.subplots(len(draw), squeeze=False)[:, 0], strict=True):
         panel(ax)
     return figure
 
@@ -338,10 +351,11 @@ def save(
     title: str,
     description: str,
     marks: Sequence[Mark] = (),
-    svg_only: bool = False,
     pdf: bool = False,
 ) -> list[Path]:
     """Write `stem`.svg, `stem`.png and, with `pdf`, `stem`.pdf, without control characters in texts; return the paths.
+
+    A figure that has a form for a telephone is also written as `stem`-narrow.svg.
 
     `title` and `description` become the text alternative of the SVG, for screen readers. `marks` of the only axes
     become its attribute `data-marks`, in the units of the SVG.
@@ -352,15 +366,18 @@ def save(
     if marks:  # placed by the layout, which the drawing has made
         text = text.replace(" class=", f' data-marks="{escape(_placed(figure, marks))}" class=', 1)
     write_atomically(svg, text.encode())
-    if svg_only:
-        return [svg]
     figure.set_layout_engine("none")  # the layout is final
     write_atomically(png, _png(figure))
-    if not pdf:
-        return [svg, png]
-    vector = stem.with_name(f"{stem.name}.pdf")
-    write_atomically(vector, _pdf(figure, title))
-    return [svg, png, vector]
+    files = [svg, png]
+    if pdf:
+        files.append(stem.with_name(f"{stem.name}.pdf"))
+        write_atomically(files[-1], _pdf(figure, title))
+    if isinstance(figure, NotebookFigure) and figure.narrow is not None:
+        small = figure.narrow()
+        _clean(small)
+        files.append(stem.with_name(f"{stem.name}-{NARROW}.svg"))
+        write_atomically(files[-1], _svg_text(small, title=f"{title} (narrow)", description=description).encode())
+    return files
 
 
 def _placed(figure: Figure, marks: Sequence[Mark]) -> str:
