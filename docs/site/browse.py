@@ -1,7 +1,7 @@
 """Open pages in a browser, at two widths and in both themes, and report what is wrong: `python browse.py FOLDER...`.
 
 Checked: no request leaves the folder and none fails; no error in the console; every figure has a text alternative;
-nothing is wider than the window, so that tables scroll inside their box; code in Python is not cut at the edge of its
+nothing is wider than the window, so that tables scroll inside their box; code is not cut at the edge of its
 box. Ends with 0 where Chromium is not installed.
 """
 
@@ -35,7 +35,7 @@ LOOK = """(() => {
     const box = table.closest(".table-wrapper, .wide") || table;
     if (box.getBoundingClientRect().right > width + 1) found.push("a table leaves its box");
   }
-  for (const code of document.querySelectorAll(".highlight-python pre, main > pre:has(code)"))
+  for (const code of document.querySelectorAll(".highlight pre, main pre"))
     if (code.scrollWidth > code.clientWidth + 1) found.push(`code is cut: ${code.textContent.slice(0, 40)}`);
   return found;
 })()"""

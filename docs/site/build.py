@@ -197,7 +197,7 @@ def demo(job: executed.Job) -> str:
     _, seconds, hour, of_hour = made()["demos"]()[job.page.stem]
     name = f"{job.page.stem}.ipynb"
     book = f" Notebook with its outputs: {{download}}`{name} <{name}>`." if (job.folder / name).exists() else ""
-    facts = f"Hour of the course: {lesson(hour, of_hour)}. It takes {seconds} s.{book}"
+    facts = f"Hour {lesson(hour, of_hour)} of the course, about {seconds} s.{book}"
     return f"{title}\n\n{facts}\n{linked(text)}"
 
 

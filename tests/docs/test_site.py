@@ -17,7 +17,7 @@ FAULTS = {
     '<script>console.error("said so")</script>': "said so",
     "<article><svg></svg></article>": "an SVG without title",
     '<p style="width:1300px">x</p>': "1308 pixels wide: P.null",
-    '<div class="highlight-python"><pre style="overflow:auto">' + 300 * "x" + "</pre></div>": "code is cut: xxx",
+    '<div class="highlight"><pre style="overflow:auto">' + 300 * "x" + "</pre></div>": "code is cut: xxx",
 }
 SOURCE = ROOT / "docs" / "how-to" / "a.md"
 PLACES = {ROOT / "docs" / "how-to" / "b.md": "how-to/b.md", ROOT / "README.md": "index.md"}
