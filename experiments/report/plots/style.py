@@ -21,6 +21,7 @@ save(figure, ...)        SVG, PNG and, on request, PDF of a figure
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import math
 import re
@@ -159,7 +160,31 @@ def stacked(draw: Sequence[Callable[[Axes], object]], height: float, *, alt: str
     figure = new_figure(TELEPHONE, height * len(draw), alt=alt)
     for panel, ax in zip(draw, figure.subplots(len(draw), squeeze=False)[:, 0], strict=True):
         panel(ax)
+    _fit(figure)
     return figure
+
+
+def _fit(figure: Figure) -> None:
+    """Turn names of ticks that overlap, and move titles and legends to the left where they leave the figure."""
+    figure.draw_without_rendering()  # which makes the layout
+    for ax in figure.axes:
+        names = ax.get_xticklabels()
+        boxes = [name.get_window_extent() for name in names if name.get_text()]
+        if any(left.x1 > right.x0 for left, right in itertools.pairwise(boxes)):
+            for name in names:
+                name.set(rotation=50, ha="right", rotation_mode="anchor")
+    figure.draw_without_rendering()
+    edge = figure.bbox.padded(-0.06 * figure.dpi)
+    for ax in figure.axes:
+        for title in (text for text in ax.get_children() if isinstance(text, Text) and text.get_text()):
+            box = title.get_window_extent()
+            if title.get_text() == ax.get_title("left") and box.x1 > edge.x1:
+                title.set_x(-min(box.x1 - edge.x1, box.x0 - edge.x0) / ax.bbox.width)
+        if legend_ := ax.get_legend():
+            box = legend_.get_window_extent()
+            if box.x1 > edge.x1:
+                left = -0.015 - min(box.x1 - edge.x1, box.x0 - edge.x0) / ax.bbox.width
+                legend_.set_bbox_to_anchor((left, 1.0), ax.transAxes)
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
@@ -179,11 +204,12 @@ def style_axes(
 ) -> None:
     """Set the title, the legend, the names of the axes and the style of spines and grid.
 
-    The legend is between title and axes, where it covers no curve: `handles` in that many `columns`, by default all
-    artists with a label. Without handles there is no legend. The title has `title_width` characters per line, by
+    The legend is between title and axes, where it covers no curve: `handles` in that many `columns`, on a telephone in
+    two at most, by default all artists with a label. Without handles there is no legend. The title has `title_width` characters per line, by
     default as many as fit the axes.
     """
     entries = list(ax.get_legend_handles_labels()[0] if handles is None else handles)
+    columns = min(columns, 2) if _figure(ax).get_figwidth() <= TELEPHONE else columns
     rows = math.ceil(len(entries) / columns)
     if entries:
         legend(ax, entries, columns)
@@ -298,6 +324,7 @@ def end_labels(ax: Axes, labels: Sequence[EndLabel], *, gap: float = 11.5) -> No
     transform = ax.transScale + ax.transLimits
     wanted = np.array([float(transform.transform((1.0, label.y))[1]) for label in labels])
     placed = spread(np.clip(np.nan_to_num(wanted, nan=0.0), 0.0, 1.0) * height, gap) / height
+    placed -= max(0.0, placed.max() - 1.0)  # above the axes is the title
     outside = blended_transform_factory(ax.transAxes, ax.transAxes)
     for label, y in zip(labels, placed, strict=True):
         write(ax, 1.015, y, label.text, label.colour, transform=outside, va="center", fontsize=SMALL + 0.5)
