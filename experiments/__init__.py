@@ -11,6 +11,7 @@ plugin/       Privacy claims as tests of pytest: what is behind `dpassay.pytest_
 report/       Reports: one self-contained HTML page, and Markdown for the summary of a CI job
 runs/         Runs of experiments: from a configuration to a directory with results, figures and reports
 systems/      Systems of the literature, as data: what each guarantees, what implements it, and what shows it
+tasks/        Tasks: questions that are checked and ready to run. Here the interface, and those of the commands on files
 """
 
 from typing import TYPE_CHECKING

@@ -27,8 +27,8 @@ def tier_of_class(kind: type[Mechanism | Broken]) -> Tier:
     """Return the tier of a class: a subclass inherits that it is broken or provisional, never that it is proved."""
     declared = kind._tier
     if declared is None:
-        place = f"{kind.__module__}:{kind.__qualname__}"
-        ours = place.startswith("dpassay.") and place in catalogue.entries.values()
+        location = f"{kind.__module__}:{kind.__qualname__}"
+        ours = location.startswith("dpassay.") and location in catalogue.entries.values()
         return Tier.PROVED if ours else Tier.PROVISIONAL
     return Tier.PROVISIONAL if declared is Tier.PROVED and "_tier" not in vars(kind) else declared
 
@@ -44,8 +44,8 @@ def tier_of(mechanism: Mechanism, claim: Guarantee | None = None) -> Tier:
         >>> print(tier_of(Laplace(epsilon=1.0)), tier_of(Laplace(epsilon=1.0, query=max)))
         proved provisional
     """
-    least = min(_tiers(mechanism), key=ORDER.index)
-    return Tier.PROVISIONAL if least is Tier.PROVED and claim is not None and _replaced(mechanism, claim) else least
+    lowest = min(_tiers(mechanism), key=ORDER.index)
+    return Tier.PROVISIONAL if lowest is Tier.PROVED and claim is not None and _replaced(mechanism, claim) else lowest
 
 
 def _replaced(mechanism: Mechanism, claim: Guarantee) -> bool:

@@ -91,12 +91,12 @@ def only_attacks_that_learn_depend_on_the_pilot(case: AttackCase) -> None:
     if case.attack.minimum_pilot:
         return
     fresh = case.sides(200, 5)[0]
-    one, other = (
+    scores, other_scores = (
         case.attack.fit(case.target, *case.sides(N_PILOT, seed), np.random.default_rng(0)).score(fresh)
         for seed in (0, 6)
     )
     require(
-        np.array_equal(one, other),
+        np.array_equal(scores, other_scores),
         "its scores depend on pilot runs, but minimum_pilot is 0. Set minimum_pilot to the number that fit needs.",
     )
 

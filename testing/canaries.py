@@ -54,9 +54,9 @@ def only_the_canary_differs(case: CanaryCase) -> None:
         require(counts == expected, f"under {relation} the sides have {counts} records of their own, not {expected}.")
         rest, (X, y) = shared(pair), case.records
         others = np.delete(np.column_stack([X, y]), case.canary.record, axis=0)
-        kept = np.column_stack([rest.X, rest.y])
+        remaining = np.column_stack([rest.X, rest.y])
         require(
-            sorted(kept.tolist()) == sorted(others.tolist()),
+            sorted(remaining.tolist()) == sorted(others.tolist()),
             f"under {relation} the records besides record {case.canary.record} are changed.",
         )
         if relation is Relation.ZERO_OUT:

@@ -193,11 +193,11 @@ def release_depends_on_the_generator_only(case: MechanismCase) -> None:
     varies = case.broken or float(case.mechanism.guarantee().delta(math.inf)) > 0.99  # it claims nothing
     for data in (case.pair.d0, case.pair.d1):
         before = describe(data)
-        first, again, other = (
+        first, repeated, other = (
             case.mechanism.release(data, 400, np.random.default_rng(seed)).values for seed in (1, 1, 2)
         )
         require(
-            np.array_equal(first, again, equal_nan=first.dtype.kind == "f"),
+            np.array_equal(first, repeated, equal_nan=first.dtype.kind == "f"),
             "two releases with the same seed differ. Draw all randomness from rng.",
         )
         varies |= not np.array_equal(first, other)
@@ -208,11 +208,11 @@ def release_depends_on_the_generator_only(case: MechanismCase) -> None:
 def runs_are_independent(case: MechanismCase) -> None:
     """Check the lag-one correlation of the privacy losses of consecutive runs, or of their first values."""
     values = [run.values.reshape(case.n_runs, -1)[:, 0].astype(np.float64) for run in case.runs]
-    seen = values if case.law is None else [np.tanh(loss) for loss in case.losses]
-    one = next((each for each in (*seen, *values) if np.ptp(each) > CLAIM_TOLERANCE), None)
-    if one is None:
+    losses = values if case.law is None else [np.tanh(loss) for loss in case.losses]
+    series = next((candidate for candidate in (*losses, *values) if np.ptp(candidate) > CLAIM_TOLERANCE), None)
+    if series is None:
         return
-    correlation = np.corrcoef(one[:-1], one[1:])[0, 1]
+    correlation = np.corrcoef(series[:-1], series[1:])[0, 1]
     limit = -ndtri(FALSE_ALARM / 2) / math.sqrt(case.n_runs)
     require(
         abs(correlation) < limit,
@@ -278,11 +278,12 @@ def exact_curve_is_that_of_the_densities(case: MechanismCase) -> None:
         return
     limit = math.sqrt(math.log(2 * 10 / FALSE_ALARM) / (2 * case.n_runs))
     for t in np.linspace(0.0, min(truth.epsilon(1e-6), 30.0), 5):
-        seen = max(float(np.mean(np.maximum(0.0, -np.expm1(np.minimum(0.0, t - loss))))) for loss in case.losses)
+        estimate = max(float(np.mean(np.maximum(0.0, -np.expm1(np.minimum(0.0, t - loss))))) for loss in case.losses)
         exact = float(truth.delta(float(t)))
         require(
-            abs(exact - seen) <= limit,
-            f"exact_guarantee() has delta {exact:.4g} at epsilon {t:.4g}, but the runs have {seen:.4g} +- {limit:.2g}.",
+            abs(exact - estimate) <= limit,
+            f"exact_guarantee() has delta {exact:.4g} at epsilon {t:.4g}, but the runs have {estimate:.4g} "
+            f"+- {limit:.2g}.",
         )
 
 

@@ -1,6 +1,7 @@
 """Settings that every test shares: hypothesis with a fixed profile, so that a red build repeats."""
 
 import functools
+import gc
 import os
 import signal
 import threading
@@ -16,6 +17,9 @@ for library in ("OPENBLAS", "OMP", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 threadpool_limits(limits=1)  # of what a plugin has imported before
 os.environ.pop("GITHUB_STEP_SUMMARY", None)  # commands with a verdict append to it
+
+# flushing to the disk protects files from a power cut only, and takes longer than many tests
+os.fsync = lambda descriptor: None
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     # as where a shell started the tests in the background: those that interrupt would wait for ever
@@ -85,6 +89,14 @@ def without_pixels(monkeypatch):
 
 def pytest_addoption(parser):
     parser.addoption("--no-skips", action="store_true", help="A test that would be skipped fails: nothing is missing.")
+
+
+def pytest_sessionstart():
+    gc.set_threshold(20_000, 20, 20)  # imports and thousands of collected tests make no cycles that are worth a search
+
+
+def pytest_collection_finish():
+    gc.freeze()  # those objects stay until the end: no later search goes through them
 
 
 @pytest.hookimpl(wrapper=True)

@@ -70,7 +70,7 @@ class Canary(Options):
         A view "noisy_gradients" without directions gets the canary's; several copies get the claim for a group.
         """
         trainer: Any = self._trainer(mechanism)
-        from ...mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy  # imports DP-SGD
+        from ...mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy  # slow to import: DP-SGD
 
         claimed: Mechanism = trainer if self.group_size == 1 else GroupPrivacy(trainer, size=self.group_size)
         pair = self.pair(dataset, claimed)

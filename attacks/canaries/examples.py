@@ -36,14 +36,14 @@ class ExampleCanary(Canary):
     def _sides(self, data: TrainingData, learner: SupportsCanaries) -> tuple[TrainingData, TrainingData]:
         k, blank = self.group_size, (np.zeros(data.X.shape[1]), 0)
         if self.alone:
-            X, y, place = data.X[:0], data.y[:0], 0
+            X, y, position = data.X[:0], data.y[:0], 0
         else:
             X, y = np.delete(data.X, self.record, axis=0), np.delete(data.y, self.record)
-            place = self.record
+            position = self.record
 
         def having(example: Example) -> TrainingData:
             x, label = example
-            return TrainingData(np.insert(X, [place] * k, x, axis=0), np.insert(y, [place] * k, label))
+            return TrainingData(np.insert(X, [position] * k, x, axis=0), np.insert(y, [position] * k, label))
 
         if learner.relation is Relation.ADD_REMOVE:
             side0 = TrainingData(X, y)
@@ -59,7 +59,7 @@ class ExampleCanary(Canary):
                 f"n_canaries must be at most {len(data) - self.record}, the records from {self.record} on, but is {n}.",
                 argument="n_canaries",
             )
-        chosen = [replace(self, record=int(place)).example(data, learner) for place in places]
+        chosen = [replace(self, record=int(record)).example(data, learner) for record in places]
         others = np.delete(np.arange(len(data)), places)
         canaries = TrainingData(np.stack([x for x, _ in chosen]), np.array([label for _, label in chosen]))
         return canaries, TrainingData(data.X[others], data.y[others])

@@ -30,7 +30,7 @@ from ...mechanisms.learning.dp_sgd.capabilities import (
 from .base import Canary
 
 _STARTS, _LABELS_A_RECORD = 8, 20
-_SAMPLED_NUMBERS = 8_000_000  # in the gradients whose principal directions are found; a few seconds
+_SAMPLED_NUMBERS = 8_000_000  # entries of the sampled gradients: their principal directions take seconds
 
 
 @dataclass(frozen=True)

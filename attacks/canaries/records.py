@@ -202,15 +202,15 @@ def inserted_tokens(
             f"n must be at most {len(different)}, the number of different texts, but is {n}.", argument="n"
         )
     rng = np.random.default_rng(seed)
-    made = np.empty(n, dtype=object)
-    for i, place in enumerate(rng.choice(len(different), n, replace=False)):
-        words = different[place].split(" ")
+    inserted = np.empty(n, dtype=object)
+    for i, index in enumerate(rng.choice(len(different), n, replace=False)):
+        words = different[index].split(" ")
         at = int(rng.integers(0, len(words) + 1))
         secret = [tokens[k] for k in rng.integers(0, len(tokens), n_tokens)]
-        made[i] = " ".join(words[:at] + secret + words[at:])
-    if len(set(made)) < n:
+        inserted[i] = " ".join(words[:at] + secret + words[at:])
+    if len(set(inserted)) < n:
         raise _equal(n)
-    return CanaryRecords(_ids("inserted", n), made)
+    return CanaryRecords(_ids("inserted", n), inserted)
 
 
 def _made(
@@ -223,13 +223,13 @@ def _made(
 ) -> CanaryRecords:
     """Return n different canaries with uniform labels, none of which is a record of the data."""
     rng = np.random.default_rng(seed)
-    taken = {row.tobytes() for row in _rows(records)}
+    existing = {row.tobytes() for row in _rows(records)}
     chosen: list[NDArray[Any]] = []
     for _ in range(MAX_DRAWS):
         drawn = draw(rng, n)
         for record, row in zip(drawn, _rows(drawn), strict=True):
-            if row.tobytes() not in taken and len(chosen) < n:
-                taken.add(row.tobytes())
+            if row.tobytes() not in existing and len(chosen) < n:
+                existing.add(row.tobytes())
                 chosen.append(record)
         if len(chosen) == n:
             return CanaryRecords(_ids(kind, n), np.stack(chosen), rng.choice(np.unique(labels), n))

@@ -269,8 +269,7 @@ def _common_shapes(outputs0: Outputs, outputs1: Outputs) -> tuple[Shape, ...] | 
 
 def _ordinary(outputs: Outputs, shapes: tuple[Shape, ...] | None) -> tuple[Bools, Labels]:
     """Return a mask of the ordinary rows, and the label of each row; rows of a shape not in `shapes` are events."""
-    events = np.full(len(outputs), "") if outputs.events is None else outputs.events
-    shape = outputs.values.shape[1:]
+    events, shape = outputs.labels, outputs.values.shape[1:]
     if shapes is not None and shape not in shapes:
         events = np.where(events == "", f"shape {shape}", events)
     return events == "", events
@@ -299,7 +298,7 @@ def _places(log_odds: Floats, ordinary: tuple[Floats, Floats], n: tuple[int, int
     bins = log_odds_of_counts(counts0, counts1, *n)
     finite = np.where(np.isfinite(log_odds), log_odds, 0.0)
     disorder = np.cumsum((counts0 + counts1) * (bins - finite[:, None]), axis=1)
-    place = np.argmin(np.column_stack([np.zeros(len(log_odds)), disorder]), axis=1)
+    bin_index = np.argmin(np.column_stack([np.zeros(len(log_odds)), disorder]), axis=1)
     just_below = np.nextafter(edges, -np.inf)
     between: Floats = np.array([-np.inf, *just_below[1:], np.inf])
-    return np.where(np.isfinite(log_odds), between[place], log_odds)
+    return np.where(np.isfinite(log_odds), between[bin_index], log_odds)

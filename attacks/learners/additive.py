@@ -18,8 +18,8 @@ from ...mechanisms.core import Floats, Ints
 from .base import log_prior_odds, single_thread
 from .features import robust_scale
 
-MAX_KINKS = 20  # a column
-MAX_TERMS = 240  # over all columns, as long as each keeps a kink
+MAX_KINKS = 20  # per column
+MAX_TERMS = 240  # over all columns; each column keeps at least one kink
 ROWS_PER_TERM = 20
 PRIOR_TERMS = 20  # from here on the penalty grows with the number of terms: the prior spread of the score is bounded
 MAX_SPREADS = 10.0  # a column is clipped at this many spreads from its middle: one outlier must not tilt the line

@@ -5,7 +5,7 @@ catalogue.py           Names of the membership attacks. A new attack is one file
                        membership` shows them
 comparisons.py         Comparisons of the signal of a record: with other records under the same model, or with other
                        models on the record
-consistency.py         Tests whether memberships, outputs and labels of models belong together, from the data alone
+consistency.py         Tests whether memberships, outputs and labels of models have one order, from the data alone
 designs.py             Designs of reference models: what the references of a target saw, and the attacks that can use
                        them
 gradients.py           White-box attacks: the norm of the gradient, and the inner product of the gradient with the steps
@@ -17,6 +17,7 @@ memorization.py        Memorised texts: discoverable extraction, and the exposur
 outputs.py             Shadow models of other code: the outputs of their models on the records, checked, as `Shadows`
 queries.py             Batches of shadow models: training on rows of the inclusion matrix, and predictions on records
 ranges.py              Several queries of a record: noisy or transformed copies, asked of each model
+scored_texts.py        Texts with the log probabilities of their tokens under a language model, checked
 shadows.py             Shadow models: many models of random halves of the same records, and their signals on each record
 signals.py             Signals: one number per model and record, computed from the predicted probabilities. Higher =
                        more like a member
@@ -32,5 +33,5 @@ from .base import MembershipAttack as MembershipAttack
 from .label_only import LabelOnlyLearner as LabelOnlyLearner
 from .outputs import shadows_of as shadows_of
 from .ranges import RangeMembership as RangeMembership
+from .scored_texts import ScoredTexts as ScoredTexts, token_moments as token_moments
 from .shadows import Shadows as Shadows, draw_inclusion as draw_inclusion
-from .token_signals import ScoredTexts as ScoredTexts, token_moments as token_moments

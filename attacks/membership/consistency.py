@@ -1,4 +1,4 @@
-"""Tests whether memberships, outputs and labels of models belong together, from the data alone.
+"""Tests whether memberships, outputs and labels of models have one order, from the data alone.
 
 A file of another run, or rows in another order, gives an AUC of one half: the result of models that leak nothing. These
 tests look for positive evidence of such a mistake, never for the mere absence of a leak, so that models that leak
@@ -46,14 +46,14 @@ UNIMODAL = 1.6
 
 
 def consistency_warnings(shadows: Shadows) -> tuple[str, ...]:
-    """Return a sentence for each test that finds that memberships and outputs do not belong together."""
+    """Return a warning for each test that finds that memberships and outputs are not in the same order."""
     values = _signal(shadows)
     if values is None or len(shadows) < 2 or shadows.n_records < 4:
         return ()
-    found = [_exchanged_axes(values, shadows.inclusion), _models(values, shadows), _records(values, shadows)]
-    if found == [None, None, None]:
-        found.append(_other_run(values, shadows))
-    return tuple(text for text in found if text is not None)
+    warnings = [_exchanged_axes(values, shadows.inclusion), _models(values, shadows), _records(values, shadows)]
+    if warnings == [None, None, None]:
+        warnings.append(_other_run(values, shadows))
+    return tuple(text for text in warnings if text is not None)
 
 
 def label_order_warning(log_p: Floats, y: Ints, inclusion: Bools) -> str | None:
@@ -67,10 +67,12 @@ def label_order_warning(log_p: Floats, y: Ints, inclusion: Bools) -> str | None:
     n = len(y)
     if n < 10 or not inclusion.any() or inclusion.all():
         return None
-    seen = inclusion.sum(axis=0)
+    n_members = inclusion.sum(axis=0)
     log_p = np.maximum(log_p, np.log(1e-6))
-    members = np.einsum("mr,mrk->rk", inclusion.astype(np.float64), log_p)[seen > 0] / seen[seen > 0, None]
-    labels = y[seen > 0]
+    members = (
+        np.einsum("mr,mrk->rk", inclusion.astype(np.float64), log_p)[n_members > 0] / n_members[n_members > 0, None]
+    )
+    labels = y[n_members > 0]
     counts = np.bincount(labels, minlength=members.shape[1])
     centred = members - (members @ counts / len(labels))[:, None]
     centred -= centred.mean(axis=0)
@@ -144,9 +146,9 @@ def _best_other(signal: Floats, member: Floats, rows: Ints, excluded: Ints) -> t
     with_other, between = _correlations(signal, member), _correlations(member[rows], member)
     index = np.arange(len(rows))
     own = with_other[index, rows]
-    left = (1.0 - own**2)[:, None] * (1.0 - between**2)
-    partial = (with_other - own[:, None] * between) / np.sqrt(np.maximum(left, 1e-9))
-    partial[(left < 1e-6) | ~np.atleast_1d(member.any(axis=1))] = 0.0
+    residual_variance = (1.0 - own**2)[:, None] * (1.0 - between**2)
+    partial = (with_other - own[:, None] * between) / np.sqrt(np.maximum(residual_variance, 1e-9))
+    partial[(residual_variance < 1e-6) | ~np.atleast_1d(member.any(axis=1))] = 0.0
     partial[index, rows] = partial[index, excluded] = 0.0
     t = partial * np.sqrt((n - 3.0) / np.maximum(1.0 - partial**2, 1e-12))
     limit = -special.stdtrit(n - 3.0, TEST_LEVEL / max(partial.size, 1))
@@ -154,21 +156,15 @@ def _best_other(signal: Floats, member: Floats, rows: Ints, excluded: Ints) -> t
     own_of_all[rows] = own
     better = with_other - np.maximum(own[:, None], own_of_all[None, :]) > MIN_STANDARD_ERRORS / np.sqrt(n)
     t = np.where(better & (with_other > 0.0), t, 0.0)
-    place = np.unravel_index(int(np.argmax(t)), t.shape)
-    return (int(rows[place[0]]), int(place[1])) if t[place] > limit else None
+    at_largest = np.unravel_index(int(np.argmax(t)), t.shape)
+    return (int(rows[at_largest[0]]), int(at_largest[1])) if t[at_largest] > limit else None
 
 
 def _models(values: Floats, shadows: Shadows) -> str | None:
     step = -(-shadows.n_records // MAX_RECORDS)
     x, member = _collapsed(values[:, ::step], shadows.inclusion[:, ::step])
-    found = _best_other(_ranks(x - x.mean(axis=0)), _standardised(member), np.arange(len(x)), shadows.partners)
-    if found is None:
-        return None
-    return (
-        f"models seem to be in another order in the outputs than in membership: the outputs of model {found[0]} go "
-        f"with the membership of model {found[1]}, and less with its own (partial rank correlations, level "
-        f"{WARNING_LEVEL:g} over all tests). Bring the rows of membership and outputs into one order."
-    )
+    mismatch = _best_other(_ranks(x - x.mean(axis=0)), _standardised(member), np.arange(len(x)), shadows.partners)
+    return _order_warning("model", "rows", mismatch)
 
 
 def _records(values: Floats, shadows: Shadows) -> str | None:
@@ -177,13 +173,18 @@ def _records(values: Floats, shadows: Shadows) -> str | None:
         first = np.flatnonzero(shadows.partners > np.arange(len(shadows)))
         x, member = x[first] - x[shadows.partners[first]], member[first]
     rows = np.unique(np.linspace(0, shadows.n_records - 1, MAX_COMPARED_RECORDS).astype(np.int64))
-    found = _best_other(_ranks(x[:, rows].T), _standardised(member.T), rows, rows)
-    if found is None:
+    mismatch = _best_other(_ranks(x[:, rows].T), _standardised(member.T), rows, rows)
+    return _order_warning("record", "columns", mismatch)
+
+
+def _order_warning(kind: str, axis: str, mismatch: tuple[int, int] | None) -> str | None:
+    """Return a sentence on outputs that go with the membership of another model or record; None if there are none."""
+    if mismatch is None:
         return None
     return (
-        f"records seem to be in another order in the outputs than in membership: the outputs of record {found[0]} go "
-        f"with the membership of record {found[1]}, and less with its own (partial rank correlations, level "
-        f"{WARNING_LEVEL:g} over all tests). Bring the columns of membership and outputs into one order."
+        f"{kind}s seem to be in another order in the outputs than in membership: the outputs of {kind} {mismatch[0]} "
+        f"go with the membership of {kind} {mismatch[1]}, and less with its own (partial rank correlations, level "
+        f"{WARNING_LEVEL:g} over all tests). Bring the {axis} of membership and outputs into one order."
     )
 
 

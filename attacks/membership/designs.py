@@ -124,7 +124,7 @@ class Design:
             "both": all(side.both > 0.0 for side in sides),
             "learned": all(side.with_record > 0.0 and side.without_record > 0.0 for side in sides),
         }[needs]
-        if works or self.n_references == 0:  # too few references have an error of their own
+        if works or self.n_references == 0:  # without references another error is raised
             return None
         required = {
             "any": "references whose records are unrelated to those of the target",
@@ -190,15 +190,15 @@ def form_for(attack: MembershipAttack, shadows: Shadows, design: Design) -> Memb
     are missing, or related to the target, the offline mode takes the place of the online one; where all references saw
     all records, calibration subtracts the mean of those.
     """
-    given: Any = attack
+    adapted: Any = attack
     if attack.any_signal and len(shadows.signals) == 1 and shadows.log_probabilities is None:
         try:
-            shadows.signal(given.signal)
+            shadows.signal(adapted.signal)
         except DpassayError:
-            given = replace(given, signal=next(iter(shadows.signals)))
-    forms: list[MembershipAttack] = [given, *(replace(given, **options) for options in given.other_forms)]
+            adapted = replace(adapted, signal=next(iter(shadows.signals)))
+    forms: list[MembershipAttack] = [adapted, *(replace(adapted, **options) for options in adapted.other_forms)]
     if design.offline:
-        forms = [*forms[1:], given]
+        forms = [*forms[1:], adapted]
     return next((form for form in forms if design.problem(form) is None), forms[0])
 
 

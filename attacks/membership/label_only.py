@@ -193,8 +193,8 @@ def _boundary_distance(
     X = np.asarray(X, dtype=np.float64)
     predicted = _in_batches(predict, X)
     diameter = float(np.linalg.norm(np.ptp(X, axis=0)))
-    start, found = _starts(predict, X, y, predicted, rng)
-    attacked = found & (predicted == y)
+    start, has_start = _starts(predict, X, y, predicted, rng)
+    attacked = has_start & (predicted == y)
     distance = np.where(predicted == y, diameter, 0.0)
     if not attacked.any():
         return distance
@@ -220,14 +220,14 @@ def _starts(
     """Return a point of another predicted class for each record, and whether there is one."""
     noise = rng.uniform(X.min(axis=0), X.max(axis=0), size=(200, X.shape[1]))
     pool, classes = np.concatenate([X, noise]), np.concatenate([predicted, _in_batches(predict, noise)])
-    start, found = X.copy(), np.zeros(len(X), dtype=np.bool_)
+    start, has_start = X.copy(), np.zeros(len(X), dtype=np.bool_)
     for label in np.unique(y):
         mine, others = np.flatnonzero(y == label), np.flatnonzero(classes != label)
         if not len(others):
             continue
         gaps = (X[mine] ** 2).sum(axis=1)[:, None] - 2.0 * X[mine] @ pool[others].T + (pool[others] ** 2).sum(axis=1)
-        start[mine], found[mine] = pool[others[gaps.argmin(axis=1)]], True
-    return start, found
+        start[mine], has_start[mine] = pool[others[gaps.argmin(axis=1)]], True
+    return start, has_start
 
 
 def _bisected(beyond: Callable[[Floats], Bools], x: Floats, outside: Floats) -> Floats:

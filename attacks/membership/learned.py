@@ -179,33 +179,35 @@ class QuantileRegression(MembershipAttack):
             np.column_stack([np.ones(len(s.y)), np.asarray(s.X, dtype=np.float64), s.y[:, None] == labels])
             for s in (learned, shadows)
         )
-        there = None if shadows.population is None else target_rows
+        other_rows = None if shadows.population is None else target_rows
         values, signal = learned.signal(self.signal).T, shadows.signal(self.signal)
         if self.quantile is not None:
-            return signal - (self._crossed(rows, values) if there is None else self._at(rows, values, there)).T
+            return (
+                signal - (self._crossed(rows, values) if other_rows is None else self._at(rows, values, other_rows)).T
+            )
         predict = self._linear if self.regressor == "linear" else self._fitted
-        fitted, predicted = predict(rows, values, there)
+        fitted, predicted = predict(rows, values, other_rows)
         # A distance of exactly 0 has no logarithm; it is equivalent to a very small one.
         distance = np.log(np.maximum(np.abs(values - fitted), 1e-3 * values.std(axis=0) + 1e-12))
-        log_sd = predict(rows, distance, there)[1] + HALF_LOG_TWO
+        log_sd = predict(rows, distance, other_rows)[1] + HALF_LOG_TWO
         return np.asarray((signal - predicted.T) / np.exp(log_sd.T))
 
-    def _linear(self, rows: Floats, values: Floats, there: Floats | None) -> tuple[Floats, Floats]:
-        """Return ridge predictions at the rows and `there`, one column per target; leave-one-out where None."""
+    def _linear(self, rows: Floats, values: Floats, other_rows: Floats | None) -> tuple[Floats, Floats]:
+        """Return ridge predictions at the rows and at `other_rows`, one column per target; leave-one-out where None."""
         penalty = np.sqrt(self.ridge * len(rows)) * np.eye(rows.shape[1])
-        penalty[0, 0] = 0.0  # the constant
+        penalty[0, 0] = 0.0  # the intercept is not penalised
         hat = np.linalg.pinv(np.concatenate([rows, penalty]))[:, : len(rows)]
         weights = hat @ values
-        if there is not None:
-            return rows @ weights, there @ weights
+        if other_rows is not None:
+            return rows @ weights, other_rows @ weights
         own = np.einsum("ij,ji->i", rows, hat)[:, None]  # weight of each record in its own prediction
         without = (rows @ weights - own * values) / np.maximum(1.0 - own, 1e-9)
         return without, without
 
-    def _fitted(self, rows: Floats, values: Floats, there: Floats | None) -> tuple[Floats, Floats]:
-        """Return predictions at the rows, out of fold so that residuals are not overfitted, and `there` if not None."""
+    def _fitted(self, rows: Floats, values: Floats, other_rows: Floats | None) -> tuple[Floats, Floats]:
+        """Return predictions at the rows, out of fold against overfitted residuals, and at `other_rows` if not None."""
         crossed = self._crossed(rows, values)
-        return crossed, crossed if there is None else self._at(rows, values, there)
+        return crossed, crossed if other_rows is None else self._at(rows, values, other_rows)
 
     def _crossed(self, rows: Floats, values: Floats) -> Floats:
         """Return predictions at each row by the model of a target that is fitted to the other folds."""
@@ -215,11 +217,11 @@ class QuantileRegression(MembershipAttack):
         with single_thread():
             return np.stack([cross_val_predict(model, rows, column, cv=folds) for column in values.T], axis=1)
 
-    def _at(self, rows: Floats, values: Floats, there: Floats) -> Floats:
+    def _at(self, rows: Floats, values: Floats, other_rows: Floats) -> Floats:
         """Return predictions at other rows by the model of each target."""
         model = self._build()
         with single_thread():
-            return np.stack([model.fit(rows, column).predict(there) for column in values.T], axis=1)
+            return np.stack([model.fit(rows, column).predict(other_rows) for column in values.T], axis=1)
 
     def _build(self) -> Any:
         """Return an unfitted regressor of the mean, or of the quantile."""

@@ -281,17 +281,17 @@ def _regressed(side: OtherModels, other: OtherModels | None) -> Floats:
 
 def _variances(side: OtherModels, centre: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the variance within records, freedom and scale^2 of its prior, and the variance between records."""
-    n, least = side.count, MIN_RELATIVE_VARIANCE * side.values.var() + 1e-300
-    there = (n > 0) & ~np.isnan(centre)
-    distance2 = np.where(there, side.mean - centre, 0.0) ** 2
-    around = np.maximum(_row_mean(distance2, there), least)
-    inverse = _row_mean(1.0 / np.maximum(n, 1), there)
+    n, min_variance = side.count, MIN_RELATIVE_VARIANCE * side.values.var() + 1e-300
+    present = (n > 0) & ~np.isnan(centre)
+    distance2 = np.where(present, side.mean - centre, 0.0) ** 2
+    around = np.maximum(_row_mean(distance2, present), min_variance)
+    inverse = _row_mean(1.0 / np.maximum(n, 1), present)
     known = (n > 1).any(axis=1)
     within, freedom = 0.5 * around / inverse, np.full_like(around, NORMAL_DEGREES)
-    within[known] = np.maximum(side.pooled_variance[known], least)
+    within[known] = np.maximum(side.pooled_variance[known], min_variance)
     scale2 = within.copy()
     if known.any():
-        freedom[known], scale2[known] = _variance_prior(side.sum_of_squares[known], n[known], least)
+        freedom[known], scale2[known] = _variance_prior(side.sum_of_squares[known], n[known], min_variance)
     return within, freedom, scale2, np.maximum(around - within * inverse, MIN_RELATIVE_VARIANCE * around)
 
 
@@ -302,7 +302,7 @@ def _row_mean(values: Floats, used: Bools) -> Floats:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _variance_prior(sum_of_squares: Floats, n: Ints, least: float) -> tuple[Floats, Floats]:
+def _variance_prior(sum_of_squares: Floats, n: Ints, min_variance: float) -> tuple[Floats, Floats]:
     """Return degrees of freedom and scale^2 of the prior of the variances, `(n_models, 1)`, by moments of their logs.
 
     log(S / d), with d = n - 1, has mean log s_0^2 + psi(d/2) - log(d/2) - psi(nu_0/2) + log(nu_0/2) and variance
@@ -311,7 +311,7 @@ def _variance_prior(sum_of_squares: Floats, n: Ints, least: float) -> tuple[Floa
     used = n > 1
     d = np.where(used, n - 1.0, 1.0)
     median = np.nanmedian(np.where(used, sum_of_squares / d, np.nan), axis=1, keepdims=True)
-    variance = np.maximum(sum_of_squares / d, np.maximum(1e-5 * median, least))
+    variance = np.maximum(sum_of_squares / d, np.maximum(1e-5 * median, min_variance))
     e = np.log(variance) - special.digamma(0.5 * d) + np.log(0.5 * d)
     mean, count = _row_mean(e, used), used.sum(axis=1, keepdims=True)
     sum_of_e2 = np.where(used, e - mean, 0.0) ** 2

@@ -115,7 +115,7 @@ def shadows_of(
     for name in population.keys() & OTHER_CALLS.keys():
         raise ParameterError(OTHER_CALLS[name], argument=name)
     member, single = _membership(membership)
-    given = {
+    outputs = {
         "losses": losses,
         "log_probabilities": log_probabilities,
         "logits": logits,
@@ -125,25 +125,25 @@ def shadows_of(
         "scores": scores,
     }
     if single:
-        given, population = ({k: _as_one_model(v) for k, v in arrays.items()} for arrays in (given, population))
+        outputs, population = ({k: _as_one_model(v) for k, v in arrays.items()} for arrays in (outputs, population))
     if signal is not None and (not isinstance(signal, str) or not signal or scores is None):
         raise ParameterError(
             f"signal must be the name of the signal that scores are, given with scores, but is {signal!r}.",
             argument="signal",
         )
     if signal in _SIGNAL_OUTPUTS:
-        given |= {"scores": None, _SIGNAL_OUTPUTS[str(signal)]: scores}
-    signals, y = _signals(given, labels, member.shape, prefix="", signal=signal or "loss")
+        outputs |= {"scores": None, _SIGNAL_OUTPUTS[str(signal)]: scores}
+    signals, y = _signals(outputs, labels, member.shape, prefix="", signal=signal or "loss")
     outside, partner = _population(population, len(member)), _partners(member)
-    doubts = () if (doubt := _label_order_warning(given, y, member)) is None else (doubt,)
-    return _with_queries(member, y, signals, population=outside, partner=partner, fair=fair, warnings=doubts)
+    warnings = () if (warning := _label_order_warning(outputs, y, member)) is None else (warning,)
+    return _with_queries(member, y, signals, population=outside, partner=partner, fair=fair, warnings=warnings)
 
 
-def _label_order_warning(given: dict[str, Any], y: Ints, member: Bools) -> str | None:
-    """Return a doubt about the order of the labels of checked outputs of classes; None if there is none."""
+def _label_order_warning(outputs: dict[str, Any], y: Ints, member: Bools) -> str | None:
+    """Return a warning about the order of the labels of checked outputs of classes; None if there is none."""
     for kind in ("log_probabilities", "logits", "probabilities"):
-        if given[kind] is not None and np.ndim(given[kind]) > 2:
-            log_p = _log_probabilities(kind, _numbers(given[kind], kind), kind)
+        if outputs[kind] is not None and np.ndim(outputs[kind]) > 2:
+            log_p = _log_probabilities(kind, _numbers(outputs[kind], kind), kind)
             return label_order_warning(log_p if log_p.ndim == 3 else log_p[:, :, 0], y, member)
     return None
 
@@ -187,10 +187,10 @@ def _membership(values: Any) -> tuple[Bools, bool]:
     return np.atleast_2d(member).astype(np.bool_), member.ndim == 1
 
 
-def _population(given: dict[str, Any], n_models: int) -> Shadows | None:
+def _population(population: dict[str, Any], n_models: int) -> Shadows | None:
     """Return shadows of the records that no model was trained on; None if there are none."""
-    named = {name.removeprefix("population_"): values for name, values in given.items()}
-    for name in given:
+    named = {name.removeprefix("population_"): values for name, values in population.items()}
+    for name in population:
         if not name.startswith("population_") or named.keys() - {*OUTPUT_KINDS, "labels"}:
             known = ", ".join(f"population_{kind}" for kind in (*OUTPUT_KINDS, "labels"))
             raise ParameterError(f"unknown argument {name!r}. The population has {known}.", argument=name)
@@ -210,10 +210,10 @@ def _population(given: dict[str, Any], n_models: int) -> Shadows | None:
 
 
 def _signals(
-    given: dict[str, Any], labels: Any, shape: tuple[int, ...], *, prefix: str, signal: str = "loss"
+    outputs: dict[str, Any], labels: Any, shape: tuple[int, ...], *, prefix: str, signal: str = "loss"
 ) -> tuple[dict[str, Floats], NDArray[Any]]:
     """Return signals `(*shape, n_queries)` and labels from one kind of outputs."""
-    kinds = [kind for kind, values in given.items() if values is not None]
+    kinds = [kind for kind, values in outputs.items() if values is not None]
     if len(kinds) != 1:
         raise ParameterError(
             f"give one of {', '.join(prefix + kind for kind in OUTPUT_KINDS)}, but {' and '.join(kinds) or 'none'} "
@@ -222,7 +222,7 @@ def _signals(
         )
     (kind,) = kinds
     name = prefix + kind
-    values = _numbers(given[kind], name)
+    values = _numbers(outputs[kind], name)
     of_label = kind in ("log_probabilities", "probabilities") and values.ndim == 2
     by_class = kind in ("log_probabilities", "logits", "probabilities") and not of_label
     axes = "n_models, n_records[, n_queries]" + ", n_classes" * by_class
@@ -253,9 +253,9 @@ def _signals(
     return by_query, y
 
 
-def _transposed(found: tuple[int, ...], shape: tuple[int, ...], name: str) -> str:
+def _transposed(actual: tuple[int, ...], shape: tuple[int, ...], name: str) -> str:
     """Return a sentence on exchanged axes, if they explain the shape."""
-    if found[:2] != shape[::-1]:
+    if actual[:2] != shape[::-1]:
         return ""
     return f" Models and records are exchanged in one of the two: {name}.swapaxes(0, 1), or membership.T."
 

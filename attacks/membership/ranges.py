@@ -78,8 +78,8 @@ class RangeMembership(MembershipAttack):
         if self.combine == "mean":
             return np.asarray(scores.mean(axis=0))
         share = 1.0 if self.combine == "max" else self.quantile
-        place = max(int(np.ceil(share * len(scores))) - 1, 0)
-        return np.asarray(np.sort(scores, axis=0)[place])
+        index = max(int(np.ceil(share * len(scores))) - 1, 0)
+        return np.asarray(np.sort(scores, axis=0)[index])
 
     def _of_combined_signals(self, shadows: Shadows) -> Floats:
         """Return the scores of one signal, a linear combination of those of the queries, for each target."""

@@ -145,9 +145,9 @@ class Entropy(ModifiedEntropy):
 def _best_thresholds(values: Floats, inclusion: Bools, shadows: Shadows, n_bins: int) -> Floats:
     """Return for each target the threshold with the best balanced accuracy over the other models, `(n_models,)`."""
     edges = np.unique(np.quantile(values, np.linspace(0.0, 1.0, n_bins + 1)[1:-1]))
-    place = np.searchsorted(edges, values, side="right")  # edges at or below each value
+    bin_index = np.searchsorted(edges, values, side="right")  # edges at or below each value
     n_models = len(values)
-    cells = np.arange(n_models)[:, None] * (len(edges) + 1) + place
+    cells = np.arange(n_models)[:, None] * (len(edges) + 1) + bin_index
 
     def share_above(mask: Bools) -> Floats:
         """Return the share of the values of the other models at or above each edge, `(n_models, n_edges)`."""

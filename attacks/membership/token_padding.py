@@ -49,12 +49,12 @@ class Padding:
 
     def cut(self, rows: Sequence[Any]) -> tuple[Any, ...]:
         """Return the values at the tokens of each text; arrays of another length than the text as they are."""
-        kept = []
+        cut_rows = []
         for values, before, after, length in zip(rows, self.before, self.after, self.lengths, strict=True):
             row = _as_row(values)
             same = row is not None and len(row) == length and before + after > 0
-            kept.append(row[before : length - after] if same and row is not None else values)
-        return tuple(kept)
+            cut_rows.append(row[before : length - after] if same and row is not None else values)
+        return tuple(cut_rows)
 
     def statement(self, field: str) -> tuple[str, ...]:
         """Return a sentence on what was cut; none if nothing was."""
@@ -93,24 +93,24 @@ def find_padding(rows: Sequence[Any], field: str, zeros: str, missing: Sequence[
     lengths = np.array(list(map(len, read)), dtype=np.int64)
     if zeros == "tokens":
         return _with_tokens(Padding(before, after, lengths), field)
-    kept = [row[b : len(row) - a] for row, b, a in zip(read, before, after, strict=True)]
-    first, last = _runs([row == 0.0 for row in kept])
+    inner = [row[b : len(row) - a] for row, b, a in zip(read, before, after, strict=True)]
+    first, last = _runs([row == 0.0 for row in inner])
     if zeros == "auto":
         for runs in (first, last):
             if runs.max() < 2 and not (len(runs) > 1 and runs.all()):
                 runs[:] = 0
         longest = max(first.max(), last.max())
         inside = max(
-            (_longest(row[f : len(row) - b] == 0.0) for row, f, b in zip(kept, first, last, strict=True)), default=0
+            (_longest(row[f : len(row) - b] == 0.0) for row, f, b in zip(inner, first, last, strict=True)), default=0
         )
         if len(rows) == 1 or 2 * inside >= longest:
             return _with_tokens(Padding(before, after, lengths), field)
-        doubt = "zeros also occur between other tokens" if inside else ""
-        if doubt := doubt or _contradiction(read, before, after, first, last, other):
+        reason = "zeros also occur between other tokens" if inside else ""
+        if reason := reason or _contradiction(read, before, after, first, last, other):
             raise ParameterError(
                 f"{field} must not leave open which positions are tokens, but {int(((first + last) > 0).sum()):,} of "
                 f"{len(rows):,} texts start or end in log probabilities of exactly 0, up to {longest:,} in a row, and "
-                f"{doubt}. Say what they are: zeros='padding' cuts them, zeros='tokens' keeps them as tokens of "
+                f"{reason}. Say what they are: zeros='padding' cuts them, zeros='tokens' keeps them as tokens of "
                 "probability 1 (--zeros). Better, write the tokens of each text only.",
                 argument="zeros",
             )
@@ -145,12 +145,12 @@ def _no_token(row: Floats) -> Bools:
 
 def _nan(same: Sequence[Any], length: int) -> Bools:
     """Return where an array over the same tokens is NaN."""
-    found = np.zeros(length, dtype=np.bool_)
+    is_nan = np.zeros(length, dtype=np.bool_)
     for values in same:
         row = _as_row(values)
         if row is not None and len(row) == length:
-            found |= np.isnan(row)
-    return found
+            is_nan |= np.isnan(row)
+    return is_nan
 
 
 def _runs(masks: Sequence[Bools]) -> tuple[Ints, Ints]:

@@ -109,8 +109,8 @@ class Sensitive:
         """
         column, values = _column(people, self.feature), np.asarray(self.values)
         order = np.argsort(values)
-        place = np.searchsorted(values, column, sorter=order).clip(max=len(values) - 1)
-        index = order[place]
+        positions = np.searchsorted(values, column, sorter=order).clip(max=len(values) - 1)
+        index = order[positions]
         if not (values[index] == column).all():
             unknown_value = column[values[index] != column][0]
             raise ParameterError(

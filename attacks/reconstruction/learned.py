@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...mechanisms.core import AttackError, Floats, Ints, Outputs, at_least, plural
 from ..distinguishing.events import mark
@@ -42,7 +41,7 @@ class EventColumns:
         """Learn centre and scale of ordinary outputs, and the most frequent events."""
         check_features(kind)
         pilot = mark(pilot)
-        events = _events(pilot)
+        events = pilot.labels
         ordinary = pilot.values[events == ""]
         labels = tuple(label for label, _ in Counter(events[events != ""].tolist()).most_common(MAX_LABELS))
         if not len(ordinary):
@@ -53,7 +52,7 @@ class EventColumns:
     def columns(self, outputs: Outputs) -> Floats:
         """Return the columns, `(size, n_columns)`, and more if there are events."""
         outputs = mark(outputs)
-        events = _events(outputs)
+        events = outputs.labels
         ordinary = events == ""
         rows = np.zeros((len(outputs), self.n_columns))
         if self.features is not None and ordinary.any():
@@ -61,11 +60,6 @@ class EventColumns:
         if not self.labels:
             return rows
         return np.column_stack([rows, ~ordinary, *(events == label for label in self.labels)])
-
-
-def _events(outputs: Outputs) -> NDArray[np.str_]:
-    """Return labels, `(size,)`, "" for an ordinary output."""
-    return np.full(len(outputs), "") if outputs.events is None else outputs.events
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,8 +148,7 @@ class LearnedReconstruction(Reconstructor):
                 f"the learned attack needs outputs of one shape, but the shape varies with the secret: {shapes[0]} and "
                 f"{shapes[1]}. Let the mechanism return the same number of values always."
             )
-        events = [np.full(len(run), "") if run.events is None else run.events for run in runs]
-        pilot = Outputs(np.concatenate([run.values for run in runs]), np.concatenate(events))
+        pilot = Outputs(np.concatenate([run.values for run in runs]), np.concatenate([run.labels for run in runs]))
         columns = EventColumns.learn(self.features, pilot)
         return columns, columns.columns(pilot)
 

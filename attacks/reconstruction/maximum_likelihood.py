@@ -112,9 +112,9 @@ class _MostProbableBits:
 
     def guess(self, outputs: Outputs) -> Floats:
         weights = _likelihoods(self.law, self.datasets, outputs)
-        one, zero = weights @ self.columns.astype(np.float64), weights @ (~self.columns).astype(np.float64)
+        weight1, weight0 = weights @ self.columns.astype(np.float64), weights @ (~self.columns).astype(np.float64)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(one) - np.log(zero))
+            return np.asarray(np.log(weight1) - np.log(weight0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +131,9 @@ class _LikeliestOfEach:
         values = np.unique([self.zeros, self.ones])
         logs = np.array([self.law.log_density(messages, value).reshape(shape) for value in values])
         records = np.arange(shape[1])
-        one, zero = (logs[np.searchsorted(values, side), :, records].T for side in (self.ones, self.zeros))
+        log_p1, log_p0 = (logs[np.searchsorted(values, side), :, records].T for side in (self.ones, self.zeros))
         with np.errstate(invalid="ignore"):
-            return np.where(one == zero, 0.0, one - zero)
+            return np.where(log_p1 == log_p0, 0.0, log_p1 - log_p0)
 
 
 def _likelihoods(law: LogDensity, datasets: tuple[Dataset, ...], outputs: Outputs) -> Floats:

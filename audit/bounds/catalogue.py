@@ -78,9 +78,9 @@ def choose_bounds(
     auto = (AUTO_ANYTIME,) if stop is not None else AUTO[reads] if _has_family(claim) else AUTO_WITHOUT[reads]
     names = [name for b in choices for name in (auto if isinstance(b, str) and b == "auto" else (b,))]
     bounds = tuple(catalogue.build(b) if isinstance(b, str) else b for b in names)
-    for each in bounds:
-        _check(each, reads, stop)
-    return bounds if any(not each.condition for each in bounds) else (*bounds, catalogue.build(auto[0]))
+    for b in bounds:
+        _check(b, reads, stop)
+    return bounds if any(not b.condition for b in bounds) else (*bounds, catalogue.build(auto[0]))
 
 
 def _has_family(claim: Guarantee | None) -> bool:

@@ -34,8 +34,8 @@ from ...mechanisms.accounting.kinds.privacy_loss import NoisySteps
 from ...mechanisms.core import AccountingError, Guarantee, ParameterError, bisect, geometric
 
 _EXACT, _COARSE = 1e-9, 1e-3
-_INTERVAL = 1e-3  # of privacy losses, times ratio^2 where that is > 1: a few thousand losses, 4 digits of epsilon
-_KNOWN: WeakValueDictionary[NoisySteps, PrivacyLossDP] = WeakValueDictionary()  # claims, which are slow to compute
+_INTERVAL = 1e-3  # grid interval of privacy losses, times max(1, ratio^2): 4 digits of epsilon
+_KNOWN: WeakValueDictionary[NoisySteps, PrivacyLossDP] = WeakValueDictionary()  # claims computed so far: slow
 _MAX_EPSILON = 700.0
 _MAX_FINE_RATIO = 1.05  # times the claimed ratio: up to this value, members are computed as finely as the claim
 _MAX_STEPS_RATIO = 4.0  # times the claimed ratio: with less noise than this, privacy losses take too long to compute
@@ -207,21 +207,21 @@ def checked_family(family: object) -> None:
         )
 
 
-def family_for(claim: Guarantee, given: CurveFamily | None) -> CurveFamily:
+def family_for(claim: Guarantee, requested: CurveFamily | None) -> CurveFamily:
     """Return the family that `claim` may be tested in, of which it must be a member.
 
     Raises:
-        ParameterError: `given` is another family. A bound under another family may exceed the epsilon of a true claim.
+        ParameterError: `requested` is another family, under which a bound may exceed the epsilon of a true claim.
         AccountingError: the claim belongs to no family.
     """
-    checked_family(given)
-    if given is not None and given.member(given.claimed) == claim:
-        return given
+    checked_family(requested)
+    if requested is not None and requested.member(requested.claimed) == claim:
+        return requested
     own = family_of(claim)
-    if given is not None and given.title != own.title:
+    if requested is not None and requested.title != own.title:
         raise ParameterError(
-            f"curve_family is {given.title!r}, but the claim {claim} belongs to {own.title!r}: under another family, a "
-            "true claim could be reported as a violation. Leave out curve_family, or claim a member of it.",
+            f"curve_family is {requested.title!r}, but the claim {claim} belongs to {own.title!r}: under another "
+            "family, a true claim could be reported as a violation. Leave out curve_family, or claim a member of it.",
             argument="curve_family",
         )
     return own

@@ -12,24 +12,31 @@ methods, deltas and confidences are measured on the same samples, so that they c
 
 Fixed beforehand: laws, sizes, repeats, seed. The samples of a cell depend on the seed, its law and its sizes only, not
 on the methods, on other cells, or on the number of workers.
+
+Finished jobs are kept in a store, from which an interrupted certificate continues, with the same numbers.
 """
 
 from __future__ import annotations
 
+import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core import Floats, ParameterError, PositiveInt, check_fields, open_unit, whole
+from ...mechanisms.core import Floats, ParameterError, PositiveInt, check_fields, describe, open_unit, whole
 from ..results.saved import Saved
+from ..trials.array_files import Expected
+from ..trials.options import RunOptions, versions
 from ..trials.plan import plan_trials
-from ..trials.progress import Reporter, reporter_for
-from ..trials.workers import options
+from ..trials.progress import Reporter
+from ..trials.store import TrialStore
+from ..trials.workers import named_errors, options
 from .cell import CertificateCell, check_cell, judged
 from .coverage import FALSE_ALARM
 from .laws import Law
@@ -95,6 +102,11 @@ class CertificatePlan:
         check_fields(self)
         for confidence in self.confidences:
             open_unit(confidence=confidence)
+
+    @property
+    def n_audits(self) -> int:
+        """Number of simulated audits."""
+        return sum(job.repeats for job in _jobs(self))
 
 
 @dataclass(frozen=True)
@@ -163,7 +175,9 @@ def certify(
     *,
     seed: int,
     n_jobs: int | None = 1,
+    store: Path | str | None = None,
     progress: bool | Reporter = False,
+    made_by: Mapping[str, Any] | None = None,
 ) -> Certificate:
     """Simulate every cell of the plan.
 
@@ -172,7 +186,17 @@ def certify(
         methods: the methods under test, on the same samples.
         seed: of all samples, a whole number >= 0.
         n_jobs: number of processes, as for joblib; does not affect the result.
+        store: directory for finished jobs, so that an interrupted certificate continues; None for no store.
         progress: True shows a bar when stderr is a terminal; or a `Reporter`.
+        made_by: command and code, which must be the same to continue, JSON-ready; None for the versions of dpassay and
+            numpy.
+
+    Raises:
+        ParameterError: no methods, or an invalid seed or number of processes.
+        FingerprintError, StoreError: the store has another certificate, or cannot be written.
+
+    Guarantees:
+        * The certificate has the same bytes whether it ran through, or was killed and continued from its store.
 
     Example:
         >>> from dpassay.audit.calibration.laws import randomized_response
@@ -186,16 +210,13 @@ def certify(
     whole(0, seed=seed)
     if not methods:
         raise ParameterError("methods must contain at least one method, but is empty.", argument="methods")
-    jobs = _jobs(plan)
-    reporter = reporter_for(progress)
-    reporter.start("simulated", sum(job.repeats for job in jobs))
-    blocks: dict[_Job, _JobOutput] = {}
-    try:
-        for job, block in _run_jobs(jobs, plan, methods, seed, n_jobs):
+    jobs, blocks = _jobs(plan), dict[_Job, _JobOutput]()
+    about = {} if store is None else _description(plan, methods, seed) | {"made_by": made_by or versions()}
+    with RunOptions(n_jobs, store, progress).opened(about) as (kept, reporter):
+        reporter.start("simulated", plan.n_audits)
+        for job, block in _run_jobs(jobs, plan, methods, seed, n_jobs, kept):
             blocks[job] = block
             reporter.advance(job.repeats)
-    finally:
-        reporter.close()
     cells = [cell for case in _cases(plan) for cell in _cells(plan, methods, case, blocks)]
     n_bounds = sum(cell.kind == BOUND for cell in cells)
     return Certificate(plan.name, seed, tuple(judged(cell, max(n_bounds, 1)) for cell in cells))
@@ -217,6 +238,11 @@ class _Job:
     block: int
     repeats: int
 
+    @property
+    def key(self) -> str:
+        """Name in the store."""
+        return f"setting-{self.case.setting}-size-{self.case.size}-block-{self.block}"
+
 
 @dataclass(frozen=True, eq=False)
 class _JobOutput:
@@ -229,6 +255,17 @@ class _JobOutput:
 
     numbers: Floats
     above: NDArray[np.int8]
+
+
+def _description(plan: CertificatePlan, methods: Sequence[Method], seed: int) -> dict[str, Any]:
+    """Return everything that determines the numbers, except the code of dpassay."""
+    settings = {f"{i} {setting.law.name}": describe(vars(setting)) for i, setting in enumerate(plan.settings)}
+    return {
+        "simulation": "certificate",
+        "plan": describe({**vars(plan), "settings": settings}),
+        "methods": {f"{i} {method.name}": describe(method) for i, method in enumerate(methods)},
+        "seed": seed,
+    }
 
 
 def _cases(plan: CertificatePlan) -> Iterator[_Case]:
@@ -248,17 +285,48 @@ def _jobs(plan: CertificatePlan) -> list[_Job]:
 
 
 def _run_jobs(
+    jobs: list[_Job],
+    plan: CertificatePlan,
+    methods: Sequence[Method],
+    seed: int,
+    n_jobs: int | None,
+    store: TrialStore | None,
+) -> Iterator[tuple[_Job, _JobOutput]]:
+    """Yield each job with its output: first those in the store, then the others, which are saved there."""
+    missing = []
+    for job in jobs:
+        n_statements = len(plan.settings[job.case.setting].deltas) * len(plan.confidences)
+        shape = (n_statements, len(methods), job.repeats)
+        expected = {"numbers": Expected("f", shape), "above": Expected("i", shape)}
+        arrays = None if store is None else store.load(job.key, expected)
+        if arrays is None:
+            missing.append(job)
+        else:
+            yield job, _JobOutput(**arrays)
+    for job, output in _simulated(missing, plan, methods, seed, n_jobs):
+        if store is not None:
+            store.save(job.key, vars(output))
+        yield job, output
+
+
+def _simulated(
     jobs: list[_Job], plan: CertificatePlan, methods: Sequence[Method], seed: int, n_jobs: int | None
 ) -> Iterator[tuple[_Job, _JobOutput]]:
-    if n_jobs == 1:
+    if n_jobs == 1 or not jobs:
         for job in jobs:
             yield _simulate(job, plan, methods, seed)
         return
     from joblib import Parallel, delayed
 
-    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered", **options("processes"))(
-        delayed(_simulate)(job, plan, methods, seed) for job in jobs
-    )
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1, **options("processes"))
+    with named_errors("a simulation", None):
+        finished = parallel(delayed(_simulate)(job, plan, methods, seed) for job in jobs)
+        try:
+            yield from finished
+        finally:
+            with warnings.catch_warnings():  # joblib warns about discarded work when a run ends early
+                warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
+                finished.close()
 
 
 def _simulate(job: _Job, plan: CertificatePlan, methods: Sequence[Method], seed: int) -> tuple[_Job, _JobOutput]:
@@ -271,8 +339,8 @@ def _simulate(job: _Job, plan: CertificatePlan, methods: Sequence[Method], seed:
     limits = [float(law.curve.epsilon(delta)) * (1.0 + EPSILON_TOLERANCE) for delta, _ in statements]
     until = [setting.audits(slow=method.slow) - job.block * AUDITS_PER_JOB for method in methods]
     measures = [
-        [method.measure(CoverageSetup(law, delta, confidence, n_out, n_in, rehearsal)) if left > 0 else None
-         for method, left in zip(methods, until, strict=True)]
+        [method.measure(CoverageSetup(law, delta, confidence, n_out, n_in, rehearsal)) if n_remaining > 0 else None
+         for method, n_remaining in zip(methods, until, strict=True)]
         for delta, confidence in statements
     ]  # fmt: skip
     numbers = np.full((len(statements), len(methods), job.repeats), np.nan)

@@ -221,10 +221,10 @@ class SubsampledGaussianDP(ProfileGuarantee):
     def _delta(self, epsilon: Floats) -> Floats:
         q, profile = self.sampling_probability, GaussianDP(1.0 / self.noise_multiplier).delta
         present = q * np.asarray(profile(np.log1p(np.expm1(epsilon) / q)))
-        left = -np.expm1(epsilon + math.log1p(-q)) if q < 1.0 else np.ones_like(epsilon)
-        possible = left > 0.0
-        ratio = np.where(possible, math.log(q) + epsilon - np.log(np.where(possible, left, 1.0)), np.inf)
-        absent = np.where(possible, left, 0.0) * np.asarray(profile(np.maximum(ratio, 0.0)))
+        complement = -np.expm1(epsilon + math.log1p(-q)) if q < 1.0 else np.ones_like(epsilon)
+        possible = complement > 0.0
+        ratio = np.where(possible, math.log(q) + epsilon - np.log(np.where(possible, complement, 1.0)), np.inf)
+        absent = np.where(possible, complement, 0.0) * np.asarray(profile(np.maximum(ratio, 0.0)))
         return np.asarray(np.maximum(present, absent), dtype=np.float64)
 
 

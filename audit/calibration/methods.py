@@ -35,7 +35,7 @@ SLOW_BOUNDS = ("accountant-family", "betting", "joint-exact")
 """Bounds that take tens of milliseconds."""
 N_THRESHOLD_SCORES = 100_000
 """Scores a side for a threshold that counts as known in advance: drawn once, for all audits of a cell."""
-_SPARE = 6.0  # of the square root of the scores: left over, so that no side runs out
+_SPARE = 6.0  # spare scores, in square roots of their number, so that neither side has too few
 KINDS = BOUND, UNCORRECTED, PUBLISHED, PEER = "bound", "uncorrected", "published", "peer"
 
 
@@ -90,9 +90,9 @@ class Sample:
         scores, rng = self.whole_in_order, self.order.spawn(1)[0]
         n = min(scores.sizes)
         bits = rng.random(max(1, int(2 * n - _SPARE * math.sqrt(2 * n)))) < 0.5
-        place = np.where(bits, np.cumsum(bits), np.cumsum(~bits)) - 1
-        place = np.minimum(place, n - 1)
-        return BitScores(bits, np.where(bits, scores.in_[place], scores.out[place]))
+        rank = np.where(bits, np.cumsum(bits), np.cumsum(~bits)) - 1
+        rank = np.minimum(rank, n - 1)
+        return BitScores(bits, np.where(bits, scores.in_[rank], scores.out[rank]))
 
     @cached_property
     def rest_in_order(self) -> PairScores:

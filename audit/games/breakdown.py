@@ -45,15 +45,15 @@ def _breakdown(result: AuditResult, setup: AuditSetup, scores: Scores) -> Epsilo
     if worst is None:
         return None
     view = mechanism.view_guarantee(setup.neighbours)
-    white_box, seen = (None if known is None else float(known.epsilon(result.delta)) for known in (worst, view))
+    white_box, view_epsilon = (None if known is None else float(known.epsilon(result.delta)) for known in (worst, view))
     if (
-        max(known for known in (white_box, seen, 0.0) if known is not None)
+        max(known for known in (white_box, view_epsilon, 0.0) if known is not None)
         > (1.0 + ACCOUNTANT_PRECISION) * result.claim
     ):
         return None
-    optimal = isinstance(setup.attack, LikelihoodRatio) and seen is not None
-    attack = seen if optimal else _estimate(result, worst, scores)
-    return break_down(result.claim, white_box=white_box, view=seen, attack=attack, bound=result.bound.epsilon)
+    optimal = isinstance(setup.attack, LikelihoodRatio) and view_epsilon is not None
+    attack = view_epsilon if optimal else _estimate(result, worst, scores)
+    return break_down(result.claim, white_box=white_box, view=view_epsilon, attack=attack, bound=result.bound.epsilon)
 
 
 def _estimate(result: AuditResult, worst: Guarantee, scores: Scores) -> Estimate | None:

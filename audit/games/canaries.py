@@ -212,7 +212,7 @@ class GradientCanaryWork:
         values = self.mechanism.release_subsets(self.data, inside, rng).values
         assert self.data.gradients is not None
         scores = canary_log_ratio(
-            values[:, :, : len(self.data.gradients)],  # adaptive clipping also shows a count, which is no canary's own
+            values[:, :, : len(self.data.gradients)],  # without the count of adaptive clipping, which is of all records
             noise_multiplier=self.mechanism.noise_multiplier,
             sampling_probability=self.mechanism.scheme.inclusion_probability,
             strategy=noise_strategy_of(self.mechanism),

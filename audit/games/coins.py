@@ -224,7 +224,7 @@ class Coins:
         missing = np.isnan(values)
         with np.errstate(invalid="ignore"):
             middle = 2.0 * float(np.median(0.5 * values[~missing]))  # the sum of two large scores may overflow
-        middle = 0.0 if np.isnan(middle) else middle  # half are -inf, half are inf
+        middle = 0.0 if np.isnan(middle) else middle  # the median of as many -inf as inf
         return BitScores(self.included, np.where(missing, middle, values), relation=Relation.of(relation))
 
     @called_as("coins.audit(losses=dict(zip(ids, losses)), claim=PureDP(1.0))")
@@ -292,14 +292,14 @@ class Coins:
 
     def _joined(self, scores: ScoresById | None, losses: ScoresById | None) -> Floats:
         """Return the scores in the order of `ids`, higher = in, NaN where there is none."""
-        given, argument, sign = (scores, "scores", 1.0) if losses is None else (losses, "losses", -1.0)
-        if given is None or (scores is not None and losses is not None):
+        supplied, argument, sign = (scores, "scores", 1.0) if losses is None else (losses, "losses", -1.0)
+        if supplied is None or (scores is not None and losses is not None):
             raise ParameterError(
                 "give one of scores (higher = in) and losses (lower = in), but "
-                + ("neither is given." if given is None else "both are given."),
+                + ("neither is given." if supplied is None else "both are given."),
                 argument=("scores", "losses"),
             )
-        named = _by_id(given, argument)
+        named = _by_id(supplied, argument)
         known = set(self.ids)
         unknown = [id_ for id_ in named if id_ not in known]
         if unknown:
@@ -334,21 +334,21 @@ class Coins:
             )
 
 
-def _by_id(given: Any, argument: str) -> dict[str, float]:
+def _by_id(mapping: Any, argument: str) -> dict[str, float]:
     """Return id as text -> value, checked for duplicates and for values that are not real numbers."""
-    if not isinstance(given, Mapping) and type(given).__name__ != "Series":
+    if not isinstance(mapping, Mapping) and type(mapping).__name__ != "Series":
         raise ParameterError(
             f"{argument} must be a dictionary from id to number, or a pandas Series with the ids as index, but is "
-            f"{type(given).__name__}. Try dict(zip(coins.ids, values)).",
+            f"{type(mapping).__name__}. Try dict(zip(coins.ids, values)).",
             argument=argument,
         )
-    ids = _texts(given.keys(), argument)
+    ids = _texts(mapping.keys(), argument)
     if len(set(ids)) < len(ids):
         raise ParameterError(
             f"{argument} must have one value per id, but {_listed(_repeated(ids))} occur more than once.",
             argument=argument,
         )
-    return {id_: _number(value, id_, argument) for id_, (_, value) in zip(ids, given.items(), strict=True)}
+    return {id_: _number(value, id_, argument) for id_, (_, value) in zip(ids, mapping.items(), strict=True)}
 
 
 def _number(value: Any, id_: str, argument: str) -> float:
@@ -373,9 +373,9 @@ def _number(value: Any, id_: str, argument: str) -> float:
 def _texts(ids: Any, argument: str = "ids") -> tuple[str, ...]:
     """Return ids as text; raise `ParameterError` for ids that are neither texts nor whole numbers."""
     if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable) or getattr(ids, "ndim", 1) != 1:
-        given = f"shape {ids.shape}" if getattr(ids, "ndim", 1) != 1 else f"one {type(ids).__name__}"
+        actual = f"shape {ids.shape}" if getattr(ids, "ndim", 1) != 1 else f"one {type(ids).__name__}"
         raise ParameterError(
-            f"{argument} must be a list, a column or an array of ids, shape (n_canaries,), but is {given}. Number the "
+            f"{argument} must be a list, a column or an array of ids, shape (n_canaries,), but is {actual}. Number the "
             "canaries with range(n_canaries), or give one column, such as table['id'].",
             argument=argument,
         )
@@ -396,8 +396,8 @@ def _text(id_: Any, argument: str) -> str:
 
 
 def _repeated(ids: Iterable[str]) -> list[str]:
-    seen: set[str] = set()
-    return sorted({id_ for id_ in ids if id_ in seen or seen.add(id_)})  # type: ignore[func-returns-value]
+    earlier: set[str] = set()
+    return sorted({id_ for id_ in ids if id_ in earlier or earlier.add(id_)})  # type: ignore[func-returns-value]
 
 
 def _listed(ids: Iterable[str]) -> str:

@@ -77,9 +77,11 @@ def conclude(
     lower_bounds = tuple(bound.lower_bound(evidence) for bound in fixed)
     best = max(lower_bounds, key=lambda bound: bound.epsilon)
     refuting = [bound for bound in lower_bounds if not bound.condition]
-    deciding = [one for bound, one in zip(bounds, fixed, strict=True) if not bound.condition]
+    deciding = [fixed_bound for bound, fixed_bound in zip(bounds, fixed, strict=True) if not bound.condition]
     violations = [bound.curve_test(evidence) for bound in deciding]
-    violation = max(filter(None, violations), key=lambda each: each.delta_lower - each.delta, default=None)
+    violation = max(
+        filter(None, violations), key=lambda candidate: candidate.delta_lower - candidate.delta, default=None
+    )
     p_value = min(bound.p_value(evidence) for bound in deciding) * len(fixed) / context.significance_share
     ceiling = max(bound.ceiling for bound in refuting)
     verdict = judge(

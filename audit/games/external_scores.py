@@ -163,7 +163,7 @@ def audit_scores(
         warnings=_constant(counted),
         valid_if=CONDITIONS[reads] if mechanism is None else "",
     )
-    fixed = [each.fix(shared, pilot, counted.sizes) for each in bounds]
+    fixed = [bound.fix(shared, pilot, counted.sizes) for bound in bounds]
     result = conclude(statement, bounds, fixed, counted, context)
     if result.verdict is not Verdict.VIOLATION and not _oriented(bounds, fixed):
         _refuse_inverted(counted)
@@ -283,7 +283,7 @@ def _constant(evidence: Evidence) -> tuple[str, ...]:
 
 def _oriented(bounds: Sequence[Any], fixed: Sequence[Any]) -> bool:
     """Return True if a bound has found the direction of the scores, on a pilot or on earlier scores."""
-    return any(isinstance(each, Exchanged) for each in fixed) or any(b.anytime and b.orients for b in bounds)
+    return any(isinstance(bound, Exchanged) for bound in fixed) or any(b.anytime and b.orients for b in bounds)
 
 
 def _refuse_inverted(evidence: Evidence) -> None:

@@ -78,9 +78,9 @@ class Looks:
 
     def keep_in(self, file: Path) -> None:
         """Record later looks, and those so far, next to the file in which the coins are sealed now."""
-        seen, self.file = self._seen, file
+        earlier, self.file = self._seen, file
         self._seen = []
-        for look in seen:
+        for look in earlier:
             self._add(look)
 
     def before(self) -> list[LookAtCoins]:
@@ -103,9 +103,9 @@ class Looks:
         claim = f"epsilon <= {result.claim:g} at delta = {result.delta:g}"
         look = LookAtCoins(self.coins, question, share, now, source, claim, str(result.verdict))
         unrecorded = self._add(look) if share > max(same, default=0.0) else ""
-        largest = {each.question: 0.0 for each in before} | {question: share}
-        for each in before:
-            largest[each.question] = max(largest[each.question], each.significance)
+        largest = {previous.question: 0.0 for previous in before} | {question: share}
+        for previous in before:
+            largest[previous.question] = max(largest[previous.question], previous.significance)
         return _with_looks(result, earlier, min(sum(largest.values()), 1.0), significance, unrecorded)
 
     def _add(self, look: LookAtCoins) -> str:
@@ -139,7 +139,7 @@ class Looks:
     def _parsed(self, number: int, line: str) -> LookAtCoins:
         try:
             content = json.loads(line)
-            return LookAtCoins(**{each.name: _typed(content[each.name], each.name) for each in fields(LookAtCoins)})
+            return LookAtCoins(**{field.name: _typed(content[field.name], field.name) for field in fields(LookAtCoins)})
         except (ValueError, LookupError, TypeError, RecursionError):
             raise ParameterError(
                 f"line {number} of {self.record} must be a look at coins, as an audit wrote it, but is not. Restore "
@@ -150,7 +150,8 @@ class Looks:
 
 def look_digest(scores: Floats, claim: Guarantee, delta: float | None, bound: Any, relation: str) -> str:
     """Return a digest of everything that tells two looks apart, without epsilon of the claim."""
-    options = {each.name: getattr(claim, each.name) for each in fields(claim) if each.name != "nominal_epsilon"}  # type: ignore[arg-type]
+    names = [field.name for field in fields(claim) if field.name != "nominal_epsilon"]  # type: ignore[arg-type]
+    options = {name: getattr(claim, name) for name in names}
     described = repr([type(claim).__name__, options, delta, bound, relation])
     return hashlib.sha256(scores.tobytes() + described.encode()).hexdigest()
 

@@ -132,7 +132,7 @@ class PairRun:
         """Return the result: run the pilot and the evaluation, compute bounds and verdict."""
         first = Independence() if self.setup.guarded else None
         pilots = self._pilot(first)
-        track, *others = (self._track(*each, self.setup.significance_share / len(pilots)) for each in pilots)
+        track, *others = (self._track(*pilot, self.setup.significance_share / len(pilots)) for pilot in pilots)
         second = others[0] if others else None
         if self.store is not None:
             self.store.agree("pilot-scores", _fixed(track, *others))
@@ -181,8 +181,8 @@ class PairRun:
             without = None if setup.stop else scorer.without_low_bits
             scorers = [scorer] if without is None else [scorer, without]
             return [
-                (replace(each, held_out=None, without_low_bits=None), PairScores(*each.score_pilot(side0, side1)))
-                for each in scorers
+                (replace(variant, held_out=None, without_low_bits=None), PairScores(*variant.score_pilot(side0, side1)))
+                for variant in scorers
             ]
 
     def _track(self, scorer: EventScorer, pilot: PairScores, significance_share: float) -> ScorerBounds:
@@ -351,10 +351,10 @@ class PairRun:
 def _fixed(*tracks: ScorerBounds) -> Arrays:
     """Return what the pilot has fixed: every machine that runs a slice of the evaluation must compute the same."""
     arrays: Arrays = {}
-    for place, track in enumerate(tracks):
+    for index, track in enumerate(tracks):
         thresholds = [threshold for bound in track.bounds for threshold in bound.thresholds]
-        arrays |= {f"{place}-out": track.pilot.out, f"{place}-in": track.pilot.in_}
-        arrays[f"{place}-thresholds"] = np.array(thresholds, dtype=np.float64)
+        arrays |= {f"{index}-out": track.pilot.out, f"{index}-in": track.pilot.in_}
+        arrays[f"{index}-thresholds"] = np.array(thresholds, dtype=np.float64)
     return arrays
 
 

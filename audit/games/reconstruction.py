@@ -192,7 +192,7 @@ class _Game:
         }
 
 
-def _target(thing: Mechanism | Callable[..., Any], secret: Any, claim: Guarantee | None) -> SecretTarget:
+def _target(mechanism: Mechanism | Callable[..., Any], secret: Any, claim: Guarantee | None) -> SecretTarget:
     """Return the target of the attack; check its parts against each other."""
     if not isinstance(secret, (OneOf, FairBits)):
         raise ParameterError(
@@ -200,18 +200,18 @@ def _target(thing: Mechanism | Callable[..., Any], secret: Any, claim: Guarantee
             f"{type(secret).__name__}.",
             argument="secret",
         )
-    if not isinstance(thing, Mechanism):
-        claim = check_function(thing, claim)
+    if not isinstance(mechanism, Mechanism):
+        claim = check_function(mechanism, claim)
         pair = next(secret.neighbours(claim.relation or Relation.REPLACE_ONE))
-        thing = FunctionMechanism(thing, claim=claim, neighbours=pair)
+        mechanism = FunctionMechanism(mechanism, claim=claim, neighbours=pair)
     elif claim is not None:
         raise ParameterError(
             "claim is for functions only; a Mechanism has its own, and audit_scores accepts another claim.",
             argument="claim",
         )
-    for pair in secret.neighbours(thing.relation):
-        thing.bind(pair)
-    return SecretTarget(thing, secret)
+    for pair in secret.neighbours(mechanism.relation):
+        mechanism.bind(pair)
+    return SecretTarget(mechanism, secret)
 
 
 def _check_varies(mechanism: Mechanism, pair: Neighbours, seed: int, timeout: float | None) -> None:

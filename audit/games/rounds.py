@@ -100,8 +100,8 @@ class CandidateRounds(Rounds):
         fields = {"n_success": Expected("i", (1,), most=chunk.size), "signature": SIGNATURE_TYPE, "changed": NAMES_TYPE}
         for side in (0, 1) if self.tested else ():
             fields[f"size-{side}"] = Expected("i", (1,), most=chunk.size, optional=True)
-            for name, each in expected_order(None, 1).items():
-                fields[f"{name}-{side}"] = replace(each, optional=True)
+            for name, expected in expected_order(None, 1).items():
+                fields[f"{name}-{side}"] = replace(expected, optional=True)
         return fields
 
     def _guesses(self, outputs: Outputs, k: int) -> NDArray[np.int64]:

@@ -77,9 +77,9 @@ class AuditSetup:
         setup = cls(
             mechanism, pair, neighbours is None, name, chosen, bounds, statement, tier_of(mechanism, claim), stop
         )
-        for each in bounds:
+        for b in bounds:
             with suppress(PilotMissingError):  # options that do not fit the claim are refused before any run
-                each.fix(setup.shared, None, (1, 1))
+                b.fix(setup.shared, None, (1, 1))
         return setup
 
     @property
@@ -194,18 +194,18 @@ def _check_pair(neighbours: Any) -> None:
 
 
 def _as_mechanism(
-    thing: Mechanism | Callable[..., Any], neighbours: Neighbours | None, claim: Guarantee | None
+    mechanism: Mechanism | Callable[..., Any], neighbours: Neighbours | None, claim: Guarantee | None
 ) -> Mechanism:
-    if isinstance(thing, Mechanism):
-        return thing
-    claim = check_function(thing, claim)
+    if isinstance(mechanism, Mechanism):
+        return mechanism
+    claim = check_function(mechanism, claim)
     if neighbours is None:
         raise ParameterError(
-            f"neighbours must be given for a function such as {display_name(thing)}: its worst case is unknown. For "
-            "example neighbours=Neighbours([1, 0], [1, 0, 1], 'add_remove').",
+            f"neighbours must be given for a function such as {display_name(mechanism)}: its worst case is unknown. "
+            "For example neighbours=Neighbours([1, 0], [1, 0, 1], 'add_remove').",
             argument="neighbours",
         )
-    return FunctionMechanism(thing, claim=claim, neighbours=neighbours)
+    return FunctionMechanism(mechanism, claim=claim, neighbours=neighbours)
 
 
 def workers_of(mechanism: Mechanism) -> Workers:
@@ -217,22 +217,22 @@ def workers_of(mechanism: Mechanism) -> Workers:
     return Workers.THIS_PROCESS if first_runs is not None and first_runs.generators else mechanism.workers
 
 
-def check_function(thing: Any, claim: Guarantee | None) -> Guarantee:
-    """Return the claim; raise `ParameterError` if `thing` is not a function or the claim is missing."""
-    if not callable(thing):
+def check_function(function: Any, claim: Guarantee | None) -> Guarantee:
+    """Return the claim; raise `ParameterError` if `function` is not a function or the claim is missing."""
+    if not callable(function):
         raise ParameterError(
-            f"mechanism must be a Mechanism or a function release(dataset, rng), but is {thing!r}."
-            + " Give its method: thing.release." * callable(getattr(thing, "release", None)),
+            f"mechanism must be a Mechanism or a function release(dataset, rng), but is {function!r}."
+            + " Give its method: thing.release." * callable(getattr(function, "release", None)),
             argument="mechanism",
         )
-    if isinstance(thing, type):
+    if isinstance(function, type):
         raise ParameterError(
-            f"mechanism is the class {thing.__name__}: give an instance, such as {thing.__name__}(...).",
+            f"mechanism is the class {function.__name__}: give an instance, such as {function.__name__}(...).",
             argument="mechanism",
         )
     if claim is None:
         raise ParameterError(
-            f"claim must be given for a function such as {display_name(thing)}, for example claim=PureDP(1.0).",
+            f"claim must be given for a function such as {display_name(function)}, for example claim=PureDP(1.0).",
             argument="claim",
         )
     return claim

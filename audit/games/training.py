@@ -191,7 +191,7 @@ class JoinedChunks:
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
         """Add one finished chunk; raise `ValueError` unless it has a row for each model, as the first one has."""
         first = next(iter(self._parts.values()), arrays)
-        expected = {name: Expected(each.dtype.kind, (chunk.size, *each.shape[1:])) for name, each in first.items()}
+        expected = {name: Expected(array.dtype.kind, (chunk.size, *array.shape[1:])) for name, array in first.items()}
         check_arrays(arrays, expected | {"signature": SIGNATURE_TYPE})
         self._parts[chunk.index] = arrays
 

@@ -86,7 +86,7 @@ def _approach_root(
         at = search.root(slope)
         if math.isnan(at):
             return
-        if not search.below < at < search.above:  # the margin errs slightly: the next bracket, then further away
+        if not search.below < at < search.above:  # margins are approximate: step past the bracket, then further
             away = stride * (high - low)
             at, stride = (search.above - away if at >= search.above else search.below + away), 3.0 * stride
 

@@ -93,7 +93,7 @@ def refutable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evid
 
 def _refuted_by(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence) -> bool:
     fixed = (bound.fix(statement, None, evidence.sizes) for bound in bounds if not bound.condition)
-    return any(one.refutes(evidence) for one in fixed)
+    return any(fixed_bound.refutes(evidence) for fixed_bound in fixed)
 
 
 def detectable_epsilon(
@@ -144,11 +144,11 @@ def _detectable(
     power = _PairPower(bounds, statement, probability)
     if not power.refuted(np.array([0]), np.array([n_in]), n_out, n_in):
         return Detectable(math.inf, _family_name(family))
-    least = power.least(family, n_out, n_in)
-    if least is None:  # none as far as the family can be computed
+    parameter = power.least(family, n_out, n_in)
+    if parameter is None:  # none as far as the family can be computed
         family = family_of(ApproximateDP(max(statement.epsilon, epsilon_of(family, family.largest, delta)), delta))
-        least = power.least(family, n_out, n_in)
-    return Detectable(math.inf if least is None else epsilon_of(family, least, delta), _family_name(family))
+        parameter = power.least(family, n_out, n_in)
+    return Detectable(math.inf if parameter is None else epsilon_of(family, parameter, delta), _family_name(family))
 
 
 def detectable_in_bits(bounds: Sequence[Bound[Any]], statement: Statement, *, n_bits: int) -> Detectable:
@@ -228,8 +228,8 @@ def _least_detected(
     detected: Callable[[float], bool], family: CurveFamily, delta: float, precision: float
 ) -> Detectable:
     """Return epsilon at delta of the least member that is detected."""
-    least = minimum_detectable(lambda at: (detected(at), math.nan), family.claimed, family.largest, precision)
-    return Detectable(math.inf if least is None else epsilon_of(family, least, delta), _family_name(family))
+    parameter = minimum_detectable(lambda at: (detected(at), math.nan), family.claimed, family.largest, precision)
+    return Detectable(math.inf if parameter is None else epsilon_of(family, parameter, delta), _family_name(family))
 
 
 @lru_cache(maxsize=256)
@@ -292,8 +292,8 @@ class _PairPower:
         true_curve = family.search(parameter)
         fpr = _rates(true_curve, n_out, n_in)
         fnr = np.asarray(true_curve.tradeoff(fpr))
-        each = math.sqrt(self.probability)
-        return self.judged(quantile(each, n_out, fpr), n_in - quantile(each, n_in, fnr), n_out, n_in)
+        per_side = math.sqrt(self.probability)
+        return self.judged(quantile(per_side, n_out, fpr), n_in - quantile(per_side, n_in, fnr), n_out, n_in)
 
     def refuted(self, hits_out: Counts, hits_in: Counts, n_out: int, n_in: int) -> bool:
         """Return whether these hits, at decreasing thresholds, refute the claim."""
@@ -303,13 +303,13 @@ class _PairPower:
         """Return whether these hits refute the claim, and the margin of the largest bound; nan where that is slow."""
         margins = []
         delta, confidence = self.statement.delta, self.statement.confidence
-        most = _MAX_PERFECT_TRIALS if self.probability == 1.0 else _MAX_PLANNED_TRIALS
-        for bound in (_quick(bound, max(n_out, n_in) > most) for bound in self.bounds):
+        max_trials = _MAX_PERFECT_TRIALS if self.probability == 1.0 else _MAX_PLANNED_TRIALS
+        for bound in (_quick(bound, max(n_out, n_in) > max_trials) for bound in self.bounds):
             thresholds = () if bound.needs_pilot else bound.fix(self.statement, None, (n_out, n_in)).thresholds
             fixed = np.array(sorted(set(thresholds) - {-math.inf}), dtype=np.float64)
             places = _most_significant(hits_out, hits_in, n_out, n_in, delta, confidence) if len(fixed) else {0}
-            for place in places:
-                refuted, margin = self._judged(bound, _tally(hits_out, hits_in, n_out, n_in, place, fixed))
+            for index in places:
+                refuted, margin = self._judged(bound, _tally(hits_out, hits_in, n_out, n_in, index, fixed))
                 if refuted:
                     return True, margin
                 margins.append(margin)
@@ -332,12 +332,12 @@ def _margin(bound: FixedBound[Scores], counts: PairCounts) -> float:
     (out, in_), n_out, n_in = counts.hits(bound.thresholds[0]), counts.n_out, counts.n_in
     hits, other = np.array([in_, n_out - out]), np.array([out, n_in - in_])
     sizes, order = (np.array([n_in, n_out]), np.array([n_out, n_in])), Ordering(stated.significance, stated.delta)
-    place = float(order.value(hits, other, *sizes).max())
-    if place == -math.inf:  # no evidence against the claim: the limit of Katz et al. extends below 0
+    epsilon = float(order.value(hits, other, *sizes).max())
+    if epsilon == -math.inf:  # no evidence against the claim: the limit of Katz et al. extends below 0
         p, q = (hits + 0.5) / (sizes[0] + 1.0), (other + 0.5) / (sizes[1] + 1.0)
         shift = special.ndtri(stated.significance) * order.spread(hits, other, *sizes)
-        place = float((np.log(np.maximum(p - stated.delta, 1e-12) / q) + shift).max())
-    return place - stated.epsilon
+        epsilon = float((np.log(np.maximum(p - stated.delta, 1e-12) / q) + shift).max())
+    return epsilon - stated.epsilon
 
 
 def _quick(bound: PairBound, many: bool) -> PairBound:
@@ -347,13 +347,13 @@ def _quick(bound: PairBound, many: bool) -> PairBound:
     return bound
 
 
-def _tally(hits_out: Counts, hits_in: Counts, n_out: int, n_in: int, place: int, fixed: Floats) -> Tally:
-    """Return the tally of these hits, with the event at `place` at the thresholds that a bound has fixed, if any."""
+def _tally(hits_out: Counts, hits_in: Counts, n_out: int, n_in: int, index: int, fixed: Floats) -> Tally:
+    """Return the tally of these hits, with the event at `index` at the thresholds that a bound has fixed, if any."""
     fixed = fixed if len(fixed) else np.zeros(1)
     unbounded = not np.isfinite(fixed).all()
-    lower_events, higher_events = np.arange(len(hits_out) - 1, place, -1), np.arange(place - 1, -1, -1)
+    lower_events, higher_events = np.arange(len(hits_out) - 1, index, -1), np.arange(index - 1, -1, -1)
     order = np.concatenate(
-        [[] if unbounded else lower_events, [place] * len(fixed), [] if unbounded else higher_events]
+        [[] if unbounded else lower_events, [index] * len(fixed), [] if unbounded else higher_events]
     ).astype(np.intp)
     step = 1.0 if unbounded else max(1.0, float(np.abs(fixed).max()))
     below, above = (np.arange(0 if unbounded else len(events)) for events in (lower_events, higher_events))
@@ -365,8 +365,8 @@ def _tally(hits_out: Counts, hits_in: Counts, n_out: int, n_in: int, place: int,
 def _with(tally: Tally, thresholds: tuple[float, ...]) -> Tally:
     """Return the tally on a grid that includes these thresholds too; no score lies between thresholds of the tally."""
     grid = np.union1d(tally.thresholds, np.asarray(thresholds, dtype=np.float64))
-    place = np.searchsorted(tally.thresholds, grid)
-    out, in_ = (np.append(hits, 0)[place] for hits in (tally.hits_out, tally.hits_in))
+    indices = np.searchsorted(tally.thresholds, grid)
+    out, in_ = (np.append(hits, 0)[indices] for hits in (tally.hits_out, tally.hits_in))
     return Tally(grid, out, in_, tally.n_out, tally.n_in)
 
 

@@ -91,7 +91,7 @@ def remedies(
         less = _largest(lambda to: able(at_delta(to)), delta, MIN_DELTA)
         changes.append(Remedy(delta=less))
         if enough is None and less is None:
-            decades = (at_delta(_rounded(_place(delta) - 90 * k)) for k in range(1, 10))
+            decades = (at_delta(_rounded(_position(delta) - 90 * k)) for k in range(1, 10))
             changes.append(next((Remedy(n, delta=s.delta) for s in decades if (n := trials(s))), Remedy()))
     if isinstance(evidence, Successes):
 
@@ -108,11 +108,11 @@ def remedies(
 def _least_number(able: Callable[[int], bool], evidence: Evidence) -> int | None:
     """Return the least sufficient number of trials above that of the evidence; None if it exceeds the limit."""
     bits = isinstance(evidence, BitScores)
-    low, most = min(evidence.sizes), MAX_BITS if bits else MAX_TRIALS
+    low, limit = min(evidence.sizes), MAX_BITS if bits else MAX_TRIALS
     high = 2 * low
     while not able(high):
         low, high = high, 2 * high
-        if high > most:
+        if high > limit:
             return None
 
     def close(low: float, high: float) -> bool:
@@ -123,14 +123,16 @@ def _least_number(able: Callable[[int], bool], evidence: Evidence) -> int | None
 
 def _to_confidence(able: Callable[[float], bool], statement: Statement) -> float | None:
     """Return the largest sufficient confidence below that of the statement; None if there is none."""
-    place = _first(lambda k: able(1.0 - _rounded(k)), _place(statement.significance), _place(1.0 - MIN_CONFIDENCE))
-    return None if place is None else 1.0 - _rounded(place)
+    position = _first(
+        lambda k: able(1.0 - _rounded(k)), _position(statement.significance), _position(1.0 - MIN_CONFIDENCE)
+    )
+    return None if position is None else 1.0 - _rounded(position)
 
 
-def _largest(able: Callable[[float], bool], below: float, least: float) -> float | None:
-    """Return the largest sufficient value below `below`; None if there is none from `least` on."""
-    place = _first(lambda k: able(_rounded(-k)), -_place(below), -_place(least))
-    return None if place is None else _rounded(-place)
+def _largest(able: Callable[[float], bool], below: float, smallest: float) -> float | None:
+    """Return the largest sufficient value below `below`; None if there is none from `smallest` on."""
+    position = _first(lambda k: able(_rounded(-k)), -_position(below), -_position(smallest))
+    return None if position is None else _rounded(-position)
 
 
 def _first(able: Callable[[int], bool], low: int, high: int) -> int | None:
@@ -140,16 +142,16 @@ def _first(able: Callable[[int], bool], low: int, high: int) -> int | None:
     return int(bisect(lambda k: able(int(k)), low, high, middle=integer)[1])
 
 
-def _rounded(place: int) -> float:
+def _rounded(position: int) -> float:
     """Return the number at a place in the sequence of two-digit numbers: ..., 0.98, 0.99, 1.0, 1.1, ...
 
     >>> [_rounded(k) for k in (-90, -1, 0, 1)]
     [0.1, 0.99, 1.0, 1.1]
     """
-    return float(f"{10 + place % 90}e{place // 90 - 1}")
+    return float(f"{10 + position % 90}e{position // 90 - 1}")
 
 
-def _place(value: float) -> int:
+def _position(value: float) -> int:
     """Return the place of the largest two-digit number that exceeds `value` by no more than rounding."""
     power = math.floor(math.log10(value * (1.0 + 1e-9)))
     return 90 * power + math.floor(value * (1.0 + 1e-9) / 10.0 ** (power - 1)) - 10

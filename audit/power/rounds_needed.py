@@ -70,8 +70,8 @@ def rounds_needed(
     def suffices(rounds: float) -> bool:
         n = int(rounds)
         fixed = [chosen.fix(shared, None, (n,)) for chosen in bounds]
-        least = _least_that_refutes(fixed, n, prior_success)
-        return bool(binom.sf(least - 1, n, rate) >= probability)
+        critical_value = _least_that_refutes(fixed, n, prior_success)
+        return bool(binom.sf(critical_value - 1, n, rate) >= probability)
 
     low, high = bracket(suffices, 0, 1, largest=MAX_ROUNDS)
     if high > MAX_ROUNDS:

@@ -118,17 +118,17 @@ class Walk:
                 argument="domain",
             )
         if self._final and not self._is_clear():
-            for place in self._best(FINALISTS):
-                self._screen(self.pairs[place], place, RERUN_FACTOR)
+            for index in self._best(FINALISTS):
+                self._screen(self.pairs[index], index, RERUN_FACTOR)
 
-    def _screen(self, pair: Neighbours, place: int | None = None, times: int = 1) -> bool:
+    def _screen(self, pair: Neighbours, index: int | None = None, times: int = 1) -> bool:
         """Audit a pair briefly; return False if it is skipped."""
         outcome = self.ask(pair, times)
         if isinstance(outcome, SkipReason):
             self.skipped[outcome.reason] += 1
             self._first_skip = self._first_skip or outcome
             return False
-        candidate = len(self.pairs) if place is None else place
+        candidate = len(self.pairs) if index is None else index
         self.looks += (replace(look, candidate=candidate) for look in outcome)
         return True
 

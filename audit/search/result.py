@@ -143,7 +143,7 @@ def entries_of_candidates(looks: tuple[Look, ...], winner: int | None, n_pairs: 
     size = f"{plural(len(looks), 'look')}: {plural(n_pairs, 'pair')} x {plural(n_attacks, 'attack')}"
     size = f"{size}, {plural(looks[0].trials, 'trial')} a side each"
     listed = (
-        _entry(look, place, winner, f"pair {look.candidate + 1} [{look.pair}]") for place, look in enumerate(looks)
+        _entry(look, index, winner, f"pair {look.candidate + 1} [{look.pair}]") for index, look in enumerate(looks)
     )
     pair = LedgerEntry("pair", f"{looks[winner].candidate + 1} of {n_pairs}", CHOSEN)
     return (LedgerEntry("search", size, CONFIRMED), *listed, pair)
@@ -161,9 +161,9 @@ def entries_of_domain(
     if skipped:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(skipped.items()))
         size += f"; skipped: {reasons}"
-    order = sorted(range(len(looks)), key=lambda place: _rank(looks[place]), reverse=True)[:MAX_LOOKS_SHOWN]
-    order = [winner, *(place for place in order if place != winner)][:MAX_LOOKS_SHOWN]
-    listed = (_entry(looks[place], place, winner, looks[place].pair) for place in order)
+    order = sorted(range(len(looks)), key=lambda index: _rank(looks[index]), reverse=True)[:MAX_LOOKS_SHOWN]
+    order = [winner, *(index for index in order if index != winner)][:MAX_LOOKS_SHOWN]
+    listed = (_entry(looks[index], index, winner, looks[index].pair) for index in order)
     chosen = LedgerEntry("pair", f"{looks[winner].candidate + 1} of {n_pairs}: {in_words(pair)}", CHOSEN)
     return (LedgerEntry("search", size, CONFIRMED), *listed, chosen)
 
@@ -171,10 +171,10 @@ def entries_of_domain(
 Entries = tuple[LedgerEntry, ...]
 
 
-def _entry(look: Look, place: int, winner: int, pair: str) -> LedgerEntry:
+def _entry(look: Look, index: int, winner: int, pair: str) -> LedgerEntry:
     bound = f"{pair} under {look.attack}: epsilon >= {look.epsilon:.4g} at confidence {SCREENING_CONFIDENCE:g}"
-    counted = "the winner; these trials are not counted" if place == winner else "not counted"
-    return LedgerEntry(f"look {place + 1}", bound, counted)
+    counted = "the winner; these trials are not counted" if index == winner else "not counted"
+    return LedgerEntry(f"look {index + 1}", bound, counted)
 
 
 SCREENING_CONFIDENCE = 0.75

@@ -269,8 +269,8 @@ class _Looks:
     def _look_once(
         self, mechanism: Mechanism | Callable[..., Any], pair: Neighbours, attack: str | Attack, trials: int
     ) -> Look:
-        place, self.n_made = self.n_made, self.n_made + 1
-        child = child_seed(self.seed, Stage.SEARCH, place)
+        index, self.n_made = self.n_made, self.n_made + 1
+        child = child_seed(self.seed, Stage.SEARCH, index)
         result = audit(
             mechanism,
             pair,
@@ -278,7 +278,7 @@ class _Looks:
             trials=trials,
             confidence=SCREENING_CONFIDENCE,
             seed=child,
-            store=self.home and self.home / f"look-{place:04d}",
+            store=self.home and self.home / f"look-{index:04d}",
             **self.options,
         )
         if result.witness is not None:

@@ -84,10 +84,10 @@ def check_arrays(arrays: Arrays, expected: Mapping[str, Expected]) -> None:
     for name in arrays:
         if name not in expected:
             raise ValueError(f"there is an unknown array {name[:60]!r}")
-    for name, each in expected.items():
-        if name not in arrays and not each.optional:
+    for name, expectation in expected.items():
+        if name not in arrays and not expectation.optional:
             raise ValueError(f"{name!r} is missing")
-        if name in arrays and (problem := each.problem(arrays[name])):
+        if name in arrays and (problem := expectation.problem(arrays[name])):
             raise ValueError(f"{name!r} {problem}")
 
 

@@ -228,8 +228,11 @@ def _on_dask(client: Any, tasks: Iterator[list[Chunk]], work: Work) -> Results:
     try:
         while True:
             if time.monotonic() >= next_count:
-                most, next_count = TASKS_PER_THREAD * max(n_threads(client), 1), time.monotonic() + COUNT_SECONDS
-            for task in islice(tasks, max(most - len(in_flight), 0)):
+                max_in_flight, next_count = (
+                    TASKS_PER_THREAD * max(n_threads(client), 1),
+                    time.monotonic() + COUNT_SECONDS,
+                )
+            for task in islice(tasks, max(max_in_flight - len(in_flight), 0)):
                 future = client.submit(_run_all, parcel, task, _this_process(), pure=False)
                 in_flight.add(future)
                 finished.add(future)

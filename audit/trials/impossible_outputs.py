@@ -47,7 +47,7 @@ def impossible(
     if not len(rows):
         return {}
     with np.errstate(all="ignore"):
-        same_side, other_side = (np.asarray(law.log_density(rows, pair.side(each))) for each in (side, 1 - side))
+        same_side, other_side = (np.asarray(law.log_density(rows, pair.side(number))) for number in (side, 1 - side))
     only_this_side = (other_side == -np.inf) & (same_side > -np.inf)
     n_contradictions = int(np.count_nonzero(same_side == -np.inf))
     if not only_this_side.any() and not n_contradictions:

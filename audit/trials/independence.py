@@ -286,9 +286,9 @@ def _neighbours(scores: Floats, gap: int) -> tuple[int, int]:
 def _digests(outputs: Outputs) -> Floats:
     """Return a number for each of the first outputs, equal for equal outputs, in a pseudorandom order."""
     rows = np.ascontiguousarray(outputs.values[:N_COMPARED_RUNS])
-    events = [""] * len(rows) if outputs.events is None else outputs.events[:N_COMPARED_RUNS].tolist()
+    events = outputs.labels[:N_COMPARED_RUNS].tolist()
     content = (row.tobytes() + event.encode(errors="surrogatepass") for row, event in zip(rows, events, strict=True))
-    digests = [int.from_bytes(hashlib.blake2b(each, digest_size=6).digest(), "big") for each in content]
+    digests = [int.from_bytes(hashlib.blake2b(entry, digest_size=6).digest(), "big") for entry in content]
     return np.array(digests, dtype=np.float64)
 
 
@@ -332,5 +332,6 @@ def _log_mean(logs: ArrayLike, planned: int | None = None) -> float:
     """
     available = np.asarray(logs, dtype=np.float64)
     missing = 0 if planned is None else planned - len(available)
-    total = special.logsumexp(np.append(available, 0.0), b=np.append(np.ones(len(available)), missing))
-    return float(total - math.log(len(available) + missing))
+    largest = float(available.max(initial=0.0 if missing else -math.inf))
+    total = float(np.exp(available - largest).sum()) + (missing * math.exp(-largest) if missing else 0.0)
+    return largest + math.log(total) - math.log(len(available) + missing)

@@ -78,8 +78,8 @@ class RunOptions:
         try:
             trials = None
             if isinstance(self.store, SlicedStore):
-                place = self.store
-                trials = TrialStore(place.directory, description, warn=reporter.message, share=place.share)
+                sliced = self.store
+                trials = TrialStore(sliced.directory, description, warn=reporter.message, share=sliced.share)
             elif self.store is not None:
                 trials = TrialStore(Path(self.store), description, warn=reporter.message)
             with nullcontext() if trials is None else trials as store:

@@ -66,7 +66,7 @@ class ProgressBar(SilentReporter):
         console = Console(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
-            BarColumn(),  # the one column that may shrink
+            BarColumn(),  # the only column that narrows on small terminals
             MofNCompleteColumn(table_column=Column(no_wrap=True)),
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True)),

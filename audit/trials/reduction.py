@@ -69,8 +69,7 @@ def joined(runs: Sequence[Outputs]) -> Outputs:
     values = np.concatenate([run.values for run in runs])
     if all(run.events is None for run in runs):
         return Outputs(values)
-    events = [np.full(len(run), "", dtype=np.str_) if run.events is None else run.events for run in runs]
-    return Outputs(values, np.concatenate(events))
+    return Outputs(values, np.concatenate([run.labels for run in runs]))
 
 
 SECOND_PREFIX = "second_"

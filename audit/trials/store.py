@@ -302,19 +302,19 @@ def _arrays(content: bytes) -> Arrays | None:
         return None
 
 
-def differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
+def differences(stored: Any, wanted: Any, at: str = "") -> Iterator[str]:
     """Yield a line "key: the store has ..., this run has ..." for each leaf in which two JSON values differ."""
-    if isinstance(found, dict) and isinstance(wanted, dict):
-        for key in sorted(found.keys() | wanted.keys()):
+    if isinstance(stored, dict) and isinstance(wanted, dict):
+        for key in sorted(stored.keys() | wanted.keys()):
             where = f"{at}.{key}" if at else key
-            if key not in found:
+            if key not in stored:
                 yield f"{where}: not in the store, this run has {_short(wanted[key])}"
             elif key not in wanted:
-                yield f"{where}: the store has {_short(found[key])}, this run has none"
+                yield f"{where}: the store has {_short(stored[key])}, this run has none"
             else:
-                yield from differences(found[key], wanted[key], where)
-    elif found != wanted:
-        yield f"{at}: the store has {_short(found)}, this run has {_short(wanted)}"
+                yield from differences(stored[key], wanted[key], where)
+    elif stored != wanted:
+        yield f"{at}: the store has {_short(stored)}, this run has {_short(wanted)}"
 
 
 def _short(value: Any) -> str:

@@ -53,7 +53,7 @@ def run_each(
 ) -> tuple[list[Outputs], Arrays]:
     """Return the result of `run` for several datasets in one chunk, each with its number of runs."""
     outputs, changed = _release(mechanism, calls, seed, chunk, rng, timeout)
-    return [mark(each) for each in outputs], {"changed": np.array(changed, dtype=np.str_)} if changed else {}
+    return [mark(release) for release in outputs], {"changed": np.array(changed, dtype=np.str_)} if changed else {}
 
 
 def _release(
@@ -68,7 +68,7 @@ def _release(
     if independent_by_construction(mechanism):
         return [_read(mechanism, mechanism.release(dataset, size, rng), size) for dataset, size in calls], ()
     guard = Guard(display_name(mechanism), timeout=timeout, seed=_global_seed(seed, chunk))
-    calls_itself = isinstance(mechanism, FunctionMechanism)  # for each call of the function
+    calls_itself = isinstance(mechanism, FunctionMechanism)  # then each call of the function opens the guard
     results = []
     try:
         with guard:

@@ -217,7 +217,7 @@ def named_errors(name: str, timeout: float | None, client: Any = None) -> Iterat
         raise cluster_lost_error(str(error)) from error
     except Exception as error:
         if client is not None and client.status != "running" and not isinstance(error, DpassayError):
-            raise cluster_lost_error(str(error)) from error  # its errors then depend on the call that was under way
+            raise cluster_lost_error(str(error)) from error  # which error depends on the interrupted call
         if type(error).__name__ != "KilledWorker":
             raise
         raise ReleaseError(

@@ -6,7 +6,6 @@ check.py             `dpassay check`: the claim of a function, a mechanism or a 
 commands.py          Entry point of the command line, and the commands that help
 doctor.py            `dpassay doctor`: the installation, and a short audit with known verdicts
 file_commands.py     Commands on files that other programs wrote; each imports the rest when it is called
-judge.py             `dpassay judge`: test of a claim with scores in a file
 listing.py           Entries of `dpassay list`: names with one-line summaries
 options.py           Options of the commands, with their help texts
 outcomes.py          Outcomes of the commands: the comparison with a baseline, and what each command writes for build
@@ -17,7 +16,6 @@ result_commands.py   Commands on saved results; each imports the rest when it is
 streams.py           Standard streams that tolerate write errors, so that these do not change the exit code by accident
 supervisor.py        Child process for audited code, so that the parent reports its end and sets the exit code
 terminal.py          Terminal output of the command line: tables in a terminal, plain text elsewhere
-texts.py             Language models from files: the texts of `dpassay text`, and the claim to test
 """
 
 from .application import app as app

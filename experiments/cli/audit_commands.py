@@ -72,8 +72,7 @@ def run_command(
             return 0
         done = run(config, pdf=pdf, cluster=cluster, **execution)
     except KeyboardInterrupt as error:
-        print_error("interrupted. Finished trials are saved: the same command continues from there.")
-        return exit_code(error)
+        return _interrupted(error, "trials")
     show_run(done)
     write_run(files, done, config, strict=strict, report_line=print_error)
     return exit_code_of(done.verdict, strict=strict)
@@ -201,16 +200,25 @@ def calibrate_command(
     from ..runs.calibration import calibrate
     from .terminal import show_calibration
 
-    done = calibrate(
-        full=full,
-        published=published,
-        bounds=bound or (),
-        repeats=repeats,
-        peers=peers,
-        seed=seed,
-        out=out,
-        n_jobs=jobs,
-        progress=not quiet,
-    )
+    try:
+        done = calibrate(
+            full=full,
+            published=published,
+            bounds=bound or (),
+            repeats=repeats,
+            peers=peers,
+            seed=seed,
+            out=out,
+            n_jobs=jobs,
+            progress=not quiet,
+        )
+    except KeyboardInterrupt as error:
+        return _interrupted(error, "simulations")
     show_calibration(done)
     return 0 if done.certificate.holds else MISSES
+
+
+def _interrupted(error: KeyboardInterrupt, saved: str) -> int:
+    """Print that the finished work is saved; return the exit code."""
+    print_error(f"interrupted. Finished {saved} are saved: the same command continues from there.")
+    return exit_code(error)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options as option
 from .application import command, exit_code_of, print_error
+
+if TYPE_CHECKING:
+    from ..tasks.base import FileTask
 
 PANEL = "Files of other programs"
 
@@ -40,10 +42,10 @@ def coins_command(
     """Toss a fair coin for each canary, before training: which are in the run, and which are not."""
     from ...audit.games.coins import Coins
     from ..data.score_files import read_ids
-    from .judge import plan
+    from ..tasks.judgement import shown_by_canaries
 
     ids = read_ids(file, column=column)
-    planned = "" if epsilon is None else f"{plan(len(ids), epsilon, delta)}\n\n"
+    planned = "" if epsilon is None else f"{shown_by_canaries(len(ids), epsilon, delta)}\n\n"
     coins = Coins.toss(ids, seed=seed, file=out)
     sys.stdout.write(
         f"{len(coins.included_ids):,} of {len(coins.ids):,} canaries are included: `included` in {out}\n"
@@ -106,22 +108,17 @@ def judge_command(
     json_: option.JsonFile = None,
 ) -> int:
     """Audit a claim with a file of attack scores computed elsewhere."""
-    from .judge import Judgement
+    from ..tasks.judgement import Judgement
     from .outcomes import write_judged
     from .outputs import OutputFiles
-    from .terminal import show_files
 
     files = OutputFiles(markdown, json_)
     files.check_writable()
-    judged = Judgement(
-        file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed, coins, looks, tossed
-    )
-    result = judged.result
-    sys.stdout.write(f"{result.summary()}\n")
-    write_judged(files, result, report_line=print_error)
-    if out is not None:
-        show_files(judged.keep(out))
-    return exit_code_of(result.verdict, strict=strict)
+    task = Judgement.of(locals())
+    sys.stdout.write(f"{task.result.summary()}\n")
+    write_judged(files, task.result, report_line=print_error)
+    _keep(task, out)
+    return exit_code_of(task.result.verdict, strict=strict)
 
 
 @command("membership", PANEL)
@@ -164,36 +161,15 @@ def membership_command(
     json_: option.JsonFile = None,
 ) -> int:
     """Attack shadow models trained elsewhere, and report how well each attack identifies members."""
-    from ...audit.metrics.membership import evaluate
-    from ..data.shadow_files import load_shadows
+    from ..tasks.membership import MembershipStudy
     from .outputs import OutputFiles
-    from .terminal import show_files
 
     files = OutputFiles(json_file=json_)
     files.check_writable()
-    named = load_shadows(file, fair=fair, signal=signal)
-    result = evaluate(
-        named.shadows,
-        attack or None,
-        target=target,
-        models=named.models,
-        per_model=per_model,
-        confidence=confidence,
-    )
-    sys.stdout.write(f"{result.summary()}\n")
-    files.write("", json_text=result.to_json())
-    if out is not None:
-        from ...mechanisms.core import describe
-        from ...mechanisms.core.fingerprint import fingerprint
-        from ..runs.kept import keep
-
-        chosen = [("--target", target), *(("--attack", name) for name in attack or ()), ("--signal", signal)]
-        words = [word for name, value in chosen if value is not None for word in (name, value)]
-        words += ["--fair"] * fair + ["--per-model"] * per_model + ["--confidence", str(confidence)]
-        command_line = shlex.join(["dpassay", "membership", file.name, *words])
-        arrays = {"membership": named.shadows.inclusion, **named.shadows.signals}
-        request = {"command": command_line, "shadows": fingerprint({"arrays": describe(arrays)})}
-        show_files(keep(result, out, name=file.name, request=request, command=command_line, ids=named.ids))
+    task = MembershipStudy.of(locals())
+    sys.stdout.write(f"{task.result.summary()}\n")
+    files.write("", json_text=task.result.to_json())
+    _keep(task, out)
     return 0
 
 
@@ -250,27 +226,12 @@ def text_command(
     strict: option.Strict = False,
 ) -> int:
     """Attack a language model from the log probabilities of texts; with --coins, audit the claim of its training."""
-    from .terminal import show_files
-    from .texts import TextStudy
+    from ..tasks.texts import TextStudy
 
-    study = TextStudy(
-        file,
-        coins,
-        epsilon,
-        delta,
-        signal,
-        relation,
-        confidence,
-        share,
-        None if queries is None else tuple(queries),
-        p,
-        looks,
-        zeros,
-    )
-    sys.stdout.write(f"{study.result.summary()}\n")
-    for done in () if out is None else study.keep(out):
-        show_files(done)
-    return exit_code_of(None if study.result.audit is None else study.result.audit.verdict, strict=strict)
+    task = TextStudy.of(locals())
+    sys.stdout.write(f"{task.result.summary()}\n")
+    _keep(task, out)
+    return exit_code_of(None if task.result.audit is None else task.result.audit.verdict, strict=strict)
 
 
 @command("risk", PANEL)
@@ -310,49 +271,22 @@ def risk_command(
     ] = None,
 ) -> int:
     """Measure what a synthetic table discloses about the records it was made of; exit with 1 on a finding."""
-    from ...audit.metrics import risk
-    from ...mechanisms.core import ParameterError, terminal
-    from ..data.table_files import read_table
+    from ...mechanisms.core import terminal
+    from ..tasks.table_risk import TableRisk
     from .outcomes import code_of_risk
+
+    task = TableRisk.of(locals())
+    sys.stdout.write(f"{terminal(task.result.summary())}\n")
+    _keep(task, out)
+    return code_of_risk(task.result)
+
+
+def _keep(task: FileTask, out: Path | None) -> None:
+    """Keep the results of a task in a directory, if there is one, and print the paths."""
+    if out is None:
+        return
+    from ..runs.kept import keep
     from .terminal import show_files
 
-    files = {"real": real, "synthetic": synthetic} | ({} if holdout is None else {"holdout": holdout})
-    named: dict[Path, str] = {}
-    for name, file in files.items():
-        other = named.setdefault(file.resolve(), name)
-        if other != name:
-            raise ParameterError(
-                f"{name} must be another file than {other}, but both are {file}. Pass the three tables: real, "
-                "synthetic, holdout.",
-                argument=name,
-            )
-    tables = {name: read_table(file, argument=name) for name, file in files.items()}
-    result = risk(
-        tables["real"],
-        tables["synthetic"],
-        tables.get("holdout"),
-        ignore=tuple(ignore or ()),
-        secrets=tuple(secret or ()),
-        categories=tuple(category or ()),
-        unit=unit,
-        confidence=confidence,
-        seed=seed,
-    )
-    sys.stdout.write(f"{terminal(result.summary())}\n")
-    if out is not None:
-        from ...mechanisms.core.fingerprint import fingerprint
-        from ..runs.kept import keep
-
-        words = ["--holdout", holdout.name] if holdout is not None else []
-        words += [
-            word
-            for option_, names in (("--ignore", ignore), ("--secret", secret), ("--category", category))
-            for n in names or ()
-            for word in (option_, n)
-        ]
-        words += ["--unit", unit] if unit is not None else []
-        words += ["--confidence", str(confidence), "--seed", str(seed)]
-        line = shlex.join(["dpassay", "risk", real.name, synthetic.name, *words])
-        digests = {name: fingerprint({"rows": table.to_csv(index=False)}) for name, table in tables.items()}
-        show_files(keep(result, out, name=synthetic.name, request={"command": line, **digests}, command=line))
-    return code_of_risk(result)
+    for kept in keep(task, out):
+        show_files(kept)

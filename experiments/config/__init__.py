@@ -1,6 +1,7 @@
 """Configurations: one TOML file describes one experiment; errors show file, line and key.
 
 config_errors.py     Locations of errors in a configuration: the line and key, or the setting, that causes an error
+exclusions.py        Tables and keys of a configuration that exclude each other
 overrides.py         Settings on top of a configuration: `--set mechanism.epsilon=2`, and the points of a sweep
 schema.py            The schema of a configuration
 sections.py          The tables of a configuration with fixed keys, one class each; `schema.py` combines them

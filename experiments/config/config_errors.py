@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import reduce
 from typing import Any
 
 from pydantic import BaseModel
@@ -37,15 +38,17 @@ def at(parameters: Mapping[str, Any]) -> Iterator[None]:
 
 
 @contextmanager
-def pointing_at(source: Source, path: str, value: Any) -> Iterator[None]:
-    """Convert an error in using the value at a dotted path to a `ConfigError` with the location of its key.
+def section_at(config: BaseModel, source: Source, path: str) -> Iterator[Any]:
+    """Yield the table, or the value of the key, at a dotted path, to a block that uses it.
 
-    The key is that of the argument of the error: in the table at the path, or a table of this name. Options of any type
-    and shape reach code that checks only some of them: what it raises is located at the path.
+    An error of the block becomes a `ConfigError` with the location of its key, that of the argument of the error: in
+    the table at the path, or a table of this name. Options of any type and shape reach code that checks only some of
+    them: what it raises is located at the path.
     """
     keys = tuple(path.split("."))
+    value: Any = reduce(getattr, keys, config)
     try:
-        yield
+        yield value
     except ConfigError:
         raise
     except DpassayError as error:

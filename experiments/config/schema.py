@@ -32,6 +32,7 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from ...mechanisms.core import ConfigError, listed, unknown_name_message
+from .exclusions import AUDITS_ONLY, check_exclusions, is_set
 from .overrides import apply
 from .sections import (
     GAMES,
@@ -65,8 +66,6 @@ from .trained_shadows import UNUSED, with_trained
 
 WORDS = ("title", "description", "unit", EXPECTED)
 """Keys that explain an experiment and do not change it."""
-AUDITS_ONLY = ("attack", "claim", EXPECTED, "game", "neighbours", "search", "sweep")
-"""Tables that are not used with [membership]; of [audit] only the confidence is used."""
 UNUSED_IN_GAMES = ("trials", "estimates", "stop")
 """Keys of [audit] that are not used with [game]."""
 MAX_ERRORS = 20
@@ -134,7 +133,7 @@ class Config(Section):
             ConfigError: no such file, not TOML, or not a valid configuration; the message has file, line and key.
         """
         source = Source.find(name_or_path, settings)
-        table = source.parse()
+        table = source.tables
         source.check_values(table)
         config = cls.check(apply(table, source.settings), source)
         return config.model_copy(update={"sweep": unswept(config.sweep, source.settings)}), source
@@ -150,7 +149,8 @@ class Config(Section):
             more = [f"and {len(details) - MAX_ERRORS:,} more errors."] if len(details) > MAX_ERRORS else []
             raise ConfigError("\n".join([*messages, *more])) from None
         check_expected(config.expected, EXPECTED, (EXPECTED,), source)
-        _check_unused(config, source)
+        check_exclusions(config, source)
+        _check_game(config, source)
         _check_sweep(config, source)
         return config
 
@@ -191,35 +191,18 @@ class Config(Section):
         return to_toml({k: value for k, value in self.resolved().items() if value not in ("", {}) or k == "membership"})
 
 
-def _check_unused(config: Config, source: Source) -> None:
-    """Raise `ConfigError` for tables and keys that are not used next to [membership] or [game]."""
-    audit = [key for key in AuditSection.model_fields if _is_set(config.audit, key)]
-    if config.membership is not None:
-        for key in (key for key in AUDITS_ONLY if _is_set(config, key)):
-            raise source.error(
-                (key,), f"[{key}] is for audits, not for [membership], which has its own key for attacks. Leave it out."
-            )
-        for key in (key for key in audit if key != "confidence"):
-            raise source.error(
-                ("audit", key),
-                f"audit.{key} is for audits: of [audit], [membership] uses only the confidence. Leave it out.",
-            )
-    if config.game is not None:
-        swept = [part for key, values in config.sweep.items() for part in swept_keys(key, values)]
-        at_a_point = bool(source.swept)  # of a sweep, other points of which may use all keys of [audit]
-        audit = [key for key in audit if key == "stop" or not at_a_point]
-        for key in (key for key in UNUSED_IN_GAMES if key in audit or f"audit.{key}" in swept):
-            advice = f", and set {config.game.counted} in [game]" if key == "trials" else ""
-            raise source.error(
-                ("audit", key),
-                f"[audit] {key} is not used in the game {config.game.name!r}: leave it out{advice}.",
-            )
-
-
-def _is_set(section: BaseModel, key: str) -> bool:
-    """Return whether a key differs from its default."""
-    default = type(section).model_fields[key].get_default(call_default_factory=True)
-    return bool(getattr(section, key) != default)
+def _check_game(config: Config, source: Source) -> None:
+    """Raise `ConfigError` for a key of [audit] that is not used in the game, here or in the sweep."""
+    if config.game is None:
+        return
+    swept = [part for key, values in config.sweep.items() for part in swept_keys(key, values)]
+    at_a_point = bool(source.swept)  # of a sweep, other points of which may use all keys of [audit]
+    given = [key for key in UNUSED_IN_GAMES if is_set(config, f"audit.{key}") and (key == "stop" or not at_a_point)]
+    for key in (key for key in UNUSED_IN_GAMES if key in given or f"audit.{key}" in swept):
+        advice = f", and set {config.game.counted} in [game]" if key == "trials" else ""
+        raise source.error(
+            ("audit", key), f"[audit] {key} is not used in the game {config.game.name!r}: leave it out{advice}."
+        )
 
 
 def _check_sweep(config: Config, source: Source) -> None:
@@ -260,7 +243,7 @@ def _message(detail: Any, source: Source) -> str:
 
 def _tables_with(key: str, source: Source) -> list[str]:
     """Return the dotted keys "TABLE.KEY" of tables that have the key, in the text or by their model."""
-    given = {name: table for name, table in source.parse().items() if isinstance(table, Mapping)}
+    given = {name: table for name, table in source.tables.items() if isinstance(table, Mapping)}
     models = {name: _table_at(Config, name) for name in Config.model_fields}
     return [
         f"{name}.{key}"

@@ -68,14 +68,12 @@ class Source:
         except (OSError, ValueError) as error:
             path, reason = Path(name_or_path), getattr(error, "strerror", None) or error
             raise ConfigError(f"cannot read the configuration {path}: {str(reason).removesuffix('.')}.") from error
-        return cls(path.stem, _relative(path), text, dict(settings or {}))
-
-    def parse(self) -> dict[str, Any]:
-        """Return the tables of the text, parsed once; raise `ConfigError` with the line of a syntax error."""
-        return self._tables
+        label = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+        return cls(path.stem, str(label), text, dict(settings or {}))
 
     @cached_property
-    def _tables(self) -> dict[str, Any]:
+    def tables(self) -> dict[str, Any]:
+        """The tables of the text; raises `ConfigError` with the line of a syntax error."""
         if (key := _LONG_KEY.search(self.text)) is not None:
             raise ConfigError(
                 f"{self.label}:{self.text.count(chr(10), 0, key.start()) + 1}: a key has more than {MAX_KEY_PARTS} "
@@ -94,8 +92,15 @@ class Source:
         """Raise `ConfigError` with the location of the first value, also of a setting, that no key accepts."""
         set_here = (_values(value, tuple(key.split("."))) for key, value in self.settings.items())
         for path, value in chain(*set_here, _values(table)):
-            if (reason := _refused(value, len(path))) is not None:
-                raise self.error(path, f"{'.'.join(path)[:60]} {reason}")
+            if isinstance(value, date | clock):
+                reason = f"is a date or a time, {value}, which no key accepts. Put it in quotes to make it text."
+            elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+                reason = "is a whole number of more than 64 bits, which TOML does not allow."
+            elif len(path) > DEEPEST:
+                reason = f"is nested in more than {DEEPEST} lists or tables. Remove some of the brackets."
+            else:
+                continue
+            raise self.error(path, f"{'.'.join(path)[:60]} {reason}")
 
     def where(self, path: tuple[str, ...]) -> str:
         """Return the location of the key at `path`: "--set KEY", or "FILE:LINE", that of the sweep if it is swept.
@@ -117,24 +122,11 @@ class Source:
 
 
 def _values(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every value with its path, up to the largest depth of a configuration."""
+    """Yield every value with its path, down to one level below the largest depth of a configuration."""
     yield path, value
-    if len(path) > DEEPEST:
-        return
     items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
+    for key, item in items if len(path) <= DEEPEST else ():
         yield from _values(item, (*path, str(key)))
-
-
-def _refused(value: Any, depth: int) -> str | None:
-    """Return the reason why no key of a configuration accepts a value; None if one may."""
-    if isinstance(value, date | clock):
-        return f"is a date or a time, {value}, which no key accepts. Put it in quotes to make it text."
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return "is a whole number of more than 64 bits, which TOML does not allow."
-    if depth > DEEPEST:
-        return f"is nested in more than {DEEPEST} lists or tables. Remove some of the brackets."
-    return None
 
 
 def _extreme_line(text: str) -> int:
@@ -188,7 +180,7 @@ def named() -> dict[str, Path]:
     Raises:
         PlugInError: a folder cannot be found, or a name stands twice.
     """
-    files = {name: CONFIGS / f"{name}.toml" for name in shipped()}
+    files = {path.stem: path for path in sorted(CONFIGS.glob("*.toml"))}
     for entry in (entry for entries in registered("dpassay.experiments").values() for entry in entries):
         try:
             spec = find_spec(entry.location)
@@ -212,21 +204,12 @@ def _path_of(name_or_path: str | Path) -> Path:
     path = Path(name_or_path)
     if path.is_file():
         return path
-    name = path.name.removesuffix(".toml")
-    if path.parent == Path() and name in named():
-        return named()[name]
+    if path.parent == Path() and (found := named().get(path.name.removesuffix(".toml"))):
+        return found
     if path.suffix == ".toml" or path.parent != Path():
         kind = "is a folder" if path.is_dir() else "does not exist"
         raise ConfigError(f"the configuration {path} {kind}. Pass a .toml file, or a name. {LISTED_BY}")
     raise ConfigError(f"{UnknownNameError('experiment', str(name_or_path), named())} {LISTED_BY}")
-
-
-def _relative(path: Path) -> str:
-    """Return the path relative to the current folder, if it is inside."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
 
 
 def _syntax(message: str, text: str) -> tuple[str, int]:

@@ -158,10 +158,9 @@ def point_seed(seed: int, parameters: Parameters) -> int:
     (20, 7)
     """
     if "seed" in parameters.get(CASE, ()):
-        return point_seed(parameters[CASE]["seed"], {key: value for key, value in parameters.items() if key != CASE})
-    if not parameters:
-        return seed
-    return int.from_bytes(hashlib.sha256(f"{seed}:{_canonical(parameters)}".encode()).digest()[:6], "big")
+        seed, parameters = parameters[CASE]["seed"], {key: value for key, value in parameters.items() if key != CASE}
+    digest = hashlib.sha256(f"{seed}:{_canonical(parameters)}".encode()).digest()
+    return int.from_bytes(digest[:6], "big") if parameters else seed
 
 
 def folder_name(parameters: Parameters) -> str:

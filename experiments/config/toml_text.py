@@ -48,10 +48,10 @@ def _value(value: Any) -> str:
     """Return the text of one value; a string of several lines gets triple quotes."""
     if isinstance(value, str):
         return _string(value) if "\n" not in value else '"""\n' + "\n".join(map(_escaped, value.split("\n"))) + '"""'
-    if isinstance(value, bool | int):
-        return json.dumps(int(value)) if not isinstance(value, bool) else json.dumps(value)
-    if isinstance(value, float):
-        return repr(float(value)) if math.isfinite(value) else str(float(value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(float(value))
+    if isinstance(value, int | float):
+        return json.dumps(value)
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_key(k)} = {_inline(v)}" for k, v in value.items() if v is not None) + "}"
     if isinstance(value, Sequence):

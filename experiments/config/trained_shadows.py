@@ -40,10 +40,8 @@ def with_trained(table: Mapping[str, Any], source: Source) -> dict[str, Any]:
         ConfigError: keys that are not used with a file of shadow models, or only with one; no such file.
     """
     data, section = table.get("data"), table.get("membership")
-    if not isinstance(data, Mapping):
-        return dict(table)
-    if "shadows" not in data:
-        for key in (key for key in OF_FILE if key in data):
+    if not isinstance(data, Mapping) or "shadows" not in data:
+        for key in (key for key in OF_FILE if isinstance(data, Mapping) and key in data):
             raise source.error(
                 ("data", key), f"data.{key} describes the file of data.shadows, which is missing. Add it."
             )

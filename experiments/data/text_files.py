@@ -28,7 +28,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ...attacks.membership.token_signals import ScoredTexts
+from ...attacks.membership.scored_texts import ScoredTexts
 from ...audit.trials.array_files import open_regular
 from ...mechanisms.core import ParameterError, line as one_line
 from .table_files import LONGEST_REASON, short

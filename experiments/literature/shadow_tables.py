@@ -55,8 +55,8 @@ class TablesOfSynthesisers(ShadowReleases):
                 "by_label is for models that predict labels; for a synthetic table set by_attribute to an attribute.",
                 argument="by_label",
             )
-        records, data = point.build("data", _records, mechanism, point), point.config.data
-        assert data is not None
+        with point.section("data") as data:
+            records = _records(mechanism, point)
         population = section.population
         public = None if population is None else _coded(mechanism, build.load_rest(data, n=population))
         groups = None if section.by_attribute is None else _groups(mechanism, section.by_attribute, records)
@@ -120,7 +120,7 @@ def _attack(entry: Any) -> MembershipAttack:
     return attack
 
 
-def _records(_: Any, mechanism: Any, point: Point) -> Any:
+def _records(mechanism: Any, point: Point) -> Any:
     """Return the coded records of [data]; raise `ParameterError` for too few."""
     records = _coded(mechanism, point.data)
     if len(records) < MIN_RECORDS:

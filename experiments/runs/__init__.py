@@ -6,7 +6,7 @@ cluster.py        The workers of a Dask cluster for a run: `dpassay run CONFIG -
 directory.py      The run directory of an experiment: its owner, and its files
 evidence.py       Files that a finished run leaves for other readers: evidence card, fields of the registry, and LaTeX
                   table
-kept.py           Keeping results that no configuration made: judged scores, shadow models and synthetic tables
+kept.py           Keeping the results of a task on files: judged scores, texts, shadow models and synthetic tables
 limits.py         Limits on the resources of a configuration: too little memory is an error, a long step is announced
 python_sweep.py   `sweep`: audits of one's own mechanism over a grid of parameters, from Python, with the files of a run
 record.py         environment.json: versions, times and file digests of a run, and the check that a finished run is

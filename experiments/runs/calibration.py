@@ -1,6 +1,6 @@
 """`dpassay calibrate`: coverage and power of all bounds.
 
-plan (laws x sizes) -> certify -> certificate.csv, certificate.json, figures, certificate.html
+task (plan, methods) -> certificate -> certificate.csv, certificate.json, figures, certificate.html
 """
 
 from __future__ import annotations
@@ -8,9 +8,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 from ...audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify
 from ...audit.calibration.laws import (
@@ -29,10 +32,13 @@ from ...audit.calibration.methods import Method, catalogue_methods, uncorrected
 from ...audit.calibration.published import published_rules
 from ...audit.trials.folder import Folder
 from ...audit.trials.options import RunOptions
-from ...mechanisms.core import ParameterError, StoreError, csv_cell, listed
-from ..report.results.provenance import environment
+from ...mechanisms.core import ParameterError, StoreError, csv_cell, listed, whole
+from ..report.results.provenance import HOME, digest_of, environment, versions
+from ..tasks.base import HERE, CommandTask
 
 OUT = Path("runs") / "certificate"
+TRIALS = "trials/certificate"
+"""Folder of the finished simulations in the directory."""
 UNEQUAL = ((20, 2_000), (2_000, 20))
 NO_LEAK_SIZES = ((605, 605), (2_722, 2_722))
 """Scores a side from which 1,001 and 5,001 canaries of one run are made."""
@@ -45,6 +51,76 @@ BESIDE_PUBLISHED = (
     "one-run-independent",
 )
 """Bounds that are measured next to the rules of published audits."""
+CODE = ("mechanisms", "audit")
+"""Folders with the code that decides the numbers."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Calibration(CommandTask):
+    """Coverage and power of bounds: `dpassay calibrate`.
+
+    Args:
+        full, published, repeats, peers, seed: see `calibrate`.
+        bound: its `bounds`.
+
+    Raises:
+        UnknownNameError: no such bound.
+        ParameterError: two plans, a number out of range, a bound without a law, or peers that are not installed.
+    """
+
+    command: ClassVar[str] = "calibrate"
+
+    full: bool = False
+    published: bool = False
+    bound: tuple[str, ...] = ()
+    repeats: int | None = None
+    peers: bool = False
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.full and self.published:
+            raise ParameterError("full and published are two plans: give one of them.", argument=("full", "published"))
+        assert self.plan.settings  # raises for repeats out of range
+        assert self.methods  # raises for bounds without a law
+        whole(0, seed=self.seed)
+
+    @cached_property
+    def plan(self) -> CertificatePlan:
+        """Laws, sizes and repeats."""
+        plan_of = _no_leak_plan if self.published else full_plan if self.full else quick_plan
+        return plan_of() if self.repeats is None else plan_of(self.repeats)
+
+    @cached_property
+    def methods(self) -> list[Method]:
+        """Bounds, and what is measured beside them."""
+        if without_law := [name for name in self.bound if not catalogue_methods((name,))]:
+            raise ParameterError(
+                f"bound {listed(without_law)} reads no scores of pairs or bits, so there is no law for it. Leave it "
+                "out.",
+                argument="bound",
+            )
+        names = tuple(dict.fromkeys(self.bound)) or (BESIDE_PUBLISHED if self.published else ())
+        methods: list[Method] = [*catalogue_methods(names), *uncorrected()]
+        if self.published:
+            methods += published_rules()
+        if self.peers:
+            from ...audit.calibration.peers import jax_privacy_methods
+
+            methods += jax_privacy_methods()
+        return methods
+
+    def estimate(self) -> int:
+        """Return the number of simulated audits."""
+        return self.plan.n_audits
+
+    def run(self, options: RunOptions = HERE) -> Certificate:
+        """Simulate the audits that are not in the store, by the same code."""
+        made_by = {"command": self.command_line, "code": digest_of(HOME, CODE), "versions": versions()}
+        return certify(self.plan, self.methods, seed=self.seed, made_by=made_by, **vars(options))
+
+    def answer(self, evidence: Certificate) -> Certificate:
+        """Return the certificate."""
+        return evidence
 
 
 @dataclass(frozen=True)
@@ -129,6 +205,8 @@ def calibrate(
 ) -> CalibrationRun:
     """Measure coverage and power of the bounds, and write the certificate.
 
+    Finished simulations are kept in `out`: the same call continues from there, with the same numbers.
+
     Args:
         full: all sizes and 2,000 audits a setting, which takes hours of processor time; else the quick plan.
         published: whether to measure, on scores that leak nothing, the rules of published audits next to the bounds.
@@ -146,27 +224,26 @@ def calibrate(
     Raises:
         UnknownNameError: no such bound.
         ParameterError: a number out of range, a bound without a law, or peers that are not installed.
-        StoreError: the directory cannot be written.
+        FingerprintError, StoreError: the directory has another certificate, or one of other code; or it cannot be
+            written.
     """
-    if full and published:
-        raise ParameterError("full and published are two plans: give one of them.", argument=("full", "published"))
-    RunOptions(n_jobs)
-    plan_of = _no_leak_plan if published else full_plan if full else quick_plan
-    plan = plan_of() if repeats is None else plan_of(repeats)
-    if without_law := [name for name in bounds if not catalogue_methods((name,))]:
-        raise ParameterError(
-            f"bound {listed(without_law)} reads no scores of pairs or bits, so there is no law for it. Leave it out.",
-            argument="bound",
-        )
-    ours = catalogue_methods(tuple(dict.fromkeys(bounds)) or (BESIDE_PUBLISHED if published else ()))
-    methods: list[Method] = [*ours, *uncorrected(), *(published_rules() if published else [])]
-    if peers:
-        from ...audit.calibration.peers import jax_privacy_methods
+    task = Calibration(full=full, published=published, bound=tuple(bounds), repeats=repeats, peers=peers, seed=seed)
+    options, directory = RunOptions(n_jobs, progress=progress), OUT if out is None else Path(out)
+    with _written(directory):
+        store = Folder(directory).make(TRIALS)
+    certificate = task.answer(task.run(replace(options, store=store)))
+    return write_calibration(certificate, directory, command=task.command_line)
 
-        methods += jax_privacy_methods()
-    certificate = certify(plan, methods, seed=seed, n_jobs=n_jobs, progress=progress)
-    command = _command(full=full, published=published, bounds=bounds, repeats=repeats, peers=peers, seed=seed)
-    return write_calibration(certificate, OUT if out is None else Path(out), command=command)
+
+@contextmanager
+def _written(directory: Path) -> Iterator[None]:
+    """Convert errors of the operating system to a `StoreError` with the next step."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError as error:
+        raise StoreError(f"the certificate cannot be written to {directory}: {error}. Choose another --out.") from error
 
 
 def write_calibration(certificate: Certificate, directory: Path, *, command: str) -> CalibrationRun:
@@ -175,22 +252,18 @@ def write_calibration(certificate: Certificate, directory: Path, *, command: str
     from ..report.pages import versions_text
     from ..report.plots.certificate import draw_certificate
 
-    versions = environment()
-    try:
+    known = environment()
+    with _written(directory):
         folder = Folder(directory)
         folder.make()
         texts = {
             "certificate.csv": certificate_csv(certificate),
             "certificate.json": certificate.to_json(),
-            "environment.json": json.dumps(versions, indent=1) + "\n",
+            "environment.json": json.dumps(known, indent=1) + "\n",
         }
         written = [folder.write(name, text.encode()) for name, text in texts.items()]
         figures = draw_certificate(certificate, folder.make("figures"))
-        page = write_certificate(certificate, directory, figures, command=command, versions=versions_text(versions))
-    except StoreError:
-        raise
-    except OSError as error:
-        raise StoreError(f"the certificate cannot be written to {directory}: {error}. Choose another --out.") from error
+        page = write_certificate(certificate, directory, figures, command=command, versions=versions_text(known))
     return CalibrationRun(certificate, directory, (*written, *figures, page))
 
 
@@ -226,13 +299,13 @@ def _settings(
     return settings
 
 
-def _command(*, full: bool, published: bool, bounds: Sequence[str], repeats: int | None, peers: bool, seed: int) -> str:
-    """Return the command that reproduces the numbers."""
-    parts = ["dpassay calibrate", *(["--full"] if full else []), *(["--published"] if published else [])]
-    parts += [*(f"--bound {name}" for name in bounds)]
-    parts += [f"--repeats {repeats}"] if repeats is not None else []
-    parts += ["--peers"] if peers else []
-    return " ".join([*parts, f"--seed {seed}"])
-
-
-__all__ = ["CalibrationRun", "calibrate", "certificate_csv", "full_plan", "laws", "quick_plan", "write_calibration"]
+__all__ = [
+    "Calibration",
+    "CalibrationRun",
+    "calibrate",
+    "certificate_csv",
+    "full_plan",
+    "laws",
+    "quick_plan",
+    "write_calibration",
+]

@@ -1,4 +1,4 @@
-"""Keeping results that no configuration made: judged scores, shadow models and synthetic tables.
+"""Keeping the results of a task on files: judged scores, texts, shadow models and synthetic tables.
 
 Each is kept in a directory like that of a run, with `judged.toml` in place of `config.toml`: it describes what was
 judged, so that the same call finds its own directory and refuses another one; and it has the heading of the pages.
@@ -6,18 +6,20 @@ judged, so that the same call finds its own directory and refuses another one; a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.results.audit_result import AuditResult
 from ..config.toml_text import to_toml
 from ..report.results.sweep import SweepResult
+from ..tasks.base import FileTask
 from .directory import RunDirectory
 from .record import session
-from .writing import ConfigRun, Heading, Result, write_results
+from .writing import ConfigRun, Heading, Result, csv_text, write_results
 
 TITLES: dict[type, str] = {
     AuditResult: "Scores in",
@@ -27,40 +29,37 @@ TITLES: dict[type, str] = {
 """Kind of a result -> start of its title."""
 
 
-def keep(
-    result: AuditResult | MembershipResult | RiskResult,
-    out: Path,
-    *,
-    name: str,
-    request: Mapping[str, str],
-    command: str,
-    ids: Sequence[str] = (),
-) -> ConfigRun:
-    """Write a result of `dpassay judge`, `membership`, `text` or `risk`, its figures and its report.
+def keep(task: FileTask, out: Path) -> list[ConfigRun]:
+    """Write the results of a task on files, with figures and reports; several results in a folder each.
 
     Args:
-        result: one audit of scores; the metrics of shadow models; or the risks of a synthetic table.
-        out: a new or empty directory, or that of an earlier result for the same files.
-        name: display name of the files.
-        request: name -> digest of what was judged.
-        command: reproduces the numbers.
-        ids: `(n_records,)` names of the records of shadow models, for a table of them.
+        task: whose files are read, and whose result is computed, unless they were before.
+        out: a new or empty directory, or that of an earlier result for the same files and options.
 
     Raises:
         FingerprintError, StoreError: the directory has another result, or cannot be written.
+        DpassayError: as for the result of the task.
     """
-    heading, seed = Heading(f"{TITLES[type(result)]} {name}", command), 0
-    if not isinstance(result, AuditResult):
-        written: Result = result
-    else:
+    request = {"command": task.command_line, **task.digests}
+    if tables := task.tables:
+        directory = RunDirectory(out)
+        directory.claim_judged(to_toml(request))
+        for name, table in tables.items():
+            directory.write(name, csv_text(table))
+    return [_keep(result, task, RunDirectory(out / folder), request) for folder, result in task.parts.items()]
+
+
+def _keep(result: Any, task: FileTask, directory: RunDirectory, request: Mapping[str, str]) -> ConfigRun:
+    heading, seed = Heading(f"{TITLES[type(result)]} {task.title}", request["command"]), 0
+    written: Result = result
+    if isinstance(result, AuditResult):
         seed, assumptions = result.seed, f"{result.valid_if} This cannot be verified from the file."
         heading = replace(heading, assumptions=assumptions)
-        about = {"name": name, "title": heading.title, "description": "", "fingerprint": result.fingerprint}
+        about = {"name": task.title, "title": heading.title, "description": "", "fingerprint": result.fingerprint}
         written = SweepResult.of([{}], [result], result.confidence, seed=seed, **about)
-    directory = RunDirectory(out)
     directory.claim_judged(to_toml({**heading.to_dict(), **request}))
     with session(directory, seed, None):
-        files = write_results(written, heading, directory, ids=ids)
+        files = write_results(written, heading, directory, ids=task.record_ids)
     return ConfigRun(directory.path, written, tuple(files))
 
 

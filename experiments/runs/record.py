@@ -47,17 +47,15 @@ def finished(directory: RunDirectory, config: Config) -> Finished | None:
     """Return the finished run of the same code and configuration; None if it must be computed. Writes nothing."""
     try:
         record = json.loads(directory.read(NAME))
-        last = record["sessions"][-1]
-        same_code = record.items() >= provenance.derived_by().items()
-        same_config = directory.read("config.toml") == config.to_toml()
-        if not (
-            last["finished"] and same_code and same_config and directory.journals().items() <= last["trials"].items()
-        ):
-            return None
-        files, products = last["files"], directory.products()
-        if files[NUMBERS] != products[NUMBERS]:
-            return None
-        return Finished(directory.read(NUMBERS), complete=files == products)
+        last, products = record["sessions"][-1], directory.products()
+        unchanged = (
+            last["finished"]
+            and record.items() >= provenance.derived_by().items()
+            and directory.read("config.toml") == config.to_toml()
+            and directory.journals().items() <= last["trials"].items()
+            and last["files"][NUMBERS] == products[NUMBERS]
+        )
+        return Finished(directory.read(NUMBERS), complete=last["files"] == products) if unchanged else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,7 @@ from .record import add_time, finished, session, timed
 from .writing import ConfigRun, Heading, write_results
 
 if TYPE_CHECKING:
-    from ..config.tasks.base import Task
+    from ..config.tasks.base import PointTask
 
 RUNS = Path("runs")
 """Default parent of run directories: runs/NAME."""
@@ -64,10 +64,6 @@ class Execution:
         """Report a line, if there is a receiver."""
         if self.report_line is not None:
             self.report_line(text)
-
-    def bar(self, name: str) -> ProgressBar | bool:
-        """Return a progress bar of that name; False without progress."""
-        return ProgressBar(name) if self.progress else False
 
 
 def run(
@@ -134,7 +130,7 @@ def run_loaded(
     return ConfigRun(directory.path, result, tuple(files))
 
 
-def plan(config: Config, source: Source, execution: Execution) -> list[Task]:
+def plan(config: Config, source: Source, execution: Execution) -> list[PointTask]:
     """Build the tasks of an experiment, checked before the first run."""
     from ..config.tasks.planning import plan_tasks
 
@@ -163,7 +159,7 @@ def _reused(config: Config, name: str, directory: RunDirectory, execution: Execu
 
 
 def _run_tasks(
-    tasks: Sequence[Task], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
+    tasks: Sequence[PointTask], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
 ) -> list[Any]:
     """Return the answer of each task, one after the other, or several at the same time on a cluster."""
     answers: dict[int, Any] = {}
@@ -183,7 +179,7 @@ def _run_tasks(
 
 
 def _one_by_one(
-    tasks: Sequence[Task], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
+    tasks: Sequence[PointTask], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
 ) -> Iterator[tuple[int, Any]]:
     """Yield the place and the answer of each task."""
     for place, task in enumerate(tasks):
@@ -193,7 +189,7 @@ def _one_by_one(
 
 
 def _at_once(
-    tasks: Sequence[Task], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
+    tasks: Sequence[PointTask], config: Config, directory: RunDirectory, execution: Execution, cluster: Cluster | None
 ) -> Iterator[tuple[int, Any]]:
     """Yield the place and the answer of each finished task; each runs in a process of this machine."""
     from joblib import Parallel, delayed
@@ -209,7 +205,7 @@ def _at_once(
 
 
 def _run_there(
-    place: int, task: Task, config: Config, directory: RunDirectory, cluster: Cluster
+    place: int, task: PointTask, config: Config, directory: RunDirectory, cluster: Cluster
 ) -> tuple[int, Any, float]:
     """Run a task in a process; return its place, its answer and the elapsed seconds."""
     began = time.monotonic()
@@ -218,7 +214,7 @@ def _run_there(
 
 
 def run_task(
-    task: Task,
+    task: PointTask,
     config: Config,
     directory: RunDirectory,
     execution: Execution,
@@ -239,24 +235,12 @@ def run_task(
     if task.activity and part is None:
         execution.report(task.activity)
     name = task.activity or f"{number}{cut(parameters_text(task.parameters), 40)}"
-    folder, bar = directory.trials(task.folder), execution.bar(name)
+    bar = ProgressBar(name) if execution.progress else False
+    folder = directory.trials(task.folder)
     store = folder if part is None else SlicedStore(folder, part)
-    with (
-        announced(name, config, execution.report_line, bar),
-        at(task.parameters),
-        _workers(cluster, execution) as n_jobs,
-    ):
+    workers, n_jobs = (nullcontext(), execution.n_jobs) if cluster is None else (cluster.joined(), None)
+    with announced(name, config, execution.report_line, bar), at(task.parameters), workers:
         return task.answer(task.run(RunOptions(n_jobs, store, bar)))
-
-
-@contextmanager
-def _workers(cluster: Cluster | None, execution: Execution) -> Iterator[int | None]:
-    """Yield the option `n_jobs` for an audit: on a cluster None, as in `joblib.parallel_config`."""
-    if cluster is None:
-        yield execution.n_jobs
-        return
-    with cluster.joined():
-        yield None
 
 
 def outcome(result: AuditResult) -> str:
@@ -265,7 +249,9 @@ def outcome(result: AuditResult) -> str:
     return f"epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}{where}"
 
 
-def _joined(config: Config, name: str, tasks: Sequence[Task], answers: Sequence[Any]) -> SweepResult | MembershipResult:
+def _joined(
+    config: Config, name: str, tasks: Sequence[PointTask], answers: Sequence[Any]
+) -> SweepResult | MembershipResult:
     """Return the result of an experiment: metrics as they are, and the verdict over all audits."""
     if isinstance(answers[0], MembershipResult):
         return answers[0]

@@ -32,7 +32,7 @@ from .runner import RUNS, Execution, plan, run_loaded, run_task
 from .writing import ConfigRun
 
 if TYPE_CHECKING:
-    from ..config.tasks.base import Task
+    from ..config.tasks.base import PointTask
 
 Report = Callable[[str], None]
 _KINDS = {
@@ -139,7 +139,7 @@ def run_slice(
     return directory.path
 
 
-def _divisible(config: Config, source: Source, execution: Execution) -> list[Task]:
+def _divisible(config: Config, source: Source, execution: Execution) -> list[PointTask]:
     """Build the tasks of the experiment; raise `ConfigError` if their runs cannot be divided into slices."""
     tasks = plan(config, source, execution)
     table = "search" if config.search is not None else "game" if config.game is not None else "data"
@@ -165,7 +165,7 @@ def _claim(directory: RunDirectory, config: Config, record: SliceRecord) -> None
     record.write(directory)
 
 
-def _run_part(part: Slice, task: Task, config: Config, directory: RunDirectory, execution: Execution) -> None:
+def _run_part(part: Slice, task: PointTask, config: Config, directory: RunDirectory, execution: Execution) -> None:
     """Run the chunks of one task that belong to the slice."""
     number = f"[{part.audit + 1}/{part.n_audits}] "
     with timed(directory, task.folder):

@@ -5,7 +5,6 @@ results.json, results.csv -> evidence card -> figures -> report
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,8 +137,7 @@ def write_results(
     """
     _write_numbers(result, directory)
     if isinstance(result, MembershipResult) and ids:
-        table = _record_frame(result, ids).map(csv_cell).to_csv(index=False, lineterminator="\n")
-        directory.write("results.records.csv", table)
+        directory.write("results.records.csv", csv_text(_record_frame(result, ids)))
     if isinstance(result, RiskResult):
         return _pages(result, heading, directory, pdf=pdf)
     _, evidence = write_evidence(
@@ -189,10 +187,13 @@ def _pages(result: Result, heading: Heading, directory: RunDirectory, *, pdf: bo
 def _write_numbers(result: Result, directory: RunDirectory) -> None:
     """Write results.json and results.csv."""
     directory.write("results.json", result.to_json())
-    table = io.StringIO()
-    frame = result.to_frame().map(csv_cell).rename(columns=csv_cell)
-    frame.to_csv(table, index=False, lineterminator="\n")
-    directory.write("results.csv", table.getvalue())
+    directory.write("results.csv", csv_text(result.to_frame()))
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """Return a table as CSV, without cells or names that a spreadsheet would take for formulas."""
+    text: str = table.map(csv_cell).rename(columns=csv_cell).to_csv(index=False, lineterminator="\n")
+    return text
 
 
 def _record_frame(result: MembershipResult, ids: Sequence[str]) -> pd.DataFrame:

@@ -69,10 +69,10 @@ class FunctionLearner:
             raise ParameterError(
                 argument="train", value=self.train, allowed="be a function train(X, y, rng) that returns a model"
             )
-        given = {name: getattr(self, name) for name in ("probabilities", "logits", "losses")}
-        chosen = {name: function for name, function in given.items() if function is not None}
+        options = {name: getattr(self, name) for name in ("probabilities", "logits", "losses")}
+        chosen = {name: function for name, function in options.items() if function is not None}
         if len(chosen) > 1:
-            raise ParameterError(f"give one of {', '.join(given)}, but {' and '.join(chosen)} are given.")
+            raise ParameterError(f"give one of {', '.join(options)}, but {' and '.join(chosen)} are given.")
         for name, function in chosen.items():
             if not callable(function):
                 raise ParameterError(argument=name, value=function, allowed="be a function of a model and records")

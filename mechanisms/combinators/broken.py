@@ -97,8 +97,12 @@ class BrokenParallel(BrokenStatistic):
             constant = 2.0 * math.log(self.epsilon) - math.log(2.0 * math.pi)
             return np.asarray(constant - 0.5 * np.square(noise * self.epsilon).sum(axis=1))
         equal = np.abs(noise[:, 0] - noise[:, 1]) < NOISE_TOLERANCE
-        each = laplace_log_density(noise, 1.0 / self.epsilon)
-        return np.where(equal, each[:, 0], -np.inf) if self.bug == "shared-noise" else np.asarray(each.sum(axis=1))
+        log_densities = laplace_log_density(noise, 1.0 / self.epsilon)
+        return (
+            np.where(equal, log_densities[:, 0], -np.inf)
+            if self.bug == "shared-noise"
+            else np.asarray(log_densities.sum(axis=1))
+        )
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of `worst_case()`."""

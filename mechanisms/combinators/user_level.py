@@ -73,8 +73,8 @@ class UserLevel(Combinator):
         users, values = _columns(dataset)
         order = _order(users)
         starts = np.flatnonzero(np.append(True, users[order][1:] != users[order][:-1])) if len(users) else order
-        place = np.arange(len(users)) - np.repeat(starts, np.diff(np.append(starts, len(users))))
-        return np.asarray(values[np.sort(order[place < self.most_records])])
+        rank = np.arange(len(users)) - np.repeat(starts, np.diff(np.append(starts, len(users))))
+        return np.asarray(values[np.sort(order[rank < self.most_records])])
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return `size` outputs of the base on the records that are used."""
@@ -167,9 +167,9 @@ def check_users(neighbours: Neighbours) -> None:
         small, large = sorted(((users0, values0), (users1, values1)), key=lambda side: len(side[0]))
         missing = set(large[0].tolist()) - set(small[0].tolist())
         remaining = ~np.isin(large[0], list(missing))
-        kept = [column[remaining] for column in large]
-        fits = len(missing) == 1 and len(kept[0]) == len(small[0])
-        fits = fits and all(_equal(a, b).all() for a, b in zip(kept, small, strict=True))
+        common = [column[remaining] for column in large]
+        fits = len(missing) == 1 and len(common[0]) == len(small[0])
+        fits = fits and all(_equal(a, b).all() for a, b in zip(common, small, strict=True))
     if not fits:
         raise NeighboursError(
             f"under {neighbours.relation.value!r} the two datasets must differ in all records of one user, and in "

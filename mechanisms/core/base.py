@@ -104,6 +104,11 @@ class Outputs:
                 argument="events",
             )
 
+    @property
+    def labels(self) -> NDArray[np.str_]:
+        """`events`, with "" for every run where it is None."""
+        return np.full(len(self), "") if self.events is None else self.events
+
     def __len__(self) -> int:
         return int(self.values.shape[0])
 

@@ -56,8 +56,8 @@ def no_more_than_available() -> Iterator[None]:
 
         before = resource.getrlimit(resource.RLIMIT_DATA)
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
-        most = min(pages * os.sysconf("SC_PAGE_SIZE") + available_memory(), 2**62)
-        limits = [limit for limit in (most, *before) if limit != resource.RLIM_INFINITY]
+        data_limit = min(pages * os.sysconf("SC_PAGE_SIZE") + available_memory(), 2**62)
+        limits = [limit for limit in (data_limit, *before) if limit != resource.RLIM_INFINITY]
         resource.setrlimit(resource.RLIMIT_DATA, (min(limits), before[1]))
     try:
         yield

@@ -106,11 +106,11 @@ def packages_used() -> dict[str, str]:
 @cache
 def registered(group: str) -> dict[str, tuple[Entry, ...]]:
     """Return name -> entries that installed packages register in a group of entry points, sorted by name."""
-    found: dict[str, dict[Entry, None]] = {}
+    entries: dict[str, dict[Entry, None]] = {}
     for point in metadata.entry_points(group=group):
         package = "" if point.dist is None else f"{point.dist.name} {point.dist.version}"
-        found.setdefault(point.name, {})[Entry(point.value, package)] = None
-    return {name: tuple(found[name]) for name in sorted(found)}
+        entries.setdefault(point.name, {})[Entry(point.value, package)] = None
+    return {name: tuple(entries[name]) for name in sorted(entries)}
 
 
 @dataclass(frozen=True)
@@ -139,10 +139,10 @@ class Catalogue:
     @cached_property
     def _registrations(self) -> dict[str, tuple[Entry, ...]]:
         """Entries by name; a name has several only if it is taken twice."""
-        own = {name: (Entry(f"{self.package}.{place}"),) for name, place in self.core.items()}
+        own = {name: (Entry(f"{self.package}.{location}"),) for name, location in self.core.items()}
         others = registered(self.group) if self.group else {}
-        place = len(own) if self.before is None else list(own).index(self.before)
-        ordered = [*list(own)[:place], *(name for name in others if name not in own), *list(own)[place:]]
+        position = len(own) if self.before is None else list(own).index(self.before)
+        ordered = [*list(own)[:position], *(name for name in others if name not in own), *list(own)[position:]]
         return {name: own.get(name, ()) + others.get(name, ()) for name in ordered}
 
     def __iter__(self) -> Iterator[str]:
@@ -162,7 +162,7 @@ class Catalogue:
             raise UnknownNameError(self.kind, name, self.entries)
         first, *others = self._registrations[name]
         if others:
-            places = " and ".join(f"{each.package or 'dpassay'} ({each.location})" for each in (first, *others))
+            places = " and ".join(f"{entry.package or 'dpassay'} ({entry.location})" for entry in (first, *others))
             raise PlugInError(
                 f"{self.kind} {name!r} is registered twice: by {places}. Uninstall one of them, or rename its entry "
                 "point."
@@ -180,7 +180,7 @@ class Catalogue:
         own = entry.origin in ("core", "literature")
         module, _, attribute = entry.location.partition(":")
         try:
-            found = cast("type[Any]", attrgetter(attribute)(import_module(module)))
+            loaded = cast("type[Any]", attrgetter(attribute)(import_module(module)))
         except Exception as error:
             if own:
                 raise
@@ -191,7 +191,7 @@ class Catalogue:
         if not own:
             name_of_package, _, version = entry.package.rpartition(" ")
             _used[name_of_package] = version
-        return found
+        return loaded
 
     def usable(self) -> Iterator[str]:
         """Yield the names in the order of `entries`; warn of a name that cannot be imported, and leave it out."""
@@ -231,22 +231,22 @@ class Catalogue:
                 owner=name,
             ) from error
 
-    def instance(self, given: Any, base: type[T], *, argument: str) -> T:
-        """Return the instance for `given`: a name of the catalogue, or an instance of `base`.
+    def instance(self, value: Any, base: type[T], *, argument: str) -> T:
+        """Return the instance for `value`: a name of the catalogue, or an instance of `base`.
 
         Callers that also accept "auto" resolve it themselves; the messages list it.
 
         Raises:
-            UnknownNameError: `given` is a name that is not in the catalogue.
-            ParameterError: `given` is neither; the message names `argument`.
+            UnknownNameError: `value` is a name that is not in the catalogue.
+            ParameterError: `value` is neither; the message names `argument`.
         """
-        if isinstance(given, str) and given not in self.entries:
-            raise UnknownNameError(self.kind, given, [*self.entries, "auto"])
-        instance = self.build(given) if isinstance(given, str) else given
+        if isinstance(value, str) and value not in self.entries:
+            raise UnknownNameError(self.kind, value, [*self.entries, "auto"])
+        instance = self.build(value) if isinstance(value, str) else value
         if not isinstance(instance, base):
             raise ParameterError(
                 f"{argument} must be 'auto', a name ({', '.join(self)}) or an instance of {base.__name__}, but is "
-                f"{given!r} ({type(given).__name__}). A custom class extends {base.__module__}.{base.__name__}.",
+                f"{value!r} ({type(value).__name__}). A custom class extends {base.__module__}.{base.__name__}.",
                 argument=argument,
             )
         return instance

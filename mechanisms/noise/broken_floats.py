@@ -144,8 +144,8 @@ class FloatLaplace(BrokenPureDP, AdditiveNoise):
         answers = np.broadcast_to(np.atleast_1d(self.answers(dataset)), values.shape).ravel()
         counts = self._n_draws_of(values.ravel(), answers).reshape(values.shape)
         with np.errstate(divide="ignore"):
-            each = np.log(counts) - math.log(self.n_draws)
-        return np.asarray(each.sum(axis=1))
+            log_p = np.log(counts) - math.log(self.n_draws)
+        return np.asarray(log_p.sum(axis=1))
 
     def _n_draws_of(self, values: Floats, answers: Floats) -> Indices:
         """Return the number of draws that turn each answer into the value at the same index."""
@@ -260,12 +260,12 @@ class FloatGaussian(Broken, AdditiveNoise):
         values = outputs.values.reshape(-1, 2)
         answers = np.broadcast_to(self.answers(dataset).reshape(-1, 2), (len(outputs), self.n_queries // 2, 2))
         answers = answers.reshape(-1, 2)
-        each = (
+        log_p = (
             self._listed(values, answers)
             if self.bits <= MAX_ENUMERATED_PAIR_BITS
             else self._pairs.log_mass(values, answers)
         )
-        return np.asarray(each.reshape(len(outputs), -1).sum(axis=1))
+        return np.asarray(log_p.reshape(len(outputs), -1).sum(axis=1))
 
     def _listed(self, values: Floats, answers: Floats) -> Floats:
         """Return log probabilities from the list of all noise, for each pair of answers."""

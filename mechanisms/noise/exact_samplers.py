@@ -39,8 +39,10 @@ def bernoulli(probability: Fraction, rng: np.random.Generator) -> bool:
 def _bernoulli_exp(rate: Fraction, rng: np.random.Generator) -> bool:
     """Return True with probability exp(-rate), rate >= 0: coins of the series of exp are tossed until one fails."""
     if rate > 1:
-        whole = math.floor(rate)
-        return all(_bernoulli_exp(Fraction(1), rng) for _ in range(whole)) and _bernoulli_exp(rate - whole, rng)
+        integer_part = math.floor(rate)
+        return all(_bernoulli_exp(Fraction(1), rng) for _ in range(integer_part)) and _bernoulli_exp(
+            rate - integer_part, rng
+        )
     return next(k for k in count(1) if not bernoulli(rate / k, rng)) % 2 == 1
 
 

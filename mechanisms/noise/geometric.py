@@ -160,15 +160,15 @@ class Geometric(PureNoise):
         values = outputs.values
         noise = np.subtract(values, answers, dtype=np.float64)
         whole_numbers = values.dtype.kind in "iu" or noise == np.rint(noise)
-        each = self._noise_log_density(noise)
+        log_p = self._noise_log_density(noise)
         if self.lower is not None:
-            each = np.where(values == self.lower, self._log_tail(answers - self.lower), each)
-            each[values < self.lower] = -np.inf
+            log_p = np.where(values == self.lower, self._log_tail(answers - self.lower), log_p)
+            log_p[values < self.lower] = -np.inf
         if self.upper is not None:
-            each = np.where(values == self.upper, self._log_tail(self.upper - answers), each)
-            each[values > self.upper] = -np.inf
-        each = np.where(whole_numbers, each, -np.inf) if whole_numbers is not True else each
-        return sum_of_answers(each)
+            log_p = np.where(values == self.upper, self._log_tail(self.upper - answers), log_p)
+            log_p[values > self.upper] = -np.inf
+        log_p = np.where(whole_numbers, log_p, -np.inf) if whole_numbers is not True else log_p
+        return sum_of_answers(log_p)
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
         """Draw differences of two geometric variables, each an exponential rounded down."""

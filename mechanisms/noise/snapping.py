@@ -132,9 +132,9 @@ class Snapping(PureNoise):
         low = np.where(ends, self.last_edge, np.abs(values) - half)
         high = np.where(ends, np.inf, np.abs(values) + half)
         shift = np.where(values < 0.0, -centre, centre)
-        each = log_laplace_mass(low - shift, high - shift, self.scale)
-        each[~(ends | (inside & (values % self.granularity == 0.0)))] = -np.inf
-        return sum_of_answers(each)
+        log_mass = log_laplace_mass(low - shift, high - shift, self.scale)
+        log_mass[~(ends | (inside & (values % self.granularity == 0.0)))] = -np.inf
+        return sum_of_answers(log_mass)
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
         noise = np.log(full_precision_uniform(shape, rng))

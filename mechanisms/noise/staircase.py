@@ -90,10 +90,10 @@ class Staircase(PureNoise):
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
         """Draw a sign, the number of whole sensitivities, the step and the position on the step (algorithm 1)."""
         b, gamma = math.exp(-self.epsilon), self.step
-        whole = np.floor(rng.standard_exponential(shape) / self.epsilon)
+        n_steps = np.floor(rng.standard_exponential(shape) / self.epsilon)
         on_step = rng.random(shape)
         upper = rng.random(shape) * (gamma + (1.0 - gamma) * b) < gamma
-        noise = whole + np.where(upper, gamma * on_step, gamma + (1.0 - gamma) * on_step)
+        noise = n_steps + np.where(upper, gamma * on_step, gamma + (1.0 - gamma) * on_step)
         return noise * np.where(rng.integers(0, 2, size=shape), self.sensitivity, -self.sensitivity)
 
     def _noise_log_density(self, noise: Floats) -> Floats:

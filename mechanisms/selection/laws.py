@@ -60,10 +60,10 @@ def log_largest_exponential(scores: Floats) -> Floats:
     log_integral = np.full(len(distinct), -np.inf)
     block = max(1, _MAX_BLOCK_ENTRIES // len(distinct))
     for start in range(0, len(nodes), block):
-        some = slice(start, start + block)
-        log_terms = np.log1p(-np.exp(log_weights) * nodes[some, np.newaxis])
+        part = slice(start, start + block)
+        log_terms = np.log1p(-np.exp(log_weights) * nodes[part, np.newaxis])
         others = (log_terms @ counts)[:, np.newaxis] - log_terms
-        log_integral = np.logaddexp(log_integral, logsumexp(others, axis=0, b=weights[some, np.newaxis]))
+        log_integral = np.logaddexp(log_integral, logsumexp(others, axis=0, b=weights[part, np.newaxis]))
     return np.asarray((log_weights + log_integral)[where.ravel()])
 
 
@@ -128,10 +128,10 @@ def log_all_below(z: Floats, knots: Floats, counts: Ints) -> Floats:
     """
     n_from = np.append(np.cumsum(counts[::-1])[::-1], 0)
     rises = np.append(np.cumsum((np.diff(knots) * n_from[1:-1])[::-1])[::-1], [0.0, 0.0])
-    place = np.searchsorted(knots, z, side="right")
-    above = n_from[place] * (np.append(knots, 0.0)[place] - z + math.log(2.0)) + rises[place]
+    interval = np.searchsorted(knots, z, side="right")
+    above = n_from[interval] * (np.append(knots, 0.0)[interval] - z + math.log(2.0)) + rises[interval]
     log_q, total = _sum_of_powers(z, knots, counts, 1.0 / _POWERS)
-    return np.asarray(-np.where(place < len(knots), above, 0.0) - np.exp(log_q) * total)
+    return np.asarray(-np.where(interval < len(knots), above, 0.0) - np.exp(log_q) * total)
 
 
 def log_hazards_below(z: Floats, knots: Floats, counts: Ints) -> Floats:
@@ -156,14 +156,14 @@ def _sum_of_powers(z: Floats, knots: Floats, counts: Ints, factors: Floats) -> t
     log_q, total = np.empty(len(z)), np.zeros(len(z))
     block = max(1, _MAX_BLOCK_ENTRIES // len(_POWERS))
     for start in range(0, len(z), block):
-        some = slice(start, start + block)
-        place = np.searchsorted(knots, z[some], side="right")
-        nearest = np.maximum(place - 1, 0)
-        log_q[some] = np.where(place > 0, knots[nearest] - z[some] - math.log(2.0), -np.inf)
-        q = np.exp(log_q[some])
+        part = slice(start, start + block)
+        interval = np.searchsorted(knots, z[part], side="right")
+        nearest = np.maximum(interval - 1, 0)
+        log_q[part] = np.where(interval > 0, knots[nearest] - z[part] - math.log(2.0), -np.inf)
+        q = np.exp(log_q[part])
         for column in (powers[nearest] * factors).T[::-1]:
-            total[some] *= q
-            total[some] += column
+            total[part] *= q
+            total[part] += column
     return log_q, total
 
 
@@ -181,8 +181,8 @@ def log_top_set_laplace(scores: Floats, sets: Ints) -> Floats:
     knots, counts = np.unique(scores, return_counts=True)
     z, weights = nodes_between(piece_ends(scores))
     all_below = log_all_below(z, knots, counts) + np.log(weights)
-    members, place = np.unique(sets, return_inverse=True)
-    place = place.reshape(sets.shape)
+    members, inverse = np.unique(sets, return_inverse=True)
+    inverse = inverse.reshape(sets.shape)
     log_probabilities = np.full(len(sets), -np.inf)
     n_nodes = max(1, _MAX_BLOCK_ENTRIES // (10 * max(len(members), sets.shape[1])))
     for first in range(0, len(z), n_nodes):
@@ -192,10 +192,10 @@ def log_top_set_laplace(scores: Floats, sets: Ints) -> Floats:
         log_odds, log_hazard = log_above - log_below, log_laplace(offset) - log_above
         block = max(1, _MAX_BLOCK_ENTRIES // (len(offset) * sets.shape[1]))
         for start in range(0, len(sets), block):
-            some = slice(start, start + block)
-            log_term = log_odds[:, place[some]].sum(axis=2) + logsumexp(log_hazard[:, place[some]], axis=2)
+            part = slice(start, start + block)
+            log_term = log_odds[:, inverse[part]].sum(axis=2) + logsumexp(log_hazard[:, inverse[part]], axis=2)
             log_term += all_below[nodes, np.newaxis]
-            log_probabilities[some] = np.logaddexp(log_probabilities[some], logsumexp(log_term, axis=0))
+            log_probabilities[part] = np.logaddexp(log_probabilities[part], logsumexp(log_term, axis=0))
     return log_probabilities
 
 

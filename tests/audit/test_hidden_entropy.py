@@ -44,6 +44,7 @@ def test_fresh_noise_from_a_hidden_source_is_consistent(make):
     assert verdict(make(1.0), 1.0, confidence=CERTAIN) == "consistent"
 
 
+@pytest.mark.usefixtures("few_copies")
 @named(ONE_OF_EACH_MEMORY)
 def test_noise_that_was_drawn_once_is_never_a_violation(make):
     assert verdict(make(1.0), 1.0) != "violation"
@@ -81,6 +82,7 @@ def test_a_function_that_counts_calls_or_keeps_a_log_can_be_refuted(make):
         assert verdict(make(10.0), 1.0) == "violation"
 
 
+@pytest.mark.usefixtures("few_copies")
 @pytest.mark.parametrize("value", [True, *slow(0.123456789, {2: 1, 3: 1}, np.ones(3))])
 def test_noise_that_was_drawn_at_construction_is_no_violation(value):
     result = audit(replayed.Noise(value), PAIR, claim=PureDP(1.0), **QUICK)
@@ -101,6 +103,7 @@ def test_a_function_without_noise_is_underpowered_at_a_large_claim(function):
     assert verdict(function, 50.0) == "underpowered"
 
 
+@pytest.mark.usefixtures("few_copies")
 @pytest.mark.parametrize(
     "function", [replayed.copied_with_noise_of_the_import, *slow(replayed.with_noise_of_the_import)]
 )

@@ -63,11 +63,19 @@ def staircase(edges, epsilon, gamma, width):
 
 
 def shown(p0, p1, epsilon):
-    """delta at each epsilon: the larger of the two hockey-stick divergences."""
-    factors = np.exp(np.asarray(epsilon, dtype=float))[:, None]
-    p0, p1 = np.ravel(p0), np.ravel(p1)
-    forward, backward = np.maximum(0.0, p1 - factors * p0), np.maximum(0.0, p0 - factors * p1)
-    return np.maximum(forward.sum(axis=1), backward.sum(axis=1))
+    """delta at each of increasing epsilons: the larger of the two hockey-stick divergences.
+
+    The outputs are sorted into the intervals of privacy loss between the epsilons and their opposites.
+    """
+    epsilon, p0, p1 = np.asarray(epsilon, dtype=float), np.ravel(p0), np.ravel(p1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        losses = np.log(p1 / p0)  # of outputs of mass 0 on both sides NaN, in the last interval
+    places = np.searchsorted(np.concatenate([-epsilon[::-1], epsilon]), losses)
+    k = len(epsilon)
+    mass0, mass1 = (np.bincount(places, p, minlength=2 * k + 1) for p in (p0, p1))
+    forward = np.cumsum(mass1[:k:-1])[::-1] - np.exp(epsilon) * np.cumsum(mass0[:k:-1])[::-1]
+    backward = (np.cumsum(mass0[:k]) - np.exp(epsilon[::-1]) * np.cumsum(mass1[:k]))[::-1]
+    return np.maximum(0.0, np.maximum(forward, backward))
 
 
 def gaussian_shown(distance, epsilon):

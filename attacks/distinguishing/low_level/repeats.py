@@ -76,18 +76,18 @@ class Repeats:
         return np.where(own >= 0, own, classes)
 
     def describe(self, level: int) -> str:
-        what = "the output" if self.coordinate is None else named(self.coordinate)
+        subject = "the output" if self.coordinate is None else named(self.coordinate)
         if level < FIRST_CLASS:
-            return f"{what} is {self.values[level]} exactly"
-        times = [_times(place) for place in divmod(level - FIRST_CLASS, N_COUNT_CLASSES)]
-        return f"{what} occurred {times[0]} on side 0 of the pilot and {times[1]} on side 1"
+            return f"{subject} is {self.values[level]} exactly"
+        times = [_times(count_class) for count_class in divmod(level - FIRST_CLASS, N_COUNT_CLASSES)]
+        return f"{subject} occurred {times[0]} on side 0 of the pilot and {times[1]} on side 1"
 
 
-def _times(place: int) -> str:
-    if place < 2:
-        return ("never", "once")[place]
-    least = 2 ** (place - 1)
-    return f"{least} times or more" if place == N_COUNT_CLASSES - 1 else f"{least} to {2 * least - 1} times"
+def _times(count_class: int) -> str:
+    if count_class < 2:
+        return ("never", "once")[count_class]
+    fewest = 2 ** (count_class - 1)
+    return f"{fewest} times or more" if count_class == N_COUNT_CLASSES - 1 else f"{fewest} to {2 * fewest - 1} times"
 
 
 def _shown(values: Floats) -> str:
@@ -103,6 +103,6 @@ def _keys(rows: Floats, coordinate: int | None) -> Keys:
     mixed = np.zeros(len(rows), dtype=np.uint64)
     for column in rows.T:
         mixed ^= np.ascontiguousarray(column).view(np.uint64)
-        mixed *= np.uint64(0x9E3779B97F4A7C15)  # odd, so that no bit is lost; wraps around
+        mixed *= np.uint64(0x9E3779B97F4A7C15)  # an odd factor, so that the map modulo 2^64 is one-to-one
         mixed ^= mixed >> np.uint64(29)
     return mixed

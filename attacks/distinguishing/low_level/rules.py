@@ -93,9 +93,9 @@ class Decimals:
         undecided = np.arange(len(column))
         for places in range(COARSEST, FINEST + 1):
             shifted = column[undecided] * 10.0**places if places >= 0 else column[undecided] / 10.0**-places
-            whole = np.rint(shifted)
-            short = (shifted < MAX_VISIBLE_DECIMAL) & (np.abs(shifted - whole) <= DECIMAL_TOLERANCE * shifted)
-            levels[undecided[short]] = 10 * places + whole[short].astype(np.int64) % 10
+            rounded = np.rint(shifted)
+            short = (shifted < MAX_VISIBLE_DECIMAL) & (np.abs(shifted - rounded) <= DECIMAL_TOLERANCE * shifted)
+            levels[undecided[short]] = 10 * places + rounded[short].astype(np.int64) % 10
             undecided = undecided[~short & (shifted < MAX_VISIBLE_DECIMAL)]
         return levels
 
@@ -199,9 +199,9 @@ def rules_for(rows: Floats, *, most_coordinates: int, bits: bool) -> list[LevelR
     return rules
 
 
-def coordinates_of(rows: Floats, most: int) -> list[int | None]:
-    """Return the first coordinates, at most `most`; None if there is only one."""
-    return [None] if rows.shape[1] == 1 else list(range(min(rows.shape[1], most)))
+def coordinates_of(rows: Floats, limit: int) -> list[int | None]:
+    """Return the first coordinates, at most `limit`; None if there is only one."""
+    return [None] if rows.shape[1] == 1 else list(range(min(rows.shape[1], limit)))
 
 
 def column_of(rows: Floats, coordinate: int | None) -> Floats:

@@ -68,10 +68,10 @@ class Differencing(Averaging):
         """Return every bit, one after the other; a bit whose queries were not answered has the value 1/2."""
         all_records = np.ones(answerer.n_records, dtype=np.bool_)
         values = np.empty((answerer.n_runs, answerer.n_records))
-        for place in range(answerer.n_records):
+        for record in range(answerer.n_records):
             others = all_records.copy()
-            others[place] = False
-            values[:, place] = self.count(answerer, all_records) - self.count(answerer, others)
+            others[record] = False
+            values[:, record] = self.count(answerer, all_records) - self.count(answerer, others)
         return _with_gaps(values)
 
 

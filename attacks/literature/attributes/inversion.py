@@ -103,12 +103,12 @@ class Inversion:
         return np.asarray((log_p[:, :d] - log_p[:, d:]) / (2.0 * small) - self.penalty * (x - public))
 
 
-def closeness(found: ArrayLike, truth: ArrayLike, *, low: float = 0.0, high: float = 1.0) -> Floats:
+def closeness(recovered: ArrayLike, truth: ArrayLike, *, low: float = 0.0, high: float = 1.0) -> Floats:
     """Return 1 - root mean squared error in widths of the box, `(k,)` in [0, 1]: a score that `gain` averages.
 
     Example:
         >>> closeness([[0.0, 0.0]], [[0.6, 0.8]]).round(3).tolist()
         [0.293]
     """
-    error = np.sqrt(np.mean((np.asarray(found, np.float64) - np.asarray(truth, np.float64)) ** 2, axis=-1))
+    error = np.sqrt(np.mean((np.asarray(recovered, np.float64) - np.asarray(truth, np.float64)) ** 2, axis=-1))
     return np.asarray(np.clip(1.0 - error / (high - low), 0.0, 1.0))

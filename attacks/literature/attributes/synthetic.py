@@ -34,9 +34,9 @@ class NearestRows(AttributeInference):
         scale = np.where(spread > 0.0, spread, 1.0)
         k = min(self.n_neighbours, len(rows))
         _, nearest = cKDTree(rows / scale).query(people_columns / scale, k=k)
-        found = value_index[np.reshape(nearest, (len(people_columns), k))]
+        neighbour_values = value_index[np.reshape(nearest, (len(people_columns), k))]
         n_values = len(np.asarray(sensitive.values))
-        return np.stack([(found == place).mean(axis=1) for place in range(n_values)], axis=1)
+        return np.stack([(neighbour_values == index).mean(axis=1) for index in range(n_values)], axis=1)
 
 
 @dataclass(frozen=True)

@@ -64,9 +64,9 @@ def exposure(model: NGramModel, candidates: Sequence[str], canary: str) -> Float
         raise ParameterError(
             f"canary must be one of the {len(candidates)} candidates, but is {canary!r}.", argument="canary"
         )
-    place = list(candidates).index(canary)
+    index = list(candidates).index(canary)
     scores = model.log_probability(candidates)
-    return exposure_of_rank(ranks(scores, np.full(scores.shape[:-1], place)), len(candidates))
+    return exposure_of_rank(ranks(scores, np.full(scores.shape[:-1], index)), len(candidates))
 
 
 @dataclass(frozen=True)
@@ -228,8 +228,8 @@ def canary_ranks(
     if not secret.is_uniform:
         raise AttackError("ranks are compared with r / k, which needs candidates that are equally probable.")
     all_ranks = []
-    for place, size in enumerate(secret.draw(n_rounds, rng).tolist()):
+    for index, size in enumerate(secret.draw(n_rounds, rng).tolist()):
         if size:
-            outputs = target.mechanism.release(secret.candidates[place], size, rng)
-            all_ranks.append(ranks(ranker.scores(outputs), np.full(size, place)))
+            outputs = target.mechanism.release(secret.candidates[index], size, rng)
+            all_ranks.append(ranks(ranker.scores(outputs), np.full(size, index)))
     return np.concatenate(all_ranks)

@@ -162,14 +162,14 @@ def beliefs_from_counts(
 
 def _in_columns(table: GroupedTable, values: tuple[Any, ...]) -> Floats:
     """Return the counts of a table in the order of other values; 0 for values that the table does not have."""
-    place = {value: i for i, value in enumerate(table.values)}
-    if not any(value in place for value in values):
+    index_of = {value: i for i, value in enumerate(table.values)}
+    if not any(value in index_of for value in values):
         raise ParameterError(
             f"prior must be on the published values, but has none of {', '.join(map(str, table.values))}.",
             argument="prior",
         )
     counts = np.zeros((table.n_groups, len(values)))
     for column, value in enumerate(values):
-        if value in place:
-            counts[:, column] = table.counts[:, place[value]]
+        if value in index_of:
+            counts[:, column] = table.counts[:, index_of[value]]
     return counts

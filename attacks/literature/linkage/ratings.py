@@ -62,8 +62,8 @@ class Ratings:
 
     def without(self, person: Any) -> Ratings:
         """Return the ratings without those of this person."""
-        place = np.flatnonzero(self.people == person)
-        others = self.person != (place[0] if len(place) else -1)
+        index = np.flatnonzero(self.people == person)
+        others = self.person != (index[0] if len(index) else -1)
         starts = np.concatenate([[0], np.cumsum(others)])[self.starts]
         return Ratings(self.people, self.person[others], self.items, starts, self.stars[others], self.day[others])
 
@@ -149,7 +149,7 @@ class ScoreboardRH(Options):
             )
         stars, day = (known[name].to_numpy(dtype=np.float64) for name in ("stars", "day"))
         scores = np.zeros(len(ratings.people))
-        for i in present:  # the few known items, not the people
+        for i in present:  # a loop over the known items, which are few; people are many
             rows = slice(ratings.starts[places[i]], ratings.starts[places[i] + 1])
             similarity = np.exp(-np.abs(ratings.stars[rows] - stars[i]) / self.stars)
             if self.with_days:
@@ -290,9 +290,9 @@ def link_people(
         np.zeros(len(people)),
         np.zeros(len(people)),
     )
-    for place, person in enumerate(people):
+    for index, person in enumerate(people):
         known = knowledge.of(table, person, rng)
         match = attack.match(ratings, known)
-        best_is_correct[place], gaps[place] = match.best == person, match.gap
-        gaps_without[place] = attack.match(ratings.without(person), known).gap
+        best_is_correct[index], gaps[index] = match.best == person, match.gap
+        gaps_without[index] = attack.match(ratings.without(person), known).gap
     return LinkageResult(best_is_correct, gaps, gaps_without, attack.gap)

@@ -177,8 +177,8 @@ class TracingLikelihoodRatio(TracingStatistic):
 
     def _columns(self, released: Floats, frequencies: Floats) -> tuple[Floats, Floats]:
         q = np.clip(released, self.margin, 1.0 - self.margin)
-        one, zero = np.log(q / frequencies), np.log((1.0 - q) / (1.0 - frequencies))
-        return one - zero, zero
+        log_ratio1, log_ratio0 = np.log(q / frequencies), np.log((1.0 - q) / (1.0 - frequencies))
+        return log_ratio1 - log_ratio0, log_ratio0
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,9 @@ def trace(
     scores = linear.scores(people)
     if null == "empirical":
         assert reference is not None
-        p_values = empirical(scores - linear.rounding, linear.scores(reference))  # equal rows have equal scores
+        p_values = empirical(
+            scores - linear.rounding, linear.scores(reference)
+        )  # rounding must not separate equal rows
     else:
         p_values = NULL_P_VALUES[null](scores, linear, frequencies)
     return TracingResult(scores, p_values, null, tuple(notes))

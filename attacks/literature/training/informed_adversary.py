@@ -163,8 +163,8 @@ class InformedAdversary:
             return exact[:, 0], np.full(len(exact), np.nan)
         if self.regression.loss == "softmax":
             label = np.argmax(np.where(np.isnan(exact), -np.inf, exact), axis=1)
-            whole = np.asarray(np.arange(exact.shape[1]) == label[:, None], dtype=np.float64)
-            return label.astype(np.float64), np.abs(exact - whole).max(axis=1)
+            one_hot = np.asarray(np.arange(exact.shape[1]) == label[:, None], dtype=np.float64)
+            return label.astype(np.float64), np.abs(exact - one_hot).max(axis=1)
         return np.rint(exact[:, 0]) + 0.0, np.abs(exact - np.rint(exact))[:, 0]
 
     def _why_nothing(self) -> str:

@@ -163,10 +163,10 @@ class AttributeDisclosure(Disclosure):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.names("secret", [self.secret])
-        given = self.names("given", self.given) or tuple(name for name in self.domain.names if name != self.secret)
-        object.__setattr__(self, "given", given)
-        if self.secret in given or not given:
-            raise ParameterError(argument="given", value=given, allowed="name some attributes, and not the secret")
+        attributes = self.names("given", self.given) or tuple(name for name in self.domain.names if name != self.secret)
+        object.__setattr__(self, "given", attributes)
+        if self.secret in attributes or not attributes:
+            raise ParameterError(argument="given", value=attributes, allowed="name some attributes, and not the secret")
         if self.within and self.secret not in self.ordered:
             raise ParameterError(
                 f"within must be 0 if the secret is a category: {self.secret!r} is not among ordered.",

@@ -83,6 +83,7 @@ class Refusal:
         return f"{self.what} (p = {self.p_value:.2g}, level {self.level:g})"
 
 
+@lru_cache(maxsize=2)  # a bound, a p-value and a verdict on the same scores ask the same
 def first_refusal(evidence: BitScores, family: CurveFamily, groups: Groups = None) -> Refusal | None:
     """Return the first test that rejects the assumption; None if both accept it.
 
@@ -128,9 +129,9 @@ def _normal_scores(bits: NDArray[np.bool_], scores: Floats) -> Floats:
     own = np.zeros(len(bits))
     for side in (bits, ~bits):
         if side.any():
-            _, place, counts = np.unique(scores[side], return_inverse=True, return_counts=True)
+            _, inverse, counts = np.unique(scores[side], return_inverse=True, return_counts=True)
             mean_rank = np.cumsum(counts) - 0.5 * (counts - 1.0)
-            own[side] = special.ndtri(mean_rank[place] / (np.count_nonzero(side) + 1.0))
+            own[side] = special.ndtri(mean_rank[inverse] / (np.count_nonzero(side) + 1.0))
     return own
 
 
@@ -154,17 +155,24 @@ def _neighbourhoods(shape: tuple[int, ...], groups: Groups) -> Iterator[tuple[st
 
 
 def _lagged(shape: tuple[int, ...], lag: int, first: Floats, second: Floats) -> Floats:
-    one, other = (values.reshape(-1, *shape) for values in (first, second))
+    x, y = (values.reshape(-1, *shape) for values in (first, second))
     before, after = np.s_[..., :-lag], np.s_[..., lag:]
-    products = one[before] * other[after] + one[after] * other[before]
+    products = x[before] * y[after]
+    products += products if first is second else x[after] * y[before]
     return np.asarray(products.sum(axis=(1, 2)))
 
 
 def _within(labels: NDArray[np.int64], first: Floats, second: Floats) -> Floats:
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    one, other = (np.add.reduceat(values[:, order], starts, axis=1) for values in (first, second))
-    return np.asarray((one * other).sum(axis=1) - (first * second).sum(axis=1))
+
+    def summed(values: Floats) -> Floats:
+        ordered = values if np.all(order[1:] > order[:-1]) else values[:, order]
+        return np.asarray(np.add.reduceat(ordered, starts, axis=1))
+
+    sums0 = summed(first)
+    sums1 = sums0 if first is second else summed(second)
+    return np.asarray((sums0 * sums1).sum(axis=1) - (first * second).sum(axis=1))
 
 
 # --- fit -------------------------------------------------------------------------------------------------------------
@@ -201,6 +209,11 @@ class _RankGroups:
         degrees = np.arange(1, _POLYNOMIALS + 1)[:, None]
         return cls(sizes, special.eval_legendre(degrees, middle) * np.sqrt((2 * degrees + 1) / sizes.sum()))
 
+    @property
+    def n_ranks(self) -> int:
+        """Number of all ranks."""
+        return int(self.sizes.sum()) + len(self.sizes) - 1
+
     def count(self, evidence: BitScores) -> Floats:
         """Return the number of canaries that are in, in each group."""
         bits = evidence.bits.ravel()[ascending(evidence.scores.ravel())]
@@ -229,8 +242,8 @@ class _RankGroups:
 
     def log_odds(self, rates: Floats) -> Floats:
         """Return the log odds of the rates, which are kept an eighth of a canary away from 0 and 1."""
-        least = 0.125 / self.sizes
-        return np.asarray(special.logit(np.clip(rates, least, 1.0 - least)))
+        margin = 0.125 / self.sizes
+        return np.asarray(special.logit(np.clip(rates, margin, 1.0 - margin)))
 
 
 def _estimate(family: CurveFamily, groups: _RankGroups, observed: Floats) -> tuple[float, float]:
@@ -240,7 +253,7 @@ def _estimate(family: CurveFamily, groups: _RankGroups, observed: Floats) -> tup
     """
 
     def expected(at: float) -> float:
-        return groups.slope(groups.rates(CurveOfRanks.of(family.search(at).tradeoff)))
+        return _member_slope(family, at, groups.n_ranks)
 
     def reached(at: float) -> bool:
         return expected(at) >= float(observed[0])
@@ -256,6 +269,13 @@ def _estimate(family: CurveFamily, groups: _RankGroups, observed: Floats) -> tup
     return at, 2.0 ** math.floor(math.log2(min(0.5, half_error)))
 
 
+@lru_cache(maxsize=4096)
+def _member_slope(family: CurveFamily, at: float, n: int) -> float:
+    """Return the expected T_1 of a member: searches from the same ends ask for the same members."""
+    groups = _RankGroups.of(n)
+    return groups.slope(groups.rates(CurveOfRanks.of(family.search(at).tradeoff)))
+
+
 def _with_exempt(mu: float) -> CurveOfRanks:
     """Return the curve of Gaussian noise with this shift, where a tenth of the canaries does not leak."""
     x = np.linspace(-9.0, 9.0 + mu, 1500)
@@ -269,7 +289,7 @@ _ALTERNATIVES: tuple[Callable[[float], CurveOfRanks], ...] = (
     _with_exempt,
 )
 """Curves, with a parameter that increases T_1, towards which a directed statistic looks."""
-_SMALLEST, _LARGEST = 1e-3, 60.0  # of these parameters
+_SMALLEST, _LARGEST = 1e-3, 60.0  # range in which the parameter of a curve is searched
 _SAME = 0.01  # relative difference of log odds below which an alternative is the member itself
 
 
@@ -278,17 +298,24 @@ def _directions(groups: _RankGroups, rates: Floats) -> Floats:
     target, odds = groups.slope(rates), groups.log_odds(rates)
     ends = np.zeros((2, len(rates)))
     ends[0, -1], ends[1, 0] = 1.0, -1.0
-    found = [ends]
+    directions = [ends]
     for curve in _ALTERNATIVES:
 
         def reached(parameter: float, curve: Callable[[float], CurveOfRanks] = curve) -> bool:
-            return groups.slope(groups.rates(curve(parameter))) >= target
+            return _alternative_slope(curve, parameter, groups.n_ranks) >= target
 
         at = bisect(reached, _SMALLEST, _LARGEST, middle=geometric, close=lambda low, high: high <= 1.001 * low)[1]
-        towards = groups.log_odds(groups.rates(curve(at))) - odds
-        if np.linalg.norm(towards) > _SAME * np.linalg.norm(odds):
-            found.append(towards[None, :])
-    return np.concatenate(found)
+        direction = groups.log_odds(groups.rates(curve(at))) - odds
+        if np.linalg.norm(direction) > _SAME * np.linalg.norm(odds):
+            directions.append(direction[None, :])
+    return np.concatenate(directions)
+
+
+@lru_cache(maxsize=4096)
+def _alternative_slope(curve: Callable[[float], CurveOfRanks], parameter: float, n: int) -> float:
+    """Return the expected T_1 of an alternative, as `_member_slope` does of a member."""
+    groups = _RankGroups.of(n)
+    return groups.slope(groups.rates(curve(parameter)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,8 +339,8 @@ class _Reference:
 
     def p_value(self, observed: Floats) -> float:
         """Return the share of simulated games, with the observed one, whose smallest p-value is at most as large."""
-        found = self.smallest_p_values(observed[None, :])[0]
-        return (1.0 + float(np.searchsorted(self.smallest, found, side="right"))) / (1.0 + len(self.smallest))
+        smallest_p = self.smallest_p_values(observed[None, :])[0]
+        return (1.0 + float(np.searchsorted(self.smallest, smallest_p, side="right"))) / (1.0 + len(self.smallest))
 
     def statistics(self, counts: Floats) -> Floats:
         """Return Q and the directed statistics of counts `(size, m)`, shape `(size, 1 + k)`."""

@@ -63,8 +63,8 @@ GUESSED_SHARE = 0.7
 """Default share of guessed bits; for Gaussian noise from epsilon 2 to 10 the best one is 0.6 to 0.8."""
 MIN_BITS = 20
 _CELL, _MAX_DEVIATIONS = 0.1, 7.5  # cells of A and B in standard deviations: width, and end
-_PRECISION = 1e-4  # relative, of the parameter
-_ROUGH = 1e-3  # the same, of the ceiling
+_PRECISION = 1e-4  # relative precision of the parameter
+_ROUGH = 1e-3  # relative precision of the ceiling
 _WINDOW = 9.0  # standard deviations of the counts that are summed one by one
 
 Curve = Callable[[Floats], Floats]

@@ -141,8 +141,8 @@ class FixedOneRun(FixedGuessBound):
 
     def p_value(self, evidence: BitScores) -> float:
         """Return the p-value over the whole claimed curve, in closed form; see `profile`."""
-        each = [profile_p_value(self._points, *count, self._terms) for count in self.counts(evidence)]
-        return min(1.0, len(self.sizes) * max(SMALLEST_P_VALUE, min(each)))
+        p_values = [profile_p_value(self._points, *count, self._terms) for count in self.counts(evidence)]
+        return min(1.0, len(self.sizes) * max(SMALLEST_P_VALUE, min(p_values)))
 
     def curve_test(self, evidence: BitScores) -> CurveViolation | None:
         """Return the point at which the lower limit of the profile exceeds the claimed profile; see `profile`."""

@@ -156,8 +156,8 @@ class FixedOneRunFDP(FixedGuessBound):
         >>> round(fixed.p_value(BitScores(bits, 1.0 * bits)), 6)
         0.001774
         """
-        each = [_curve_p_value(self.statement.claim, *count) for count in self.counts(evidence)]
-        return min(1.0, len(self.sizes) * min(each))
+        p_values = [_curve_p_value(self.statement.claim, *count) for count in self.counts(evidence)]
+        return min(1.0, len(self.sizes) * min(p_values))
 
 
 @lru_cache(maxsize=4096)
@@ -200,8 +200,8 @@ def _largest_theta(
     for index, count in enumerate(counts):
         if theta > 0.0 and not refuted(_needed(family.search(theta)), *count, significance):
             continue
-        found = _least_theta(family, *count, significance=significance)
-        theta, best = (found, index) if found > theta else (theta, best)
+        least_theta = _least_theta(family, *count, significance=significance)
+        theta, best = (least_theta, index) if least_theta > theta else (theta, best)
     return theta, best
 
 
@@ -268,6 +268,6 @@ def _fpr(x: float) -> float:
 def _pure_tradeoff(epsilon: float, x: float) -> float:
     """Return `PureDP.tradeoff` at one number, faster than the array form: a search calls it thousands of times."""
     fpr = _fpr(x)
-    steep = -math.expm1(min(1.0, epsilon + math.log(fpr)))  # below 0 from 0 on, where the number no longer matters
+    steep = -math.expm1(min(1.0, epsilon + math.log(fpr)))  # negative from exponent 0 on: clipped below
     flat = math.exp(-epsilon) * (1.0 - fpr)
     return min(max(0.0, steep, flat), 1.0 - fpr)

@@ -71,11 +71,11 @@ def quantile(probability: float, n: int, rate: ArrayLike) -> NDArray[np.int64]:
     guess = n * inside + normal * np.sqrt(n * inside * (1.0 - inside)) + (normal**2 - 1.0) * (1.0 - 2.0 * inside) / 6.0
     low, high = np.full(inside.shape, -1, dtype=np.int64), np.full(inside.shape, n, dtype=np.int64)
 
-    def reached(some: NDArray[np.intp], k: NDArray[np.int64]) -> Bools:
-        return np.asarray(special.betaincc(k + 1.0, np.maximum(n - k, 1.0), inside[some]) >= probability)
+    def reached(rows: NDArray[np.intp], k: NDArray[np.int64]) -> Bools:
+        return np.asarray(special.betaincc(k + 1.0, np.maximum(n - k, 1.0), inside[rows]) >= probability)
 
-    least = least_integers_near(reached, low, high, np.clip(np.floor(guess), 0, n - 1).astype(np.int64))
-    return np.where(rates <= 0.0, 0, np.where(rates >= 1.0, n, least.reshape(rates.shape)))
+    quantiles = least_integers_near(reached, low, high, np.clip(np.floor(guess), 0, n - 1).astype(np.int64))
+    return np.where(rates <= 0.0, 0, np.where(rates >= 1.0, n, quantiles.reshape(rates.shape)))
 
 
 def quantile_of_one(probability: float, n: int, rate: float) -> int:

@@ -146,9 +146,9 @@ class EventRegion:
         grid = np.linspace(max(0.0, angle - spread), min(0.5 * math.pi, angle + spread), _GROUPS)
         near = np.unique(np.round(self.n_out * np.sin(grid) ** 2))
         first = np.unique(np.concatenate([[0.0], near, [self.hits_out]]))
-        least = self._least_hits(first)
-        least[first <= self.hits_out] = np.minimum(least[first <= self.hits_out], self.hits_in)
-        return first, least
+        fewest_hits = self._least_hits(first)
+        fewest_hits[first <= self.hits_out] = np.minimum(fewest_hits[first <= self.hits_out], self.hits_in)
+        return first, fewest_hits
 
     def _least_hits(self, false_positives: Floats) -> Floats:
         """Return the smallest k1 with T(k1, k0) >= the observed T for each k0; n_in + 1 where there is none."""
@@ -161,7 +161,9 @@ class EventRegion:
             deviate(np.array([self.hits_out]), self.n_out),
             deviate(np.array([self.n_in - self.hits_in]), self.n_in),
         )
-        allowed = special.ndtr((observed_out + observed_in + 1e-9) - deviate(false_positives, self.n_out))  # FNR limit
+        allowed = special.ndtr(
+            (observed_out + observed_in + 1e-9) - deviate(false_positives, self.n_out)
+        )  # largest allowed FNR
 
         def exceeds(misses: Floats) -> Bools:
             return np.asarray(upper(np.maximum(misses, 0.0), self.n_in, level) > allowed)
@@ -179,11 +181,11 @@ class EventRegion:
 
     def _tail(self, masses: _Masses, fnr: Floats) -> Floats:
         """Return an upper bound on Pr[R] in each cell, at this FNR."""
-        least = self._groups[1][masses.group]
-        within = np.clip(least, 1.0, self.n_in)
-        # Pr[Bin(n_in, 1 - fnr) >= least]
+        fewest_hits = self._groups[1][masses.group]
+        within = np.clip(fewest_hits, 1.0, self.n_in)
+        # Pr[Bin(n_in, 1 - fnr) >= fewest_hits]
         hit = special.betaincc(self.n_in - within + 1.0, within, fnr[masses.cell])
-        hit = np.where(least > self.n_in, 0.0, np.where(least <= 0.0, 1.0, hit))
+        hit = np.where(fewest_hits > self.n_in, 0.0, np.where(fewest_hits <= 0.0, 1.0, hit))
         return np.bincount(masses.cell, masses.mass * hit, minlength=len(fnr)) + masses.rest
 
     def _solve(self, masses: _Masses, significance: float) -> Floats:

@@ -165,7 +165,7 @@ class _Walk:
     def _touch(self, starts: Floats, ranks: Floats, basis: Basis) -> Floats:
         """Return Pr[touch at l | touch at k] for k = starts and l = ranks >= k, shape `(len(starts), m)`."""
         limit, complement = self._boundary(ranks, basis)
-        k = np.maximum(starts, 1.0)[:, None]  # at the start, as after a touch at 1, no point lies below
+        k = np.maximum(starts, 1.0)[:, None]  # start 0 as start 1: in both cases no point lies below
         low, rest = self._boundary(k, self._basis(k))
         begins = (starts == 0)[:, None]
         low, rest = np.where(begins, 0.0, low), np.where(begins, 1.0, rest)

@@ -118,8 +118,8 @@ class _Test:
     @classmethod
     def of(cls, wins: int, losses: int, n: int, ends: tuple[float, float], level: float) -> _Test:
         """Return the test with the event of outcomes at least as large, in T, as the observed wins and losses."""
-        most = binomial.quantile_of_one(1.0 - _BEYOND * level, n, ends[1])
-        counts = np.arange(most + 1)
+        max_count = binomial.quantile_of_one(1.0 - _BEYOND * level, n, ends[1])
+        counts = np.arange(max_count + 1)
         return cls(n, counts, _fewest_wins(_limit(wins, losses, n), counts, n), log_choose(n, counts), ends, level)
 
     def rejects(self, gain: float) -> bool:

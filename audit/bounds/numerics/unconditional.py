@@ -234,8 +234,8 @@ class UnconditionalTest:
 
     def limits(self, significance: float) -> tuple[float, float]:
         """Return p_low and q_high."""
-        each = 0.5 * _NUISANCE_SHARE * significance
-        return float(lower(self.k1, self.n1, each)), float(upper(self.k0, self.n0, each))
+        level = 0.5 * _NUISANCE_SHARE * significance
+        return float(lower(self.k1, self.n1, level)), float(upper(self.k0, self.n0, level))
 
     def _domain(self, epsilon: float, delta: float, significance: float) -> tuple[float, float] | None:
         p_low, q_high = self.limits(significance)
@@ -291,8 +291,8 @@ class UnconditionalTest:
     def _least(self, k0: Floats) -> Floats:
         """Return the smallest k1 with (k1, k0) in R, n1 + 1 if there is none, by bisection from a first guess."""
 
-        def reached(some: NDArray[np.intp], k1: Floats) -> Bools:
-            return self.ordering.reached(self.level, k1, k0[some], self.n1, self.n0)
+        def reached(rows: NDArray[np.intp], k1: Floats) -> Bools:
+            return self.ordering.reached(self.level, k1, k0[rows], self.n1, self.n0)
 
         low, high = np.full(len(k0), -1.0), np.full(len(k0), self.n1 + 1.0)
         return least_integers_near(reached, low, high, np.clip(np.ceil(self._likely(k0)), 0.0, self.n1))

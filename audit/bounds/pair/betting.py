@@ -315,14 +315,14 @@ def _ending(scores: PairCounts, threshold: float, forward: bool, bets: Bets) -> 
     return Stretch.ending(n_out - out, n_out, n_in - in_, n_in, bets)
 
 
-def _numbers(name: str, value: object, above: float, most: float) -> tuple[float, ...]:
-    """Return a number or several as a tuple; raise `ParameterError` unless all lie in (above, most]."""
+def _numbers(name: str, value: object, above: float, at_most: float) -> tuple[float, ...]:
+    """Return a number or several as a tuple; raise `ParameterError` unless all lie in (above, at_most]."""
     items = value if isinstance(value, (tuple, list, np.ndarray)) else (value,)
     numeric = all(isinstance(item, (int, float, np.number)) and not isinstance(item, bool) for item in items)
     numbers = tuple(float(item) for item in items) if numeric else ()
-    if not numbers or not all(above < number <= most for number in numbers):
+    if not numbers or not all(above < number <= at_most for number in numbers):
         raise ParameterError(
-            f"{name} must be a number or several, above {above:g} and at most {most:g}, but is {value!r}.",
+            f"{name} must be a number or several, above {above:g} and at most {at_most:g}, but is {value!r}.",
             argument=name,
         )
     return numbers

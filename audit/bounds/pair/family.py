@@ -94,8 +94,8 @@ class Family(EventBound):
         indices = tried_thresholds(tally)
         fpr = upper(tally.hits_out[indices], tally.n_out, _PILOT_LEVEL)
         tpr = lower(tally.hits_in[indices], tally.n_in, _PILOT_LEVEL)
-        each = float(special.ndtr(-ranking / math.sqrt(2.0)))
-        expected = Rectangle.at(n_out * fpr, n_in * tpr, n_out=n_out, n_in=n_in, significance=each)
+        level = float(special.ndtr(-ranking / math.sqrt(2.0)))
+        expected = Rectangle.at(n_out * fpr, n_in * tpr, n_out=n_out, n_in=n_in, significance=level)
         merit = _distances_to_curve(family, expected)
         if merit is None:
             merit = tally.hits_in[indices] / tally.n_in - tally.hits_out[indices] / tally.n_out

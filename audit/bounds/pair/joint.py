@@ -86,8 +86,8 @@ class JointExact(EventBound):
         The expected bound is approximated by the value of the ordering at the expected counts, with both rates at
         their limits on the pilot.
         """
-        each = statement.significance / (2 if self.direction == BOTH else 1)
-        ordering = Ordering(each, statement.delta) if self.ordering is None else self.ordering
+        level = statement.significance / (2 if self.direction == BOTH else 1)
+        ordering = Ordering(level, statement.delta) if self.ordering is None else self.ordering
         if not isinstance(self.threshold, str):
             direction = IN if self.direction == AUTO else self.direction
             return FixedJointExact(statement, ThresholdEvent(self.threshold, direction), ordering)
@@ -117,10 +117,10 @@ class FixedJointExact(FixedEventBound):
     ordering: Ordering
 
     def lower_bound(self, evidence: Scores) -> LowerBound:
-        stated, each = self.statement, self._each()
-        lower_bound = max(_bound(*counts, self.ordering, stated.delta, each) for counts in self._counts(evidence))
+        stated, level = self.statement, self._level()
+        lower_bound = max(_bound(*counts, self.ordering, stated.delta, level) for counts in self._counts(evidence))
         perfect = self._counts(evidence, hits=(0, evidence.n_in))
-        ceiling = max(_bound(*counts, self.ordering, stated.delta, each) for counts in perfect)
+        ceiling = max(_bound(*counts, self.ordering, stated.delta, level) for counts in perfect)
         return LowerBound(
             epsilon=float(min(lower_bound, ceiling)),
             delta=stated.delta,
@@ -135,7 +135,7 @@ class FixedJointExact(FixedEventBound):
 
     def exceeds_claim(self, evidence: Scores) -> bool:
         """Return True if the claimed epsilon is rejected: one test instead of a search."""
-        null = self.statement.epsilon, self.statement.delta, self._each()
+        null = self.statement.epsilon, self.statement.delta, self._level()
         return any(_rejected(*counts, self.ordering, *null) for counts in self._counts(evidence))
 
     def p_value(self, evidence: Scores) -> float:
@@ -146,19 +146,19 @@ class FixedJointExact(FixedEventBound):
 
     def curve_test(self, evidence: Scores) -> CurveViolation | None:
         """Return the point (epsilon, delta) of the claim that the counts contradict most, if the test rejects it."""
-        claim, each = self.statement.claim, self._each()
+        claim, level = self.statement.claim, self._level()
         for test in self._tests(evidence):
             epsilon, distance = _most_contradicted_point(test, claim)
             delta = float(claim.delta(epsilon))
-            if distance > _FAR and test.rejects(epsilon, delta, each):
+            if distance > _FAR and test.rejects(epsilon, delta, level):
                 hits = evidence.hits(self.event.threshold)
-                fpr = float(upper(hits[0], evidence.n_out, 0.5 * each))
+                fpr = float(upper(hits[0], evidence.n_out, 0.5 * level))
                 return CurveViolation(
                     epsilon=epsilon,
                     delta=delta,
-                    delta_lower=max(test.delta_lower(epsilon, each), delta),
+                    delta_lower=max(test.delta_lower(epsilon, level), delta),
                     fpr=fpr,
-                    fnr=float(upper(evidence.n_in - hits[1], evidence.n_in, 0.5 * each)),
+                    fnr=float(upper(evidence.n_in - hits[1], evidence.n_in, 0.5 * level)),
                     claimed_fnr=float(claim.tradeoff(fpr)),
                     threshold=self.event.threshold,
                     hits=hits,
@@ -178,7 +178,7 @@ class FixedJointExact(FixedEventBound):
     def _directions(self) -> tuple[str, ...]:
         return (IN, OUT) if self.event.direction == BOTH else (self.event.direction,)
 
-    def _each(self) -> float:
+    def _level(self) -> float:
         """Return the significance of each direction."""
         return self.statement.significance / len(self._directions)
 

@@ -73,8 +73,8 @@ class Exchanged(FixedBound[Scores]):
         return self._inner.p_value(evidence.exchanged())
 
     def curve_test(self, evidence: Scores) -> CurveViolation | None:
-        found = self._inner.curve_test(evidence.exchanged())
-        return None if found is None else replace(found, hits=_exchanged(found.hits))
+        violation = self._inner.curve_test(evidence.exchanged())
+        return None if violation is None else replace(violation, hits=_exchanged(violation.hits))
 
     @property
     def _inner(self) -> FixedBound[Scores]:

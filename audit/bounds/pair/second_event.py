@@ -153,7 +153,9 @@ class WithSecondEvent(FixedBound[Scores]):
 
     def curve_test(self, evidence: Scores) -> CurveViolation | None:
         violations = [part.curve_test(evidence) for _, part in self._parts]
-        return max(filter(None, violations), key=lambda each: each.delta_lower - each.delta, default=None)
+        return max(
+            filter(None, violations), key=lambda violation: violation.delta_lower - violation.delta, default=None
+        )
 
     @property
     def _parts(self) -> tuple[tuple[float, FixedBound[Scores]], ...]:

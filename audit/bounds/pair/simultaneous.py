@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -80,8 +81,11 @@ class Band:
         The true curve of the pair is convex and passes under every (fpr_upper, fnr_upper); so it passes under their
         hull with (0, 1) and (1, 0).
         """
-        x, y = lower_hull(np.append([0.0, 1.0], self.fpr_upper), np.append([1.0, 0.0], self.fnr_upper))
-        return np.interp(np.asarray(fpr, dtype=np.float64), x, y)
+        return np.interp(np.asarray(fpr, dtype=np.float64), *self._hull)
+
+    @cached_property
+    def _hull(self) -> tuple[Floats, Floats]:
+        return lower_hull(np.append([0.0, 1.0], self.fpr_upper), np.append([1.0, 0.0], self.fnr_upper))
 
     def refutes(self, claim: Guarantee) -> CurveViolation | None:
         """Return the point at which the limits lie furthest below the claimed curve; None if they nowhere do."""

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....attacks.membership.memorization import extractable, mean_exposure_without
+from ....attacks.membership.scored_texts import ScoredTexts
 from ....attacks.membership.shadows import Shadows
 from ....attacks.membership.token_signals import (
     MIN_K_SHARE,
     TEXT_SIGNALS,
-    ScoredTexts,
     blind_features,
     default_signal,
     signal_of,

@@ -162,10 +162,18 @@ class Pooled:
         return float(self.placement[self.member].mean())
 
     @cached_property
+    def n_models(self) -> int:
+        """Number of models; complements count as one."""
+        return len(np.unique(self.model))
+
+    @cached_property
+    def n_records(self) -> int:
+        return len(np.unique(self.record))
+
+    @property
     def too_few_models(self) -> bool:
         """True if there are several models, but too few of them to estimate their variance."""
-        single = len(np.unique(self.record)) == len(self.record)
-        return len(np.unique(self.model)) < MIN_MODELS and not single
+        return self.n_models < MIN_MODELS and self.n_records < len(self.record)
 
     def auc_interval(self, confidence: float) -> tuple[float, float]:
         """Return a confidence interval of the AUC; if `entangled`, comparisons within records count as unknown."""
@@ -185,7 +193,7 @@ class Pooled:
         size = np.where(self.member, self.n_in, self.n_out)
         influence = (self.placement - self.auc) / size * np.sqrt(size / np.maximum(size - 1, 1))
         models, freedom = self._jackknife(), self._freedom()
-        error = math.sqrt(max(models + _clustered(influence, self.record), float(np.sum(influence**2))))
+        error = math.sqrt(max(models + _clustered(influence, self.record, self.n_records), float(np.sum(influence**2))))
         tail = 0.5 * (1.0 - confidence)
         if not 0.0 < self.auc < 1.0 or error == 0.0:
             margin = 1.0 - float(tail ** (1.0 / min(self.n_in, self.n_out)))
@@ -231,7 +239,7 @@ class Pooled:
 
     def held_out_advantage(self) -> float:
         """Return TPR - FPR at thresholds chosen on the other half of the models, or of the records of one model."""
-        unit = self.model if len(np.unique(self.model)) > 1 else self.record
+        unit = self.model if self.n_models > 1 else self.record
         half = np.unique(unit, return_inverse=True)[1] % 2 == 0
         gaps = []
         for test in (half, ~half):
@@ -285,8 +293,8 @@ class Pooled:
     def _variance(self, influence: Floats) -> float:
         """Return the variance of the sum of the influences, clustered by model and by record."""
         single = float(np.sum(influence**2))
-        models, records = _clustered(influence, self.model), _clustered(influence, self.record)
-        return max(models + records, single)
+        models = _clustered(influence, self.model, self.n_models)
+        return max(models + _clustered(influence, self.record, self.n_records), single)
 
     def _jackknife(self) -> float:
         """Return the variance of the AUC over models: (G - 1) / G times the sum of squares of the leave-one-out AUCs.
@@ -310,8 +318,7 @@ class Pooled:
 
     def _freedom(self) -> float:
         """Return the degrees of freedom: clusters less one; infinite with a single model."""
-        n_models = len(np.unique(self.model))
-        return math.inf if n_models == 1 else float(min(n_models, len(np.unique(self.record))) - 1)
+        return math.inf if self.n_models == 1 else float(min(self.n_models, self.n_records) - 1)
 
 
 def _wins(scores: Floats, member: NDArray[np.bool_]) -> float:
@@ -320,9 +327,8 @@ def _wins(scores: Floats, member: NDArray[np.bool_]) -> float:
     return 0.5 * float(np.sum(np.searchsorted(out, in_, side="left") + np.searchsorted(out, in_, side="right")))
 
 
-def _clustered(influence: Floats, cluster: NDArray[np.int64]) -> float:
-    """Return the sum of squared cluster sums, corrected for their number; 0 for one cluster, which has no variance."""
-    n = len(np.unique(cluster))
+def _clustered(influence: Floats, cluster: NDArray[np.int64], n: int) -> float:
+    """Return the sum of squared sums of n clusters, corrected for their number; 0 for one, which has no variance."""
     if n == len(influence):
         return float(np.sum(influence**2))
     return float(np.sum(np.bincount(cluster, weights=influence) ** 2)) * n / (n - 1) if n > 1 else 0.0

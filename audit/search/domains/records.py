@@ -80,16 +80,16 @@ class Records(SearchDomain[RecordPair]):
     def patterns(self, relation: Relation) -> Iterator[RecordPair]:
         critical = self._critical(relation)
         fill = self.of.telling[1 % len(self.of.telling)]
-        fewest, most = self.smallest - 1, self.largest - 1
+        min_common, max_common = self.smallest - 1, self.largest - 1
         for record0, record1 in critical:
-            yield _last((fill,) * fewest, record0, record1)
-        sizes = list(dict.fromkeys([max(fewest, min(1, most)), most, max(fewest, most // 2)]))
+            yield _last((fill,) * min_common, record0, record1)
+        sizes = list(dict.fromkeys([max(min_common, min(1, max_common)), max_common, max(min_common, max_common // 2)]))
         for size in [size for size in sizes if size > 0]:
             for common in self._lists(size):
                 for record0, record1 in critical[:N_DIFFERING_RECORDS]:
                     yield _last(common, record0, record1)
         for record0, record1 in critical[:1]:  # at the front, for mechanisms that depend on the order
-            yield RecordPair((fill,) * most, record0, record1, 0)
+            yield RecordPair((fill,) * max_common, record0, record1, 0)
 
     def random(self, relation: Relation, rng: np.random.Generator) -> RecordPair:
         size = int(rng.integers(self.smallest, self.largest, endpoint=True)) - 1

@@ -49,7 +49,7 @@ _OPTIONS: tuple[tuple[str, Callable[[re.Match[str]], dict[str, Any]]], ...] = (
 )
 
 
-def domain_from(given: SearchDomain[Any] | str | Mapping[str, Any]) -> SearchDomain[Any]:
+def domain_from(domain: SearchDomain[Any] | str | Mapping[str, Any]) -> SearchDomain[Any]:
     """Return the domain that a line, a table, or "@FILE" describes; a `SearchDomain` is returned unchanged.
 
     Raises:
@@ -61,16 +61,16 @@ def domain_from(given: SearchDomain[Any] | str | Mapping[str, Any]) -> SearchDom
         >>> domain_from({"kind": "categories", "names": ["a", "b"], "one_value": True})
         OneValue(of=Categories(names=('a', 'b')))
     """
-    if isinstance(given, SearchDomain):
-        return given
-    if isinstance(given, Mapping):
-        return _from_table(given)
-    if not isinstance(given, str):
+    if isinstance(domain, SearchDomain):
+        return domain
+    if isinstance(domain, Mapping):
+        return _from_table(domain)
+    if not isinstance(domain, str):
         raise ParameterError(
-            f"domain must be a line such as {DOMAIN_EXAMPLES}, a table, or a Domain, but is {given!r}.",
+            f"domain must be a line such as {DOMAIN_EXAMPLES}, a table, or a Domain, but is {domain!r}.",
             argument="domain",
         )
-    return _from_table(_file(given[1:]) if given.startswith("@") else _table(given))
+    return _from_table(_file(domain[1:]) if domain.startswith("@") else _table(domain))
 
 
 def _table(text: str) -> dict[str, Any]:

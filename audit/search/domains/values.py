@@ -75,7 +75,7 @@ def in_range(low: float, high: float) -> str:
 
 
 def _check_range(low: float, high: float) -> None:
-    if not low < high:  # nor NaN
+    if not low < high:  # also refuses NaN
         raise ParameterError(
             f"range must go from a smaller to a larger number, but goes from {low} to {high}. Write numbers 0..1.",
             argument="range",

@@ -1,6 +1,6 @@
 """Tasks of an experiment: audits, or a membership study, built and checked before the first run.
 
-base.py              The interface of a task of an experiment: a question that is checked and ready to run. Read this
+base.py              The interface of a task of an experiment (`Task` is in `dpassay.experiments.tasks.base`). Read this
                      first
 build.py             Construction of the objects of a configuration: datasets, mechanisms, attacks, bounds, claims
 membership.py        Membership attacks on shadow models from a configuration: metrics instead of an audit of a claim
@@ -16,7 +16,7 @@ search.py            The task with [search]: a search for the pair in a domain, 
 shadow_releases.py   Interface of shadow releases other than models that predict labels, for [membership]
 """
 
-from .base import Task as Task
+from .base import PointTask as PointTask
 from .membership import ShadowTask as ShadowTask, TrainedTask as TrainedTask
 from .pair import PairTask as PairTask
 from .planning import plan_tasks as plan_tasks

@@ -1,10 +1,7 @@
-"""The interface of a task of an experiment: a question that is checked and ready to run. Read this first.
+"""The interface of a task of an experiment (`Task` is in `dpassay.experiments.tasks.base`). Read this first.
 
-Task          one question
+PointTask     a task at one point of an experiment
   plan          the task of a configuration, with its parts checked against each other
-  estimate      number of runs of the mechanism
-  run           makes the evidence, from what the store holds
-  answer        computes the result from the evidence
 AuditTask     one audit of a claim
   makes         the evidence that its game makes
 PlayedTask    an audit whose game makes evidence, from which the bound is then computed
@@ -12,7 +9,7 @@ PlayedTask    an audit whose game makes evidence, from which the bound is then c
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -25,19 +22,16 @@ from ....audit.games.external_scores import audit_scores
 from ....audit.metrics.membership.result import MembershipResult
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.with_estimates import check_estimates, with_estimates
-from ....audit.trials.options import RunOptions
 from ....mechanisms.core import Guarantee, Mechanism
+from ...tasks.base import Task
 from ..schema import Config
 from ..sweep import folder_name
 from . import build
 from .point import Point
 
-HERE = RunOptions()
-"""Options of a run in this process, without a store."""
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Task(ABC):
+class PointTask(Task):
     """One question of an experiment, ready to run.
 
     Args:
@@ -74,20 +68,12 @@ class Task(ABC):
         return ()
 
     @abstractmethod
-    def estimate(self) -> int:
-        """Return the number of runs of the mechanism that `run` makes with an empty store."""
-
-    @abstractmethod
-    def run(self, options: RunOptions = HERE) -> Any:
-        """Make the evidence, from the runs in the store of the options, and those that are missing."""
-
-    @abstractmethod
     def answer(self, evidence: Any) -> AuditResult | MembershipResult:
         """Compute the result from what `run` returned."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AuditTask(Task):
+class AuditTask(PointTask):
     """One audit of a claim.
 
     Args:
@@ -112,21 +98,30 @@ class AuditTask(Task):
     @classmethod
     def plan(cls, point: Point) -> Self:
         """Build mechanism, bounds, claim and data, then the parts of this kind of audit, and check the claim."""
-        audit = point.config.audit
+        audit, mechanism = point.config.audit, point.mechanism
+        with point.section("audit.bounds") as entries:
+            bounds = tuple(
+                "auto" if entry == "auto" else build.build_listed("bounds", entry, methods) for entry in entries
+            )
+            choose_bounds(bounds, reads=cls.evidence_type(point.config), stop=audit.stop)
+        with point.section("audit.estimates") as names:
+            estimates = check_estimates(names)
         fields: dict[str, Any] = {
             "parameters": point.parameters,
             "seed": point.seed,
             "confidence": audit.confidence,
-            "mechanism": point.mechanism,
-            "bounds": point.build("audit.bounds", _bounds, cls.evidence_type(point.config), audit.stop),
-            "estimates": point.build("audit.estimates", check_estimates),
+            "mechanism": mechanism,
+            "bounds": bounds,
+            "estimates": estimates,
             "claim": point.claim,
             "delta": audit.delta,
             "n_hypotheses": point.n_hypotheses,
         }
         task = cls(**fields | cls.parts(point))
-        point.build("mechanism", lambda _: task.mechanism.guarantee())
-        point.build("audit", lambda _: Statement.about(relation=task.mechanism.relation, **task.statement))
+        with point.section("mechanism"):
+            task.mechanism.guarantee()
+        with point.section("audit"):
+            Statement.about(relation=task.mechanism.relation, **task.statement)
         return task
 
     @classmethod
@@ -164,11 +159,4 @@ class PlayedTask(AuditTask):
         return audit_scores(evidence, attack=self.attack_name, tossed=True, **self.arguments)
 
 
-def _bounds(entries: Sequence[Any], reads: type[Evidence], stop: str | None) -> tuple[str | Bound[Any], ...]:
-    """Build the bounds of [audit], and check that they read the evidence; "auto" is resolved by the audit."""
-    bounds = tuple("auto" if entry == "auto" else build.build_listed("bounds", entry, methods) for entry in entries)
-    choose_bounds(bounds, reads=reads, stop=stop)
-    return bounds
-
-
-__all__ = ["AuditTask", "PlayedTask", "Task"]
+__all__ = ["AuditTask", "PlayedTask", "PointTask"]

@@ -8,6 +8,7 @@ type of the option says which catalogue has the name: see `dpassay.mechanisms.co
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, get_args, get_type_hints
@@ -18,7 +19,6 @@ from ....mechanisms.core import (
     Catalogue,
     Dataset,
     DpassayError,
-    Guarantee,
     Mechanism,
     ParameterError,
     unknown_name_message,
@@ -44,30 +44,33 @@ guarantees = Catalogue(
 
 
 def build_mechanism(
-    section: Named,
-    train: Callable[[Model, Mapping[str, Any]], Any] | None = None,
-    rest: Callable[[], Dataset] | None = None,
+    section: Named, data: DataSection | None = None, load: Callable[..., Any] = operator.call
 ) -> Mechanism:
     """Build the mechanism of [mechanism].
 
-    For the table initial = {name = "worst-case", ...}, `train(model, options)` trains the parameters on records of the
-    dataset that are not audited; public = "rest" stands for the features of these records, which `rest()` returns.
+    The records of [data] beyond n_records are public: public = "rest" stands for their features, and the parameters of
+    initial = {name = "worst-case", ...} are trained on them.
+
+    Args:
+        section: the table [mechanism].
+        data: the table [data]; None without one.
+        load: called as `load(make, *args)`; it may return an earlier result of equal arguments.
     """
     options = dict(section.options)
-    if options.get("public") == "rest":
-        if rest is None:
+    public, initial = options.get("public"), options.get("initial")
+    if isinstance(public, str):
+        if public != "rest":
+            raise ParameterError(
+                argument="public",
+                value=public,
+                allowed="be 'rest', the records of [data] beyond n_records, or rows of numbers",
+            )
+        if data is None:
             raise ParameterError(
                 "public is 'rest', the records of [data] beyond n_records: add [data] with n_records.",
                 argument="public",
             )
-        options["public"] = rest()[0]
-    elif isinstance(options.get("public"), str):
-        raise ParameterError(
-            argument="public",
-            value=options["public"],
-            allowed="be 'rest', the records of [data] beyond n_records, or rows of numbers",
-        )
-    initial = options.get("initial")
+        options["public"] = load(load_rest, data)[0]
     if not isinstance(initial, Mapping):
         return _built(mechanisms, section.name, options)  # type: ignore[no-any-return]
     del options["initial"]
@@ -78,18 +81,19 @@ def build_mechanism(
             f"{dict(initial)!r}.",
             argument="initial",
         )
-    if train is None:
+    if data is None:
         raise ParameterError(
             "initial is 'worst-case', which is trained on public records: add [data] with n_records.",
             argument="initial",
         )
-    trained = train(mechanism.network, {key: value for key, value in initial.items() if key != "name"})
-    started: Mechanism = mechanism.starting_from(trained)
+    training = {key: value for key, value in initial.items() if key != "name"}
+    started: Mechanism = mechanism.starting_from(load(_train_initial, mechanism.network, training, data, load))
     return started
 
 
-def train_initial(model: Model, options: Mapping[str, Any], public: Dataset) -> Any:
+def _train_initial(model: Model, options: Mapping[str, Any], data: DataSection, load: Callable[..., Any]) -> Any:
     """Train worst-case initial parameters on public records; raise `ParameterError` for an unknown option."""
+    public = load(load_rest, data)
     allowed = [p for p in inspect.signature(worst_case_initial).parameters if p not in ("model", "X", "y")]
     for option in options:
         if option not in allowed:
@@ -103,11 +107,6 @@ def train_initial(model: Model, options: Mapping[str, Any], public: Dataset) -> 
 def build_entry(section: Named, catalogue: Catalogue) -> Any:
     """Build the entry of a catalogue that a table names, with the options of the table."""
     return _built(catalogue, section.name, section.options)
-
-
-def build_claim(section: Named | None) -> Guarantee | None:
-    """Build the guarantee of [claim]; None without one."""
-    return None if section is None else build_entry(section, guarantees)
 
 
 def build_attack(section: Named, catalogue: Catalogue) -> Any:
@@ -133,8 +132,6 @@ def build_listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
 def load_data(section: DataSection) -> Dataset:
     """Load the dataset of [data], or its chosen columns and records; an `(X, y)` pair if there is a target."""
     data = datasets.load(section.name, **section.options)
-    if section.column is not None and section.columns is not None:
-        raise ParameterError("set either column or columns, but not both.", argument=("column", "columns"))
     if section.column is not None:
         examples.complete(datasets.columns(data, [section.column], "column", name=section.name), name=section.name)
         return datasets.columns(data, [section.column], "column", name=section.name)[section.column].to_numpy()

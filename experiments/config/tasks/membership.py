@@ -21,15 +21,16 @@ from ....audit.trials.options import RunOptions
 from ....mechanisms.core import AccountingError, DpassayError, Guarantee, ParameterError, Relation, plural
 from ....mechanisms.learning.base import Learner
 from ...data.shadow_files import NamedShadows, load_shadows
+from ...tasks.base import HERE
 from ..sections import DataSection, MembershipSection, Named
 from ..trained_shadows import digest
 from . import build, own, shadow_releases
-from .base import HERE, Task
+from .base import PointTask
 from .point import Point
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StudyTask(Task):
+class StudyTask(PointTask):
     """Membership attacks on shadow models.
 
     Args:
@@ -85,11 +86,12 @@ class ShadowTask(StudyTask):
             raise point.source.error(
                 ("membership",), "[membership] needs records for members and non-members: add [data]."
             )
-        mechanism, kind = point.build("mechanism", _shadows_of, point)
-        section = config.membership
-        point.build("membership", _check_models)
-        fields = point.build("membership", _model_fields if kind is None else kind.fields, mechanism, point)
-        point.build("membership", lambda _: _check_references(fields["attacks"], section.n_models, section.design))
+        with point.section("mechanism") as named:
+            mechanism, kind = _shadows_of(named, point)
+        with point.section("membership") as section:
+            _check_models(section)
+            fields = (_model_fields if kind is None else kind.fields)(section, mechanism, point)
+            _check_references(fields["attacks"], section.n_models, section.design)
         return cls(
             **fields,
             parameters=point.parameters,
@@ -139,14 +141,16 @@ class TrainedTask(StudyTask):
     @classmethod
     def plan(cls, point: Point) -> Self:
         """Read the shadow models, and check that the attacks have enough of them."""
-        section = point.config.membership
-        assert section is not None
-        named = point.build("data", _read_shadows, point)
+        with point.section("data") as data:
+            named = _read_shadows(data, point)
+        with point.section("membership.attacks") as entries:
+            attacks = _listed_attacks(entries, named)
+        assert point.config.membership is not None
         return cls(
             named=named,
             models=named.models,
-            section=section,
-            attacks=point.build("membership.attacks", _listed_attacks, named),
+            section=point.config.membership,
+            attacks=attacks,
             point=point,
             parameters=point.parameters,
             confidence=point.config.audit.confidence,
@@ -173,8 +177,10 @@ class TrainedTask(StudyTask):
 
     def answer(self, evidence: Any) -> MembershipResult:
         """Run the attacks on the models, and compute the metrics."""
-        self.point.build("membership", lambda section: targets_of(section.target, evidence, self.named.models))
-        return self.point.build("membership.attacks", lambda _: StudyTask.answer(self, evidence))
+        with self.point.section("membership"):
+            targets_of(self.section.target, evidence, self.named.models)
+        with self.point.section("membership.attacks"):
+            return super().answer(evidence)
 
 
 def _shadows_of(section: Named, point: Point) -> tuple[Any, shadow_releases.ShadowReleases | None]:

@@ -30,15 +30,6 @@ def build_stage(
     """Return the mechanism for the canary, and the pair; without a canary the pair of `build_pair`."""
     if section.canary is None:
         return mechanism, build_pair(section, data, mechanism)
-    described = {"record": section.record != "worst-case", "replacement": section.replacement is not None}
-    described |= {name: getattr(section, name) is not None for name in ("d0", "d1")}
-    extra = next((name for name, is_set in described.items() if is_set), None)
-    if extra is not None:
-        raise ParameterError(
-            f"{extra} cannot be combined with canary, which selects its own record: canary = {{name = ..., record = "
-            "...}.",
-            argument=extra,
-        )
     if not has_capability(mechanism, SupportsCanaries):
         raise ParameterError(
             f"canary is for a trainer, such as dp-sgd, but the mechanism is {type(mechanism).__name__}.",
@@ -59,7 +50,7 @@ def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mech
     """
     relation = _check_relation(section, mechanism)
     if section.d0 is not None or section.d1 is not None:
-        return _stated_pair(section, relation, data)
+        return _stated_pair(section, relation)
     if data is None:
         if section.record != "worst-case" or section.replacement is not None:
             raise ParameterError(
@@ -87,7 +78,7 @@ def pair_of_function(section: NeighboursSection, data: Dataset | None, claim: Gu
     """Return the pair of [neighbours] for a function, which has no worst case: d0 and d1, or a record of [data]."""
     relation = Relation.of(section.relation or claim.relation or Relation.ADD_REMOVE)
     if section.d0 is not None or section.d1 is not None:
-        return _stated_pair(section, relation, data)
+        return _stated_pair(section, relation)
     if data is None or section.record == "worst-case":
         raise ParameterError(
             "a function has no worst-case pair: set d0 and d1 in [neighbours], or [data] and the position of a record.",
@@ -96,16 +87,11 @@ def pair_of_function(section: NeighboursSection, data: Dataset | None, claim: Gu
     return _pair(relation, data, section.record, section.replacement)
 
 
-def _stated_pair(section: NeighboursSection, relation: Relation, data: Dataset | None) -> Neighbours:
+def _stated_pair(section: NeighboursSection, relation: Relation) -> Neighbours:
     """Return the pair of datasets in the configuration."""
     if section.d0 is None or section.d1 is None:
         missing = "d0" if section.d0 is None else "d1"
         raise ParameterError(f"{missing} is missing: a pair needs d0 and d1. Set both.", argument=missing)
-    if data is not None:
-        raise ParameterError("d0 is a dataset, and so is [data]. Leave one of them out.", argument="d0")
-    if section.record != "worst-case" or section.replacement is not None:
-        extra = "record" if section.replacement is None else "replacement"
-        raise ParameterError(f"{extra} cannot be combined with d0 and d1, which are whole datasets.", argument=extra)
     return Neighbours(np.asarray(section.d0, dtype=np.float64), np.asarray(section.d1, dtype=np.float64), relation)
 
 
@@ -134,7 +120,9 @@ def _worst_pair(relation: Relation, data: Dataset, replacement: Any, query: Any)
         raise ParameterError(
             "record is 'worst-case', but this mechanism has no query to search with. Set a position.", argument="record"
         )
-    candidates = _distinct_records(data)
+    candidates = np.arange(n_records(data) or 0)
+    if isinstance(data, np.ndarray) and data.ndim == 1:
+        candidates = np.sort(np.unique(data, return_index=True)[1])  # the first of equal records
     if len(candidates) > SEARCHED:
         raise ParameterError(
             f"record is 'worst-case', but {plural(len(candidates), 'record')} are more than the {SEARCHED:,} that are "
@@ -148,13 +136,6 @@ def _worst_pair(relation: Relation, data: Dataset, replacement: Any, query: Any)
 
 def _move(query: Any, answer1: Any, pair: Neighbours) -> float:
     return float(np.abs(answer1 - np.asarray(query(pair.d0), dtype=np.float64)).sum())
-
-
-def _distinct_records(data: Dataset) -> Any:
-    """Return the positions of the records; for one-dimensional arrays only the first of equal ones."""
-    if isinstance(data, np.ndarray) and data.ndim == 1:
-        return np.sort(np.unique(data, return_index=True)[1])
-    return np.arange(n_records(data) or 0)
 
 
 __all__ = ["build_pair", "build_stage", "pair_of_function"]

@@ -16,9 +16,10 @@ from ....audit.trials.options import RunOptions
 from ....mechanisms.core import Dataset, Mechanism, ParameterError
 from ....mechanisms.learning.base import Learner, TrainingData
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, has_capability
+from ...tasks.base import HERE
 from ..sections import Named, NeighboursSection, OneRunSection
 from . import build
-from .base import HERE, PlayedTask
+from .base import PlayedTask
 from .point import Point
 
 
@@ -44,10 +45,10 @@ class OneRunTask(PlayedTask):
     @classmethod
     def parts(cls, point: Point) -> dict[str, Any]:
         """Build the canaries, and an attack with enough references."""
-        game = point.config.game
-        assert isinstance(game, OneRunSection)
-        canaries, records = point.build("game", _canaries, point.config.neighbours, point.data, point.mechanism)
-        attack = point.build("attack", _attack, canaries, game.n_references)
+        with point.section("game") as game:
+            canaries, records = _canaries(game, point.config.neighbours, point.data, point.mechanism)
+        with point.section("attack") as section:
+            attack = _attack(section, canaries, game.n_references)
         fields = {"canaries": canaries, "records": records, "attack": attack}
         return {**fields, "n_runs": game.n_runs, "n_references": game.n_references}
 
@@ -85,12 +86,6 @@ def _canaries(
             "name is 'one-run', which needs [data], and canary in [neighbours] for the kind of canary.", argument="name"
         )
     check_relation(mechanism)
-    whole_datasets = section.d0 is not None or section.d1 is not None
-    if section.record != "worst-case" or section.replacement is not None or whole_datasets:
-        raise ParameterError(
-            "canary selects its records: set record inside its table, and no replacement, d0 or d1.",
-            argument="canary",
-        )
     canary: Canary = build.build_entry(section.canary, canary_kinds)
     canaries, records = canary.several(data, mechanism, game.n_canaries)
     view = "noisy_gradients" if canaries.n_gradients else "final"

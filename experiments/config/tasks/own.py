@@ -19,7 +19,7 @@ import numpy as np
 
 from ....mechanisms.adapters.functions.function import FunctionMechanism
 from ....mechanisms.adapters.functions.guard import Guard, in_words
-from ....mechanisms.core import DpassayError, Guarantee, Mechanism, ParameterError
+from ....mechanisms.core import Dataset, DpassayError, Guarantee, Mechanism, ParameterError
 from ..sections import Named, NeighboursSection
 from .neighbours import pair_of_function
 
@@ -48,11 +48,15 @@ def check_allowed(section: Named, allowed: Mapping[str, str]) -> str:
     )
 
 
-def build_own(section: Named, thing: Any) -> Mechanism | None:
-    """Build the mechanism from the object that [mechanism] names; None for a release, see `build_function`.
+def build_own(
+    section: Named, thing: Any, claim: Guarantee | None, neighbours: NeighboursSection, data: Dataset | None
+) -> Mechanism:
+    """Build the mechanism from the object that [mechanism] names.
+
+    A release has its claim in [claim], and its pair in [neighbours] or [data].
 
     Raises:
-        ParameterError: the object is no mechanism, or its options do not fit.
+        ParameterError: the object is no mechanism, its options do not fit, or a release has no claim or no pair.
     """
     options = section.options
     if isinstance(thing, Mechanism):
@@ -67,25 +71,15 @@ def build_own(section: Named, thing: Any) -> Mechanism | None:
             f"{section.name} must be a function or a mechanism, but is {type(thing).__name__}.", argument="name"
         )
     _check_options(thing, options, section.name)
-    is_release = not isinstance(thing, type) and bool(_places(thing, options))
-    return None if is_release else _built(thing, options, section.name)
-
-
-def build_function(
-    section: Named, release: Callable[..., Any], claim: Guarantee | None, neighbours: NeighboursSection, data: Any
-) -> Mechanism:
-    """Build the mechanism of a release, which has its claim in [claim], and its pair in [neighbours] or [data].
-
-    Raises:
-        ParameterError: there is no claim, or no pair.
-    """
+    if isinstance(thing, type) or not _places(thing, options):
+        return _built(thing, options, section.name)
     if claim is None:
         raise ParameterError(
             f"{section.name} is a function, which has no claim: add [claim] with a name, such as 'pure'.",
             argument="name",
         )
     pair = pair_of_function(neighbours, data, claim)
-    function = partial(release, **section.options) if section.options else release
+    function = partial(thing, **options) if options else thing
     return FunctionMechanism(function, claim=claim, neighbours=pair, records=np.ndim(pair.d1) > 0)
 
 
@@ -132,4 +126,4 @@ def _built(make: Callable[..., Any], options: Mapping[str, Any], name: str) -> M
     return made
 
 
-__all__ = ["build_function", "build_own", "check_allowed", "is_own"]
+__all__ = ["build_own", "check_allowed", "is_own"]

@@ -13,10 +13,10 @@ from ....audit.evidence.scores import PairScores
 from ....audit.results.audit_result import AuditResult
 from ....audit.trials.options import RunOptions
 from ....audit.trials.plan import MIN_TRIALS
-from ....mechanisms.core import Dataset, Mechanism, Neighbours, whole
-from ..sections import NeighboursSection
+from ....mechanisms.core import Neighbours, whole
+from ...tasks.base import HERE
 from . import build
-from .base import HERE, AuditTask
+from .base import AuditTask
 from .neighbours import build_stage
 from .point import Point
 
@@ -39,11 +39,11 @@ class PairTask(AuditTask):
     @classmethod
     def parts(cls, point: Point) -> dict[str, Any]:
         """Build the pair, and an attack that is applicable to it."""
-        attack = point.build("attack", build.build_attack, attacks)
-        mechanism, neighbours, target = point.build("neighbours", _stage, point.data, point.mechanism)
-        trials = trials_of(point)
-        point.build("attack", lambda _: choose(attack, target))
-        return {"mechanism": mechanism, "neighbours": neighbours, "attack": attack, **trials}
+        with point.section("neighbours") as section:
+            mechanism, neighbours = build_stage(section, point.data, point.mechanism)
+            pair = mechanism.worst_case() if neighbours is None else neighbours
+            target = Target(mechanism.bind(pair), pair)
+        return {"mechanism": mechanism, "neighbours": neighbours, **attack_and_trials(point, target)}
 
     def estimate(self) -> int:
         """Return the trials of both sides."""
@@ -61,19 +61,14 @@ class PairTask(AuditTask):
         )
 
 
-def trials_of(point: Point) -> dict[str, Any]:
-    """Return the number of trials, and the rule to stop, of [audit]."""
-    point.build("audit.trials", lambda trials: whole(MIN_TRIALS, trials=trials))
-    return {"trials": point.config.audit.trials, "stop": point.config.audit.stop}
+def attack_and_trials(point: Point, target: Target) -> dict[str, Any]:
+    """Return the attack, which is applicable to the target, the number of trials, and the rule to stop."""
+    with point.section("attack") as section:
+        attack = build.build_attack(section, attacks)
+        choose(attack, target)
+    with point.section("audit.trials") as trials:
+        whole(MIN_TRIALS, trials=trials)
+    return {"attack": attack, "trials": trials, "stop": point.config.audit.stop}
 
 
-def _stage(
-    section: NeighboursSection, data: Dataset | None, mechanism: Mechanism
-) -> tuple[Mechanism, Neighbours | None, Target]:
-    """Return mechanism and pair, and the target of the attack, whose pair is never None."""
-    mechanism, neighbours = build_stage(section, data, mechanism)
-    pair = mechanism.worst_case() if neighbours is None else neighbours
-    return mechanism, neighbours, Target(mechanism.bind(pair), pair)
-
-
-__all__ = ["PairTask", "trials_of"]
+__all__ = ["PairTask", "attack_and_trials"]

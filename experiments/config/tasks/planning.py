@@ -15,7 +15,7 @@ from ..overrides import apply
 from ..schema import Config
 from ..source import Source
 from ..sweep import combinations, places, point_seed, settings
-from .base import Task
+from .base import PointTask
 from .membership import ShadowTask, TrainedTask
 from .pair import PairTask
 from .point import Loader, Point
@@ -34,31 +34,29 @@ games = Catalogue(
 """Tasks of the games of [game]; their keys are in `sections.GAMES`. Without [game] the task is `PairTask`."""
 
 
-def plan_tasks(config: Config, source: Source) -> list[Task]:
+def plan_tasks(config: Config, source: Source) -> list[PointTask]:
     """Build every task of the experiment; raise `ConfigError` with location and point if one cannot be run."""
     if (n_points := prod(map(len, config.sweep.values()))) > MAX_AUDITS:
         shown = f"{n_points:,}" if n_points < 10**15 else "more than 10^15"
         raise source.error(
             ("sweep",), f"the sweep has {shown} audits, but at most {MAX_AUDITS:,} are run. Leave some values out."
         )
-    if not config.sweep:
-        return [_kind(config).plan(Point(config, source, seed=config.seed))]
     table = {key: value for key, value in config.resolved().items() if key != "sweep"}
     load, tasks = Loader(), []
     for parameters in combinations(config.sweep):
         there = replace(source, swept=places(config.sweep, parameters))
         with at(parameters):
-            swept = Config.check(apply(table, settings(parameters)), there)
+            point = Config.check(apply(table, settings(parameters)), there) if parameters else config
             seed = point_seed(config.seed, parameters)
-            tasks.append(_kind(swept).plan(Point(swept, there, parameters, seed, n_points, load)))
+            tasks.append(_kind(point).plan(Point(point, there, parameters, seed, n_points, load)))
     return tasks
 
 
-def _kind(config: Config) -> type[Task]:
+def _kind(config: Config) -> type[PointTask]:
     """Return the type of task for a configuration."""
     if config.membership is not None:
         return ShadowTask if config.data is None or config.data.shadows is None else TrainedTask
     if config.search is not None:
         return SearchTask
-    kind: type[Task] = PairTask if config.game is None else games.get(config.game.name)
+    kind: type[PointTask] = PairTask if config.game is None else games.get(config.game.name)
     return kind

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from ....mechanisms.adapters.functions.target import load_target
 from ....mechanisms.core import Dataset, Guarantee, Mechanism
-from ....mechanisms.learning.models.base import Model
-from ..config_errors import pointing_at
+from ..config_errors import section_at
 from ..schema import Config
-from ..sections import DataSection, Named
 from ..source import Source
 from . import build, own
 
@@ -53,48 +52,33 @@ class Point:
     n_hypotheses: int = 1
     load: Loader = field(default_factory=Loader)
 
-    def build(self, path: str, make: Callable[..., T], *args: Any) -> T:
-        """Return `make(value, *args)` for the table or key at a dotted path.
+    def section(self, path: str) -> AbstractContextManager[Any]:
+        """Return a context with the table, or the value of the key, at a dotted path.
 
-        Raises:
-            ConfigError: `make` raises; it has the line of the key that the argument of the error names.
+        An error of the block becomes a `ConfigError` with the line of the key that the argument of the error names.
         """
-        value: Any = self.config
-        for key in path.split("."):
-            value = getattr(value, key)
-        with pointing_at(self.source, path, value):
-            return make(value, *args)
+        return section_at(self.config, self.source, path)
 
     @cached_property
     def data(self) -> Dataset | None:
         """Dataset of [data]; None without one."""
-        return self.build("data", lambda data: None if data is None else self.load(build.load_data, data))
+        with self.section("data") as section:
+            return None if section is None else self.load(build.load_data, section)
 
     @cached_property
     def claim(self) -> Guarantee | None:
         """Guarantee of [claim]; None without one."""
-        return self.build("claim", build.build_claim)
+        with self.section("claim") as section:
+            return None if section is None else build.build_entry(section, build.guarantees)
 
     @cached_property
     def mechanism(self) -> Mechanism:
         """Mechanism of [mechanism]: code of the user, or an entry of the catalogue."""
-        return self.build("mechanism", self._mechanism)
-
-    def _mechanism(self, section: Named) -> Mechanism:
-        if own.is_own(section):
-            thing = self.load(load_target, own.check_allowed(section, self.source.allowed))
-            if (made := own.build_own(section, thing)) is not None:
-                return made
-            return own.build_function(section, thing, self.claim, self.config.neighbours, self.data)
-        if (data := self.config.data) is None:
-            return build.build_mechanism(section)
-        rest = partial(self.load, build.load_rest, data)
-        return build.build_mechanism(section, partial(self.load, _initial, self.load, data), rest)
-
-
-def _initial(load: Loader, data: DataSection, model: Model, options: Mapping[str, Any]) -> Any:
-    """Train worst-case initial parameters on the records that n_records leaves out."""
-    return build.train_initial(model, options, load(build.load_rest, data))
+        with self.section("mechanism") as section:
+            if own.is_own(section):
+                thing = self.load(load_target, own.check_allowed(section, self.source.allowed))
+                return own.build_own(section, thing, self.claim, self.config.neighbours, self.data)
+            return build.build_mechanism(section, self.config.data, self.load)
 
 
 __all__ = ["Loader", "Point"]

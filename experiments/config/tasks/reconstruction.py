@@ -16,10 +16,11 @@ from ....audit.games.reconstruction import reconstruction_game
 from ....audit.trials.options import RunOptions
 from ....mechanisms.core import Dataset, Mechanism, ParameterError, is_pandas, n_records, plural, rectangular
 from ....mechanisms.local.base import LocalMechanism
+from ...tasks.base import HERE
 from ..schema import Config
-from ..sections import Named, NeighboursSection, ReconstructionSection, SecretSection
+from ..sections import NeighboursSection, SecretSection
 from . import build
-from .base import HERE, PlayedTask
+from .base import PlayedTask
 from .point import Point
 
 
@@ -48,11 +49,16 @@ class ReconstructionTask(PlayedTask):
     @classmethod
     def parts(cls, point: Point) -> dict[str, Any]:
         """Build the secret, check that the guarantee holds for all pairs of its values, and build the attack."""
-        record = point.build("neighbours", _record, point.data)
-        secret = point.build("game", _secret, point.data, point.mechanism, record)
-        name, attack = point.build("attack", _attack, SecretTarget(point.mechanism, secret))
-        assert isinstance(point.config.game, ReconstructionSection)
-        return {"secret": secret, "name": name, "attack": attack, "n_rounds": point.config.game.n_rounds}
+        data, mechanism = point.data, point.mechanism
+        with point.section("neighbours") as section:
+            record = _record(section, data)
+        with point.section("game") as game:
+            secret = build_secret(game.secret, data, mechanism, record)
+            for pair in secret.neighbours(mechanism.relation):
+                mechanism.bind(pair)
+        with point.section("attack") as section:
+            name, attack = choose(build.build_attack(section, reconstructors), SecretTarget(mechanism, secret))
+        return {"secret": secret, "name": name, "attack": attack, "n_rounds": game.n_rounds}
 
     @property
     def attack_name(self) -> str:
@@ -68,27 +74,8 @@ class ReconstructionTask(PlayedTask):
         return reconstruction_game(self.mechanism, self.secret, **rounds, **vars(options))
 
 
-def _attack(section: Named, target: SecretTarget) -> tuple[str, Reconstructor]:
-    """Return name and object of the attack, checked against the target."""
-    return choose(build.build_attack(section, reconstructors), target)
-
-
-def _secret(game: ReconstructionSection, data: Dataset | None, mechanism: Mechanism, record: int) -> Secret:
-    """Return the secret; raise if the guarantee does not hold for a pair of its values."""
-    secret = build_secret(game.secret, data, mechanism, record)
-    for pair in secret.neighbours(mechanism.relation):
-        mechanism.bind(pair)
-    return secret
-
-
 def _record(section: NeighboursSection, data: Dataset | None) -> int:
     """Return the index of the record with the secret."""
-    unused = [key for key in ("relation", "replacement", "canary", "d0", "d1") if getattr(section, key) is not None]
-    if unused:
-        raise ParameterError(
-            f"the game 'reconstruction' uses only the record of [neighbours]: leave {unused[0]} out.",
-            argument=unused[0],
-        )
     record, n = 0 if section.record == "worst-case" else section.record, n_records(data)
     if data is not None and n is not None and record >= n:
         raise ParameterError(

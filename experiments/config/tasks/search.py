@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....attacks.base import Attack, Target
-from ....attacks.catalogue import catalogue as attacks, choose
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import PairScores
 from ....audit.results.audit_result import AuditResult
 from ....audit.search import SearchDomain, domain_from, first_pair, search
 from ....audit.trials.options import RunOptions
-from ....mechanisms.core import Mechanism, whole
-from ..sections import NeighboursSection, SearchSection
-from . import build
-from .base import HERE, AuditTask
-from .pair import trials_of
+from ....mechanisms.core import whole
+from ...tasks.base import HERE
+from .base import AuditTask
+from .pair import attack_and_trials
 from .point import Point
 
 
@@ -46,16 +44,13 @@ class SearchTask(AuditTask):
     @classmethod
     def parts(cls, point: Point) -> dict[str, Any]:
         """Build the domain, and an attack that is applicable to its first pair."""
-        for key in ("data", "game", "neighbours"):
-            if getattr(point.config, key) not in (None, NeighboursSection()):
-                raise point.source.error(
-                    (key,), f"[{key}] cannot be combined with [search], which chooses the pair. Leave it out."
-                )
-        attack = point.build("attack", build.build_attack, attacks)
-        fields, target = point.build("search", _domain, point.mechanism)
-        trials = trials_of(point)
-        point.build("attack", lambda _: choose(attack, target))
-        return {**fields, **trials, "attack": attack}
+        with point.section("search") as section:
+            domain, mechanism = domain_from(section.domain), point.mechanism
+            pair = first_pair(mechanism, domain)
+            whole(section.explore, budget=section.explore if section.budget is None else section.budget)
+            target = Target(mechanism.bind(pair), pair)
+        fields = {"domain": domain, "explore": section.explore, "budget": section.budget}
+        return {**fields, **attack_and_trials(point, target)}
 
     def estimate(self) -> int:
         """Return the trials of all looks, if their number is limited, and of the confirmation."""
@@ -74,15 +69,6 @@ class SearchTask(AuditTask):
             **vars(options),
         )
         return result.confirmed
-
-
-def _domain(section: SearchSection, mechanism: Mechanism) -> tuple[dict[str, Any], Target]:
-    """Return domain and runs of the search, and the target of the attack on its first pair."""
-    domain = domain_from(section.domain)
-    pair = first_pair(mechanism, domain)
-    whole(section.explore, budget=section.explore if section.budget is None else section.budget)
-    fields = {"domain": domain, "explore": section.explore, "budget": section.budget}
-    return fields, Target(mechanism.bind(pair), pair)
 
 
 __all__ = ["SearchTask"]

@@ -11,7 +11,7 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
@@ -69,10 +69,10 @@ def code() -> str:
     return digest_of(HOME)
 
 
-def digest_of(home: Path) -> str:
-    """Return the SHA-256 of the sources and templates in a folder, as they are now."""
+def digest_of(home: Path, rooms: Sequence[str] = ROOMS) -> str:
+    """Return the SHA-256 of the sources and templates in a folder, or in some of its rooms, as they are now."""
     digest = sha256()
-    for room in ROOMS:
+    for room in rooms:
         for path in sorted((home / room).rglob("*")):
             if path.suffix in (".py", ".j2"):
                 text = path.read_bytes()

@@ -49,7 +49,7 @@ class LaplaceVectorDP(ProfileGuarantee):
         nonzero = tuple(sorted(float(move) for move in moves if move != 0.0))
         if not nonzero:
             raise ParameterError(argument="moves", value=moves, allowed="hold a number > 0")
-        positive(**{f"moves[{place}]": move for place, move in enumerate(nonzero)})
+        positive(**{f"moves[{index}]": move for index, move in enumerate(nonzero)})
         self._set(moves=nonzero, relation=relation, exact=exact)
 
     def _parameters(self) -> Mapping[str, object]:

@@ -176,7 +176,7 @@ def _next(table: Floats, last: int, m: int, step: float) -> Floats:
     down, down_next = known[point - s + m], known[point - s - 1 + m]
     start = np.exp(-step * s)
     width = -start * math.expm1(-step)
-    small = math.exp(-m * step)  # a common factor
+    small = math.exp(-m * step)  # common factor of b and c
     b = small * (down_next - down) - (up_next - up)
     c = small * ((down - up) * width + start * ((down_next - down) - (up_next - up)))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, hyp1f1, logsumexp
@@ -328,13 +327,13 @@ def _(guarantee: BoundedRange, *, interval: float = INTERVAL, fixed_sides: bool 
     """
     if guarantee.eta > MAX_EPSILON:  # equivalent to pure eta-DP, up to e^-350 in delta
         return to_privacy_loss(PureDP(guarantee.eta, guarantee.relation), interval=interval)
+    checked_interval(interval, 2.0 * guarantee.eta)
     points = interval * np.arange(math.ceil(guarantee.eta / interval) + 2.0)
     slopes = np.diff(guarantee._delta(points)) / (np.exp(points[:-1]) * math.expm1(interval))
     under_other = np.maximum(0.0, np.diff(slopes))
     own = np.exp(points[1:-1]) * under_other
     rest = 1.0 - math.fsum(own) - math.fsum(under_other)
-    law = np.concatenate([under_other[::-1], [rest], own])
-    masses = {i: float(mass) for i, mass in enumerate(law, start=-len(own)) if mass > 0.0}, 0.0
+    masses = -len(own), np.maximum(0.0, np.concatenate([under_other[::-1], [rest], own])), 0.0
     return _from_masses(masses, masses, guarantee, interval)
 
 
@@ -345,8 +344,8 @@ def _(guarantee: ExactDP, *, interval: float = INTERVAL, fixed_sides: bool = Fal
     return _from_masses(_pair_masses(log1, log0, interval), _pair_masses(log0, log1, interval), guarantee, interval)
 
 
-Masses = tuple[dict[int, float], float]
-"""Probability of each multiple of the interval, and probability of an infinite loss."""
+Masses = tuple[int, Floats, float]
+"""The lowest loss on the grid, probabilities from there on, and probability of an infinite loss."""
 
 
 def _pair_masses(log_upper: Floats, log_lower: Floats, interval: float) -> Masses:
@@ -363,21 +362,24 @@ def _on_grid(losses: Floats, probabilities: Floats, infinite: float, interval: f
     """
     below = np.floor(losses / interval + 1e-9)
     share = np.clip(np.expm1(below * interval - losses) / math.expm1(-interval), 0.0, 1.0)
-    grid = np.concatenate([below, below + 1.0]).astype(np.int64)
+    grid = np.concatenate([below, below + 1.0])
     mass = np.concatenate([(1.0 - share) * probabilities, share * probabilities])
-    points, where = np.unique(grid[mass > 0.0], return_inverse=True)
-    return dict(zip(points.tolist(), np.bincount(where, mass[mass > 0.0]).tolist(), strict=True)), infinite
+    if not mass.any():
+        return 0, np.zeros(1), infinite
+    grid, mass = grid[mass > 0.0], mass[mass > 0.0]
+    first = grid.min()
+    checked_interval(interval, interval * float(grid.max() - first))
+    masses: Floats = np.bincount((grid - first).astype(np.int64), mass).astype(np.float64, copy=False)
+    return int(first), masses, infinite
 
 
 def _from_masses(remove: Masses, add: Masses, guarantee: Guarantee, interval: float) -> PrivacyLossDP:
+    from dp_accounting.pld.pld_pmf import DensePLDPmf
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-    places = [*remove[0], *add[0]]
-    checked_interval(interval, interval * (max(places, default=0) - min(places, default=0)))
-    other: dict[str, Any] = {}
-    if add != remove:
-        other = {"rounded_probability_mass_function_add": add[0], "infinity_mass_add": add[1], "symmetric": False}
-    pld = PrivacyLossDistribution.create_from_rounded_probability(*remove, interval, **other)
+    removed, added = (DensePLDPmf(interval, *masses, True) for masses in (remove, add))
+    same = remove[::2] == add[::2] and np.array_equal(remove[1], add[1])
+    pld = PrivacyLossDistribution(removed, None if same else added)
     return PrivacyLossDP.from_pld(pld, relation=guarantee.relation, description=str(guarantee))
 
 

@@ -52,7 +52,7 @@ from ..kinds.privacy_loss import PrivacyLossDP, fitting_interval, gaussian_reach
 from ..kinds.renyi import RenyiDP, check_steps
 from ..numerics.binomial import log_choose
 from ..numerics.composed_losses import composed_losses
-from ..numerics.gaussian_losses import symmetric_gaussian_losses
+from ..numerics.noise_losses import symmetric_gaussian_losses
 
 MAX_ORDER = 256
 """Largest of the whole orders, which start at 2."""

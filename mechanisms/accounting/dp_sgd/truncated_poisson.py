@@ -19,7 +19,7 @@ curve of a replaced record in the second case. Chua et al. 2024, Theorem 3.3, ad
 from __future__ import annotations
 
 from ...core import AccountingError, Relation, whole
-from ..kinds.privacy_loss import PrivacyLossDP
+from ..kinds.privacy_loss import PrivacyLossDP, fitting_interval, gaussian_reach
 from ..kinds.renyi import check_steps
 from ..numerics.binomial import binomial_sf
 from ..numerics.composed_losses import composed_losses
@@ -74,7 +74,7 @@ def truncated_poisson(
         return PrivacyLossDP.gaussian(noise_multiplier, sampling_probability=q, steps=steps, relation=relation)
     cut = largest_batch / n_records * float(binomial_sf(largest_batch, n_records, q)) / full
     cases = ((noise_multiplier, q), (0.5 * noise_multiplier, min(1.0, cut)))
-    interval = max(PrivacyLossDP.gaussian(s, sampling_probability=rate, steps=steps).interval for s, rate in cases)
+    interval = max(fitting_interval(gaussian_reach(1.0 / s, rate, steps)) for s, rate in cases)
     plain, exchanged = (
         PrivacyLossDP.gaussian(s, sampling_probability=rate, interval=interval).pld for s, rate in cases
     )

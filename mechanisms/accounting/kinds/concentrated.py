@@ -68,15 +68,15 @@ class ConcentratedDP(ProfileGuarantee):
         positive(epsilon=epsilon)
         open_unit(delta=delta)
         log_inverse = -math.log(delta)
-        least = (epsilon / (math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse))) ** 2
+        textbook_rho = (epsilon / (math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse))) ** 2
         stated_for = None if relation is None else Relation.of(relation)
-        if textbook or not 1e-300 < least < _MAX_EPSILON:
-            return cls(least, stated_for)
+        if textbook or not 1e-300 < textbook_rho < _MAX_EPSILON:
+            return cls(textbook_rho, stated_for)
 
         def exceeds(rho: float) -> bool:
             return cls(rho).epsilon(delta) > epsilon
 
-        low, high = bracket(exceeds, least, 2.0 * least)
+        low, high = bracket(exceeds, textbook_rho, 2.0 * textbook_rho)
         low, _ = bisect(exceeds, low, high, close=lambda a, b: b - a < 1e-12 * b)
         return cls(low, stated_for)
 

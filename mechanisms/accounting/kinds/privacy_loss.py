@@ -12,8 +12,8 @@ import numpy as np
 
 from ...core import AccountingError, ParameterError, Relation, positive
 from ..numerics.composed_losses import composed_losses
-from ..numerics.gaussian_losses import gaussian_losses
 from ..numerics.losses import LossProfile
+from ..numerics.noise_losses import gaussian_losses, laplace_losses
 from .profile import LossGuarantee
 from .renyi import check_steps, poisson_relation
 
@@ -233,17 +233,16 @@ def gaussian_reach(mu: float, q: float, steps: int) -> float:
 @lru_cache(maxsize=32)
 def _composed(noise: str, scale: float, sampling_probability: float, interval: float, steps: int) -> Any:
     """Return the composed privacy-loss distribution; cached, since one step takes a second or more."""
-    from dp_accounting.pld import privacy_loss_distribution as plds
-
     if steps > 1:
         return composed_losses([(_composed(noise, scale, sampling_probability, interval, 1), steps)])
     if noise == "gaussian":
         return gaussian_losses(scale, sampling_probability, interval)
-    return plds.from_laplace_mechanism(
-        scale,
-        sampling_prob=sampling_probability,
-        value_discretization_interval=interval,
-        use_connect_dots=scale * _MAX_LOSS > 1.0,  # e^loss must be a float to connect dots
+    if scale * _MAX_LOSS > 1.0:
+        return laplace_losses(scale, sampling_probability, interval)
+    from dp_accounting.pld.privacy_loss_distribution import from_laplace_mechanism
+
+    return from_laplace_mechanism(  # e^loss must be a float to connect dots
+        scale, sampling_prob=sampling_probability, value_discretization_interval=interval, use_connect_dots=False
     )
 
 
@@ -251,18 +250,18 @@ def _title(name: str, **values: float) -> str:
     return ", ".join([name, *(f"{key}={value:g}" for key, value in values.items())])
 
 
-def _read(thing: Any, attribute: str) -> Any:
+def _read(pld: Any, attribute: str) -> Any:
     """Return a private attribute of dp-accounting.
 
     The public epsilon(delta) takes a Python loop over a hundred thousand losses per point, and the public vectorised
     delta subtracts nearly equal numbers.
     """
-    if not hasattr(thing, attribute):
+    if not hasattr(pld, attribute):
         raise AccountingError(
-            f"this version of dp-accounting stores its losses elsewhere: {type(thing).__name__} has no {attribute!r}. "
+            f"this version of dp-accounting stores its losses elsewhere: {type(pld).__name__} has no {attribute!r}. "
             "Install dp-accounting 0.4.4 to 0.6."
         )
-    return getattr(thing, attribute)
+    return getattr(pld, attribute)
 
 
 def _profile(pmf: Any) -> LossProfile:

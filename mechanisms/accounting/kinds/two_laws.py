@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
@@ -165,13 +165,10 @@ class TwoLaplacesDP(TwoLawsDP):
     def _excess(self, upper: Law, lower: Law, epsilon: Floats) -> Floats:
         """Return the integral of (p - e^epsilon q)+ for p = Laplace(*upper), q = Laplace(*lower), at each epsilon."""
         epsilon = np.minimum(epsilon, _MAX_EPSILON)
-        kinks = [-np.inf, *sorted((upper[0], lower[0])), np.inf]
-        excess = np.zeros(epsilon.shape)
-        for left, right in pairwise(kinks):
-            low, high = _where_above(upper, lower, epsilon, left, right)
-            mass, other = (log_laplace_mass(low - law[0], high - law[0], law[1]) for law in (upper, lower))
-            excess += np.maximum(0.0, np.exp(mass) - np.exp(np.minimum(epsilon + other, 0.0)))
-        return excess
+        low, high = _where_above(upper, lower, epsilon)
+        mass, other = (log_laplace_mass(low - law[0], high - law[0], law[1]) for law in (upper, lower))
+        excess = np.maximum(0.0, np.exp(mass) - np.exp(np.minimum(epsilon + other, 0.0)))
+        return np.asarray(excess.sum(axis=0))
 
     def _epsilon(self, delta: Floats) -> Floats:
         at_zero = abs(self.centre1 - self.centre0) / self.scale0 if self.scale0 == self.scale1 else np.inf
@@ -201,25 +198,28 @@ def two_laplaces(
     return TwoLaplacesDP(centre0, scale0, centre1, scale1, relation)
 
 
-def _where_above(upper: Law, lower: Law, epsilon: Floats, left: float, right: float) -> tuple[Floats, Floats]:
-    """Return the ends of the part of [left, right] on which log p - log q > epsilon; same shape as `epsilon`.
+def _where_above(upper: Law, lower: Law, epsilon: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of the parts of the line on which log p - log q > epsilon: low and high, each `(3, n)`.
 
-    Both log densities must be linear on [left, right]. An empty part has low >= high.
+    The log densities are linear between the centres and on both sides of them. An empty part has low >= high.
     """
-    inside = right - 1.0 if left == -np.inf else left + 1.0 if right == np.inf else 0.5 * (left + right)
-    slope = _slope(upper, inside) - _slope(lower, inside)
-    log_ratio = float(np.subtract(*(log_laplace(np.array(inside), *law) for law in (upper, lower))))
-    if slope == 0.0:
-        return np.where(log_ratio > epsilon, left, inside), np.where(log_ratio > epsilon, right, inside)
-    crossing = inside + (epsilon - log_ratio) / slope
-    if slope > 0.0:
-        return np.clip(crossing, left, right), np.full(epsilon.shape, right)
-    return np.full(epsilon.shape, left), np.clip(crossing, left, right)
+    left, right, inside, slope, log_ratio = _pieces(upper, lower)
+    with np.errstate(divide="ignore", invalid="ignore"):  # where the slope is 0
+        crossing = np.clip(inside + (epsilon - log_ratio) / slope, left, right)
+    above = log_ratio > epsilon
+    low = np.where(slope > 0.0, crossing, np.where((slope < 0.0) | above, left, inside))
+    return low, np.where(slope < 0.0, crossing, np.where((slope > 0.0) | above, right, inside))
 
 
-def _slope(law: Law, at: float) -> float:
-    """Return the slope of the log density."""
-    return (1.0 if at < law[0] else -1.0) / law[1]
+@lru_cache(maxsize=32)
+def _pieces(upper: Law, lower: Law) -> tuple[Floats, ...]:
+    """Return for each piece its ends, a point inside, and slope and value of the log ratio there, each `(3, 1)`."""
+    first, last = sorted((upper[0], lower[0]))
+    inside = np.array([first - 1.0, 0.5 * (first + last), last + 1.0])
+    slopes = [np.where(inside < centre, 1.0, -1.0) / scale for centre, scale in (upper, lower)]
+    log_ratio = log_laplace(inside, *upper) - log_laplace(inside, *lower)
+    ends = np.array([-np.inf, first, last]), np.array([first, last, np.inf])
+    return tuple(values[:, None] for values in (*ends, inside, slopes[0] - slopes[1], log_ratio))
 
 
 @dataclass(frozen=True, repr=False)

@@ -88,15 +88,15 @@ def log_orders(counts: ArrayLike) -> Floats:
 
 def convolved_logs(first: Floats, second: Floats) -> Floats:
     """Return the log law of a sum, from the log laws of its terms; term by term if a product underflows a float."""
-    least = [law[law > -np.inf].min() for law in (first, second)]
-    if sum(least) > -600.0:
+    smallest = [law[law > -np.inf].min() for law in (first, second)]
+    if sum(smallest) > -600.0:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(np.convolve(np.exp(first), np.exp(second))))
     short, long = sorted((first, second), key=len)
     log_law = np.full(len(short) + len(long) - 1, -np.inf)
-    for place in np.flatnonzero(short > -np.inf):
-        part = slice(place, place + len(long))
-        log_law[part] = np.logaddexp(log_law[part], short[place] + long)
+    for index in np.flatnonzero(short > -np.inf):
+        part = slice(index, index + len(long))
+        log_law[part] = np.logaddexp(log_law[part], short[index] + long)
     return log_law
 
 

@@ -75,8 +75,8 @@ def sampled_divergence(order: float, sampling_probability: float, noise_multipli
         >>> round(sampled_divergence(2.0, 0.1, 1.0), 6), round(sampled_divergence(2.5, 0.1, 1.0), 6)
         (0.017037, 0.023504)
     """
-    whole = order == math.floor(order)
-    log_moment = (_whole if whole else _integrated)(order, sampling_probability, noise_multiplier)
+    is_integer = order == math.floor(order)
+    log_moment = (_whole if is_integer else _integrated)(order, sampling_probability, noise_multiplier)
     return max(0.0, log_moment) / (order - 1.0)
 
 

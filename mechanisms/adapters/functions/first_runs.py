@@ -121,16 +121,16 @@ class Snapshot:
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Snapshot:
         """Return the snapshot of `function` at this moment."""
-        held = {item.name: item for item in _held(function, set())}
+        objects = {item.name: item for item in _held(function, set())}
         generator_values = {
-            name: item.value for name, item in held.items() if _safely(partial(_is_generator, item.value), False)
+            name: item.value for name, item in objects.items() if _safely(partial(_is_generator, item.value), False)
         }
         generators = {name: _safely(partial(_state, value), "") for name, value in generator_values.items()}
-        others = {name: item for name, item in held.items() if name not in generator_values}
-        kept = {name: _digest(item.value) for name, item in others.items()}
+        others = {name: item for name, item in objects.items() if name not in generator_values}
+        digests = {name: _digest(item.value) for name, item in others.items()}
         numbers = {name: _safely(partial(_numbers, item.value), {"": math.nan}) for name, item in others.items()}
         copied = frozenset(name for name, item in others.items() if not item.imported)
-        return cls(kept, numbers, copied, generators, _shared_states())
+        return cls(digests, numbers, copied, generators, _shared_states())
 
     def seen_after(self, function: Callable[..., Any], *, repeated: bool) -> FirstRuns:
         """Return the findings of the runs since this snapshot; `repeated`: the same rng gave the same results."""
@@ -189,7 +189,7 @@ def state_before(function: Callable[..., Any]) -> dict[str, str] | None:
 
 def _unchanged(before: dict[str, float], after: dict[str, float]) -> list[float]:
     """Return the numbers that are unchanged in their places; NaN stands for unreadable objects."""
-    return [value for place, value in before.items() if place in after and repr(after[place]) == repr(value)]
+    return [value for path, value in before.items() if path in after and repr(after[path]) == repr(value)]
 
 
 def _is_long(value: float) -> bool:
@@ -209,10 +209,10 @@ def _looks_drawn(values: list[float]) -> bool:
     return n_long >= MIN_POOL_SIZE or (len(values) >= MIN_POOL_SIZE and 1 < len(set(values)) < len(values))
 
 
-def _is_generator(thing: Any) -> bool:
-    """Return True if `thing` is a stateful source of random numbers of numpy, Python or torch."""
-    torch = type(thing).__module__.partition(".")[0] == "torch" and type(thing).__name__ == "Generator"
-    return torch or (isinstance(thing, OWN_GENERATORS) and not isinstance(thing, random.SystemRandom))
+def _is_generator(value: Any) -> bool:
+    """Return True if `value` is a stateful source of random numbers of numpy, Python or torch."""
+    torch = type(value).__module__.partition(".")[0] == "torch" and type(value).__name__ == "Generator"
+    return torch or (isinstance(value, OWN_GENERATORS) and not isinstance(value, random.SystemRandom))
 
 
 def _state(generator: Any) -> str:
@@ -242,24 +242,24 @@ class _StoredObject:
     address: Address | None = None
 
 
-def _held(thing: Any, seen: set[int], prefix: str = "its", *, imported: bool = False) -> Iterator[_StoredObject]:
+def _held(thing: Any, visited: set[int], prefix: str = "its", *, imported: bool = False) -> Iterator[_StoredObject]:
     """Yield every object that a function may store from run to run, including those of the functions behind it."""
-    if id(thing) in seen or len(seen) > MAX_INSPECTED_OBJECTS:
+    if id(thing) in visited or len(visited) > MAX_INSPECTED_OBJECTS:
         return
-    seen.add(id(thing))
-    imported = imported or address_of(thing, top=len(seen) == 1) is not None
+    visited.add(id(thing))
+    imported = imported or address_of(thing, top=len(visited) == 1) is not None
     nothing: list[tuple[str, str, Any]] = []
     for kind, name, part in _safely(lambda: list(_parts(thing)), nothing):
         label = f"{prefix} {kind} {name!r}" if kind else prefix
         value = _safely(partial(_owner, part), part)
         place = _safely(partial(_place, value), "plain")
         if place == "code":
-            yield from _held(value, seen, prefix, imported=imported)
+            yield from _held(value, visited, prefix, imported=imported)
         elif place == "plain":
             address = _safely(partial(_address_of_global, thing, name), None) if kind == "global" else None
             yield _StoredObject(label, value, imported, address)
         else:
-            yield from _held(value, seen, label, imported=imported)
+            yield from _held(value, visited, label, imported=imported)
 
 
 def globals_of(function: Callable[..., Any]) -> dict[str, Address]:
@@ -289,17 +289,17 @@ def _numbers(value: Any) -> dict[str, float]:
     numbers: dict[str, float] = {}
     pending = [("", value)]
     while pending and len(numbers) < MAX_INSPECTED_OBJECTS:
-        place, item = pending.pop()
+        path, item = pending.pop()
         if isinstance(item, dict):
-            pending += [(f"{place}[{key!r}]", entry) for key, entry in item.items()]
+            pending += [(f"{path}[{key!r}]", entry) for key, entry in item.items()]
         elif isinstance(item, (set, frozenset)):
-            pending.append((place, sorted(item, key=repr)))
+            pending.append((path, sorted(item, key=repr)))
         elif isinstance(item, (list, tuple, np.ndarray)):
-            pending += [(f"{place}[{i}]", entry) for i, entry in enumerate(item[:MAX_INSPECTED_OBJECTS])]
+            pending += [(f"{path}[{i}]", entry) for i, entry in enumerate(item[:MAX_INSPECTED_OBJECTS])]
         elif isinstance(item, (bool, int, float, np.number, np.bool_)):
-            numbers[place] = float(item)
+            numbers[path] = float(item)
         elif item is not None and not isinstance(item, NOISELESS_TYPES):
-            numbers[place] = math.nan
+            numbers[path] = math.nan
     return numbers
 
 
@@ -435,9 +435,9 @@ def _has_insides(value: Any) -> bool:
     return not plain and hasattr(value, "__dict__") and not hasattr(value, "to_numpy")
 
 
-def _digest(thing: Any) -> bytes:
+def _digest(value: Any) -> bytes:
     """Return a digest of plain data; for large or unreadable objects, of the type only."""
     return _safely(
-        lambda: content_digest(thing) if is_small(thing) else type(thing).__name__.encode(),
+        lambda: content_digest(value) if is_small(value) else type(value).__name__.encode(),
         b"unreadable",
     )

@@ -108,10 +108,10 @@ class ResultForm:
         """
         end = len(placed) - self.padded - self.typed
         numbers: list[float | str] = placed[: end - len(self.exceptional)].tolist()
-        for place, mark in zip(self.exceptional, placed[end - len(self.exceptional) : end].tolist(), strict=True):
+        for index, mark in zip(self.exceptional, placed[end - len(self.exceptional) : end].tolist(), strict=True):
             if mark:
-                numbers[place] = (
-                    EXCEPTIONAL_NAMES.get(mark, "text") if mark > 0.0 and not numbers[place] else numbers[place]
+                numbers[index] = (
+                    EXCEPTIONAL_NAMES.get(mark, "text") if mark > 0.0 and not numbers[index] else numbers[index]
                 )
         if not self.padded:
             return numbers, ""
@@ -208,9 +208,9 @@ NUMBER_TYPES = frozenset({"", "bool", "int", "float", "float16", "float32", "flo
 """Names of number types; other types have parts. Exceptional values have the empty name."""
 
 
-def _kinds_agree(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _kinds_agree(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     """Return True if two kinds are the same, ignoring exceptional values."""
-    return len(one) == len(other) and all(a == b or not a or not b for a, b in zip(one, other, strict=True))
+    return len(first) == len(second) and all(a == b or not a or not b for a, b in zip(first, second, strict=True))
 
 
 def _kind_structure(kind: tuple[str, ...]) -> tuple[str, ...]:

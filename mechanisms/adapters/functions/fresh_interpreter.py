@@ -114,18 +114,18 @@ class FreshCopies:
     A function with an address is copied by a new import of its modules, any other from its pickle.
 
     Args:
-        kept: the address, or the pickle.
-        given: the arguments of the mechanism, pickled, since datasets may be of classes of these modules.
+        source: the address, or the pickle.
+        arguments: the arguments of the mechanism, pickled, since datasets may be of classes of these modules.
     """
 
-    def __init__(self, kept: bytes | Address, given: bytes) -> None:
-        self._kept, self._given = kept, given
+    def __init__(self, source: bytes | Address, arguments: bytes) -> None:
+        self._source, self._arguments = source, arguments
         self._before = set(sys.modules)
 
     def next(self) -> FunctionMechanism:
         """Return a mechanism with a new copy of the function."""
         function = self._function()
-        return FunctionMechanism(function, claim=PureDP(1.0), **pickle.loads(self._given))
+        return FunctionMechanism(function, claim=PureDP(1.0), **pickle.loads(self._arguments))
 
     def constants(self, addresses: dict[str, Address]) -> dict[str, str]:
         """Return digests of the globals, by name, that are the same in several imports of their modules."""
@@ -139,9 +139,9 @@ class FreshCopies:
 
     def _function(self) -> Callable[..., Any]:
         self._forget()
-        if isinstance(self._kept, bytes):
-            return cast("Callable[..., Any]", pickle.loads(self._kept))
-        module, file, name = self._kept
+        if isinstance(self._source, bytes):
+            return cast("Callable[..., Any]", pickle.loads(self._source))
+        module, file, name = self._source
         return cast("Callable[..., Any]", getattr(_imported(module, file), name))
 
     def _forget(self) -> None:
@@ -172,22 +172,22 @@ def main(request: str, answer: str) -> None:
     )  # written by the process that started this one
     watch, copies, clock = AccessRecorder(), FreshCopies(function, arguments), time.monotonic()
     runs: list[list[dict[str, Any]]] = [[], []]
-    kept: list[dict[str, str]] = []
+    states: list[dict[str, str]] = []
     try:
         for number in range(options["copies"]):
-            for place, side in enumerate(options["sides"]):
+            for index, side in enumerate(options["sides"]):
                 mechanism = copies.next()
-                kept.append(digests_of(mechanism.function))
-                runs[place].append(_run(mechanism, side, (options["seed"], number), watch))
-                left = digests_of(mechanism.function) if options["watched"] else {}
-                runs[place][-1]["left"] = {name: left[name] for name in options["watched"] if name in left}
+                states.append(digests_of(mechanism.function))
+                runs[index].append(_run(mechanism, side, (options["seed"], number), watch))
+                digests = digests_of(mechanism.function) if options["watched"] else {}
+                runs[index][-1]["left"] = {name: digests[name] for name in options["watched"] if name in digests}
             if time.monotonic() - clock > options["seconds"]:
                 break
     except Exception:
         if not runs[1]:
             raise
-    varying = [name for name in kept[0] if len({state.get(name) for state in kept}) > 1]
-    observations = {"runs": runs, "kept": kept[0], "varying": varying}
+    varying = [name for name in states[0] if len({state.get(name) for state in states}) > 1]
+    observations = {"runs": runs, "kept": states[0], "varying": varying}
     observations["constants"] = copies.constants(options["globals"])
     Path(answer).write_text(json.dumps(observations), encoding="utf-8")
 
@@ -197,8 +197,8 @@ def _run(mechanism: FunctionMechanism, side: int, seed: tuple[int, int], watch: 
     number = seed[1]
     seeds = np.random.SeedSequence([FRESH_RUNS_KEY, *seed, side])
     rng, shared = np.random.default_rng(seeds), int(seeds.generate_state(1)[0])
-    for place, generator in enumerate(generators_of(mechanism.function)):
-        _reseed(generator, shared + place)
+    for index, generator in enumerate(generators_of(mechanism.function)):
+        _reseed(generator, shared + index)
     with Guard(mechanism.name), seeded(shared):  # states are read before they are restored
         before = {} if number else states(rng)
         watch.read, watch.on = set(), True
@@ -208,7 +208,7 @@ def _run(mechanism: FunctionMechanism, side: int, seed: tuple[int, int], watch: 
     return {
         "values": outputs.values.reshape(-1).astype(float).tolist(),
         "shape": outputs.values.shape[1:],
-        "event": "" if outputs.events is None else str(outputs.events[0]),
+        "event": str(outputs.labels[0]),
         "drawn": {name: state for name, state in after.items() if before.get(name) != state},
         "outside": sorted(watch.read),
     }

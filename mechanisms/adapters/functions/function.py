@@ -366,8 +366,8 @@ class FunctionMechanism(Mechanism):
         if n_raised == n_results:
             self._explain_failure(results)
         form = usual_form(rows)
-        again, _ = self._probe(0, 0)
-        return form, same_outputs(collect(again, form), collect(first[: len(again)], form)), drew
+        repeated, _ = self._probe(0, 0)
+        return form, same_outputs(collect(repeated, form), collect(first[: len(repeated)], form)), drew
 
     def _probe(self, side: int, attempt: int) -> tuple[list[Any], bool]:
         """Return one result (some for many runs) on one side, with a fixed rng, and whether the rng was used."""

@@ -109,8 +109,8 @@ class Guard:
         changed = [name for name in self._process.restore() if not (self._in_turn and name == PYTHON_RANDOM_STATE)]
         self.changed = (*changed, *(["signal handlers"] if replaced else []))
         if self._timeout is not None and self._alarm[0] > 0.0:
-            left = self._alarm[0] - (time.monotonic() - self._since)
-            signal.setitimer(signal.ITIMER_REAL, max(left, 1e-3), self._alarm[1])
+            remaining = self._alarm[0] - (time.monotonic() - self._since)
+            signal.setitimer(signal.ITIMER_REAL, max(remaining, 1e-3), self._alarm[1])
         if self.outside is not None and error is not self.outside:
             raise self.outside
         if replaced_names and error is not None and error is not self.outside:
@@ -252,12 +252,12 @@ def printable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def short_repr(thing: Any) -> str:
+def short_repr(value: Any) -> str:
     """Return the `repr` of any object, cut to a label; its class if `repr` raises."""
     try:
-        return cut(repr(thing))
+        return cut(repr(value))
     except BaseException as error:
-        return f"<a {class_name(thing)}, whose repr raises {class_name(error)}>"
+        return f"<a {class_name(value)}, whose repr raises {class_name(error)}>"
 
 
 def in_words(error: BaseException) -> str:
@@ -274,9 +274,9 @@ def message_of(error: BaseException) -> str:
         return f"<a message that raises {class_name(worse)}>"
 
 
-def class_name(thing: Any) -> str:
+def class_name(value: Any) -> str:
     """Return the name of the class of any object, whatever its metaclass does."""
-    return str(type.__dict__["__name__"].__get__(type(thing)))
+    return str(type.__dict__["__name__"].__get__(type(value)))
 
 
 def digest(text: str) -> bytes:

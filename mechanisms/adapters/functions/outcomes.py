@@ -164,8 +164,8 @@ def collect_array(array: NDArray[Any], form: ResultForm) -> Outputs:
         else:
             marks = _marks(flat[fits, :width])
             values[fits, : numbers.shape[1]] = numbers
-            for k, place in enumerate(form.exceptional):
-                values[fits, width + k] = marks[:, place] if place < marks.shape[1] else 0.0
+            for k, column in enumerate(form.exceptional):
+                values[fits, width + k] = marks[:, column] if column < marks.shape[1] else 0.0
             if form.padded:
                 values[fits, -1] = flat.shape[1] if rows.ndim == 2 else code(label)
     values = _signed(values)
@@ -187,8 +187,7 @@ def _typed(array: NDArray[Any], form: ResultForm, codes: float | Floats) -> Outp
     else:
         return collect(list(array), form)
     outputs = collect_array(array, rest)
-    ordinary = True if outputs.events is None else outputs.events == ""
-    column = np.where(ordinary, codes, 0.0) * np.ones(len(array))
+    column = np.where(outputs.labels == "", codes, 0.0)
     return Outputs(np.column_stack([outputs.values.reshape(len(array), -1), column]), outputs.events)
 
 

@@ -178,7 +178,6 @@ def surprise(rows: Outputs) -> float:
     return sum(count * math.log(n / count) for count in counts.values())
 
 
-def same_outputs(one: Outputs, other: Outputs) -> bool:
+def same_outputs(first: Outputs, second: Outputs) -> bool:
     """Return True if two releases have the same outputs."""
-    labels = [["" for _ in range(len(part))] if part.events is None else part.events.tolist() for part in (one, other)]
-    return bool(np.array_equal(one.values, other.values)) and labels[0] == labels[1]
+    return np.array_equal(first.values, second.values) and np.array_equal(first.labels, second.labels)

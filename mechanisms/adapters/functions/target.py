@@ -153,19 +153,19 @@ def _check_places(function: Callable[..., Any], names: list[str]) -> None:
     """Raise `ParameterError` if the name of a parameter contradicts its position."""
     expected = ("the dataset", "the rng") if len(names) < 3 else ("the dataset", "size", "the rng")
     mismatches = [
-        (place, name, argument)
-        for place, (name, argument) in enumerate(zip(names, expected, strict=False))
+        (position, name, argument)
+        for position, (name, argument) in enumerate(zip(names, expected, strict=False))
         if (name in (*GENERATOR_NAMES, "size") and argument == "the dataset")
         or (name in (*OPTION_NAMES, *DATASET_NAMES) and argument != "the dataset")
         or (name in GENERATOR_NAMES and argument == "size")
         or (name == "size" and argument == "the rng")
     ]
     if mismatches:
-        place, name, argument = mismatches[0]
+        position, name, argument = mismatches[0]
         raise ParameterError(
-            f"parameter {place + 1} of {name_of(function)} is called {name!r}, but is given {argument}: a function is "
-            "called as release(dataset, rng) or release(dataset, size, rng). Rename it, change the order, or fix its "
-            f"value: functools.partial({name_of(function)}, {name}=...)."
+            f"parameter {position + 1} of {name_of(function)} is called {name!r}, but is given {argument}: a function "
+            "is called as release(dataset, rng) or release(dataset, size, rng). Rename it, change the order, or fix "
+            f"its value: functools.partial({name_of(function)}, {name}=...)."
         )
 
 

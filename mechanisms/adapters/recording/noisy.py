@@ -187,35 +187,35 @@ def _followed_result(view: View, result: Any, multiply: Any, add: Any) -> Any:
     return _with_view(followed, View(view.draw, places, factor, offset, view.draw.shift[places].copy()))
 
 
-def _combined(name: str, one: Any, other: Any, result: Any) -> Any:
+def _combined(name: str, left: Any, right: Any, result: Any) -> Any:
     """Return the result of an operation on two numbers or arrays, at least one of which has a view."""
-    first, second = _view(one), _view(other)
+    first, second = _view(left), _view(right)
     for view in (first, second):
         if view is not None:
             view.draw.added = True
     if first is not None and second is not None:
         if name in ("multiply", "divide") or first.draw is second.draw:
             return (
-                type(result)(UFUNCS[name](at_last(one), at_last(other)))
+                type(result)(UFUNCS[name](at_last(left), at_last(right)))
                 if np.ndim(result) == 0
-                else UFUNCS[name](at_last(one), at_last(other))
+                else UFUNCS[name](at_last(left), at_last(right))
             )
         second = None
-    one, other = at_last(one), at_last(other)
+    left, right = at_last(left), at_last(right)
     if first is not None:
         with np.errstate(all="ignore"):
             return {
-                "add": lambda: _followed_result(first, result, 1.0, other),
-                "subtract": lambda: _followed_result(first, result, 1.0, np.negative(other)),
-                "multiply": lambda: _followed_result(first, result, other, 0.0),
-                "divide": lambda: _followed_result(first, result, np.divide(1.0, other), 0.0),
+                "add": lambda: _followed_result(first, result, 1.0, right),
+                "subtract": lambda: _followed_result(first, result, 1.0, np.negative(right)),
+                "multiply": lambda: _followed_result(first, result, right, 0.0),
+                "divide": lambda: _followed_result(first, result, np.divide(1.0, right), 0.0),
             }[name]()
     if second is None or name == "divide":
         return result
     return {
-        "add": lambda: _followed_result(second, result, 1.0, one),
-        "subtract": lambda: _followed_result(second, result, -1.0, one),
-        "multiply": lambda: _followed_result(second, result, one, 0.0),
+        "add": lambda: _followed_result(second, result, 1.0, left),
+        "subtract": lambda: _followed_result(second, result, -1.0, left),
+        "multiply": lambda: _followed_result(second, result, left, 0.0),
     }[name]()
 
 
@@ -269,10 +269,10 @@ def _ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[
     return followed
 
 
-def _difference(subtract: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+def _difference(subtract: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     """Return the difference that decides a comparison: it is followed, but does not count as a use as noise."""
-    draws = [(view.draw, view.draw.added) for view in (_view(one), _view(other)) if view is not None]
-    difference = as_plain(subtract(one, other))
+    draws = [(view.draw, view.draw.added) for view in (_view(left), _view(right)) if view is not None]
+    difference = as_plain(subtract(left, right))
     for draw, before in draws:
         draw.added = before
     return difference

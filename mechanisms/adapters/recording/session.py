@@ -13,6 +13,6 @@ from .tape import Tape, on
 def running(tape: Tape) -> Iterator[Tape]:
     """Run `tape`: until the end, every known primitive is recorded on it, or replayed from it."""
     with ExitStack() as stack:
-        for place in (*standard.substitutions(), *libraries.substitutions()):
-            stack.enter_context(place)
+        for substitution in (*standard.substitutions(), *libraries.substitutions()):
+            stack.enter_context(substitution)
         yield stack.enter_context(on(tape))

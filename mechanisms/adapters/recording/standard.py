@@ -76,11 +76,13 @@ RANDOM_FUNCTIONS = (
 SECRETS_FUNCTIONS = ("randbelow", "randbits", "token_bytes", "token_hex")
 
 
-def called(name: str, given: tuple[Any, ...], named: Mapping[str, Any], source: str, result: Any) -> PrimitiveCall:
+def called(name: str, positional: tuple[Any, ...], named: Mapping[str, Any], source: str, result: Any) -> PrimitiveCall:
     """Return the call of a primitive of numpy, from its arguments and its result."""
-    given = tuple(as_plain(argument) for argument in given)
-    words = [*SIGNATURES.get(name, ()), *(f"argument {i + 1}" for i in range(len(given)))]
-    arguments: dict[str, Any] = dict(zip(words, given, strict=False)) | {key: as_plain(named[key]) for key in named}
+    positional = tuple(as_plain(argument) for argument in positional)
+    words = [*SIGNATURES.get(name, ()), *(f"argument {i + 1}" for i in range(len(positional)))]
+    arguments: dict[str, Any] = dict(zip(words, positional, strict=False)) | {
+        key: as_plain(named[key]) for key in named
+    }
     fed, charge = None, None
     standard, name = name.startswith("standard_"), name.removeprefix("standard_")
     if name in ("laplace", "normal", "gumbel", "logistic", "cauchy", "randn"):

@@ -20,7 +20,7 @@ from ...accounting.dp_sgd.noisy_sgd import (
     projected_sgd_step,
 )
 from ...core.arrays import Floats
-from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import OpenUnit, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -94,6 +94,7 @@ class NoisyProjectedSGD(Mechanism):
         0.061
     """
 
+    _example = example(n_records=10)
     _tier = Tier.PROVISIONAL  # the law of the output is not known
     _dataset = Data.TRAINING
 
@@ -188,12 +189,12 @@ class NoisyProjectedSGD(Mechanism):
         """Raise `ParameterError` unless there are at most n^2 steps, with at least the noise of the formula."""
         if self.claim != "formula":
             return
-        least = projected_sgd_standard_deviation(
+        formula_sd = projected_sgd_standard_deviation(
             self.epsilon, self.delta, n_records=self.n_records, lipschitz=self.lipschitz
         )
-        if self.standard_deviation is not None and self.standard_deviation < least * (1.0 - 1e-9):
+        if self.standard_deviation is not None and self.standard_deviation < formula_sd * (1.0 - 1e-9):
             raise ParameterError(
-                f"claim 'formula' needs a standard_deviation of at least {least:.6g}, but it is "
+                f"claim 'formula' needs a standard_deviation of at least {formula_sd:.6g}, but it is "
                 f"{self.standard_deviation:g}. Leave it out, or use claim='renyi', which accounts for the actual "
                 "noise.",
                 argument="claim",

@@ -53,10 +53,10 @@ class NumbersOfUsers(PureMechanism):
         axes = values.ndim - len(shape)
         fits = values.dtype.kind in "biuf" and axes in (0, 1) and values.shape[axes:] == shape and values.size > 0
         if not fits or not (np.abs(values) <= self.limit).all():
-            one, users = ("one", "(n_users,)") if not shape else (f"shape {shape}", f"(n_users, {shape[0]})")
+            one_user, all_users = ("one", "(n_users,)") if not shape else (f"shape {shape}", f"(n_users, {shape[0]})")
             raise ParameterError(
-                f"the dataset of {type(self).__name__} must be numbers in [-{self.limit:g}, {self.limit:g}], {one} or "
-                f"shape {users}, but is {dataset!r}. Scale and clip the numbers.",
+                f"the dataset of {type(self).__name__} must be numbers in [-{self.limit:g}, {self.limit:g}], "
+                f"{one_user} or shape {all_users}, but is {dataset!r}. Scale and clip the numbers.",
                 argument="dataset",
             )
         return values.astype(np.float64)
@@ -84,8 +84,8 @@ class NumbersOfUsers(PureMechanism):
 
     def worst_case(self) -> Neighbours:
         """Return the pair of one user, all of whose numbers are the smallest or the largest."""
-        one = np.full(self.numbers_shape, self.limit) if self.numbers_shape else self.limit
-        return Neighbours(-one, one, self.relation)
+        largest = np.full(self.numbers_shape, self.limit) if self.numbers_shape else self.limit
+        return Neighbours(-largest, largest, self.relation)
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
@@ -266,11 +266,11 @@ class Piecewise(BoundedMean):
         low, high = self.interval(values)
         shape, c = (size, *values.shape), self.magnitude
         near = rng.random(shape) < self.p_near
-        place = rng.random(shape)
+        u = rng.random(shape)
         left, right = low + c, c - high
-        distance = place * (left + right)
+        distance = u * (left + right)
         far = np.where(distance < left, distance - c, high + (distance - left))
-        return np.clip(np.where(near, low + place * (high - low), far), -c, c)
+        return np.clip(np.where(near, low + u * (high - low), far), -c, c)
 
     def _message_log_density(self, messages: Floats, values: Floats) -> Floats:
         low, high = self.interval(values)

@@ -99,8 +99,8 @@ class SampledAttributes(NumbersOfUsers):
 
     def _message_log_density(self, messages: Floats, values: Floats) -> Floats:
         sent = messages != 0.0
-        each = self.base._message_log_density(messages, values)
-        log_p = np.where(sent, each, 0.0).sum(axis=-1) - math.log(math.comb(self.n_numbers, self.k))
+        log_densities = self.base._message_log_density(messages, values)
+        log_p = np.where(sent, log_densities, 0.0).sum(axis=-1) - math.log(math.comb(self.n_numbers, self.k))
         return np.where(sent.sum(axis=-1) == self.k, log_p, -np.inf)
 
     def exact_guarantee(self) -> Guarantee | None:
@@ -202,9 +202,9 @@ class DuchiVector(NumbersOfUsers):
             agree, differ = (np.log1p(sign * np.sign(messages) * values) - math.log(2.0) for sign in (1.0, -1.0))
         law = np.full((*messages.shape[:-1], d + 1), -np.inf)
         law[..., 0] = 0.0
-        for place in range(d):
-            up = law[..., :-1] + agree[..., place, None]
-            law += differ[..., place, None]
+        for index in range(d):
+            up = law[..., :-1] + agree[..., index, None]
+            law += differ[..., index, None]
             law[..., 1:] = np.logaddexp(law[..., 1:], up)
         log_p = np.logaddexp.reduce(law + self._log_weights - self._log_choices, axis=-1)
         return np.where((np.abs(messages) == b).all(axis=-1), log_p, -np.inf)

@@ -93,8 +93,10 @@ class TiesInBothSets(Broken, DuchiVector):
         """Log probability of all messages that agree with v in a places, for each a, `(d + 1,)`."""
         a = np.arange(self.n_numbers + 1)
         log_p = -math.log1p(math.exp(-self.epsilon))
-        each = np.where(2 * a > self.n_numbers, log_p, np.where(2 * a == self.n_numbers, 0.0, log_p - self.epsilon))
-        logs = self._log_choices + each
+        log_per_message = np.where(
+            2 * a > self.n_numbers, log_p, np.where(2 * a == self.n_numbers, 0.0, log_p - self.epsilon)
+        )
+        logs = self._log_choices + log_per_message
         return np.asarray(logs - np.logaddexp.reduce(logs))
 
     def worst_case(self) -> Neighbours:
@@ -105,6 +107,6 @@ class TiesInBothSets(Broken, DuchiVector):
     def exact_guarantee(self) -> ExactDP:
         """Return the exact curve of `worst_case()`, by the first sign and the number of the others that are 1."""
         others = np.array([math.log(math.comb(self.n_numbers - 1, b)) for b in range(self.n_numbers)])
-        each = self._log_weights - self._log_choices
-        plus, minus = others + each[1:], others + each[:-1]
+        log_per_message = self._log_weights - self._log_choices
+        plus, minus = others + log_per_message[1:], others + log_per_message[:-1]
         return ExactDP.of_logs(np.append(plus, minus), np.append(minus, plus), relation=self.relation)

@@ -102,8 +102,8 @@ class SubsetSelection(FrequencyOracle):
     def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         """Draw the d largest of k uniform numbers; the number of the user's value is above or below all others."""
         keys = rng.random((*shape, self.k))
-        place = np.where(rng.random(shape) < self.p_support, 2.0, -1.0)[..., None]
-        np.put_along_axis(keys, np.broadcast_to(values, shape)[..., None], place, axis=-1)
+        key = np.where(rng.random(shape) < self.p_support, 2.0, -1.0)[..., None]
+        np.put_along_axis(keys, np.broadcast_to(values, shape)[..., None], key, axis=-1)
         members = np.argpartition(keys, self.k - self.d, axis=-1)[..., self.k - self.d :]
         sent = np.zeros(keys.shape, dtype=np.int8)
         np.put_along_axis(sent, members, 1, axis=-1)

@@ -107,9 +107,9 @@ class NGramCounts(NoisyQuery, PureMechanism, RecordsMechanism):
         """
         return self._counted(dataset, self.contribution)
 
-    def _counted(self, dataset: Dataset, most: int | None) -> Floats:
-        """Return the counts of the first `most` n-grams of each text; None for all."""
-        keys = Alphabet(self.alphabet).encode(list(dataset)).ngrams(self.n, len(self.alphabet), most)
+    def _counted(self, dataset: Dataset, max_per_text: int | None) -> Floats:
+        """Return the counts of the first `max_per_text` n-grams of each text; None for all."""
+        keys = Alphabet(self.alphabet).encode(list(dataset)).ngrams(self.n, len(self.alphabet), max_per_text)
         return np.bincount(keys, minlength=self.n_cells).astype(np.float64)
 
     def answers(self, dataset: Dataset) -> Floats:

@@ -304,7 +304,7 @@ class EpsilonOfVotes(Broken, Mechanism):
         (1.993, inf)
     """
 
-    _example = example(aggregator=GNMax(40.0, n_classes=2, n_queries=200))
+    _example = example(aggregator=GNMax(40.0, n_classes=2, n_queries=20))
 
     cause = "The data-dependent epsilon, a function of the votes without noise, is reported like any other."
     source = "Constructed; Papernot et al. (2018) release this number with noise."

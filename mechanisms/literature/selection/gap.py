@@ -142,9 +142,9 @@ class _LeadLaw:
         coefficients = np.empty((len(knots), len(ends) - 1, _DEGREE + 1))
         block = max(1, _MAX_POLYNOMIALS // (10 * len(ends)))
         for start in range(0, len(knots), block):
-            some = np.arange(start, min(start + block, len(knots)))
-            log_h = _log_next_best(knots, counts, some, ends)
-            coefficients[some] = _log_smoothed(log_h, ends) @ _legendre()[2].T
+            part = np.arange(start, min(start + block, len(knots)))
+            log_h = _log_next_best(knots, counts, part, ends)
+            coefficients[part] = _log_smoothed(log_h, ends) @ _legendre()[2].T
         return cls(ends, coefficients, which.ravel())
 
     def log_density(self, index: Ints, x: Floats) -> Floats:
@@ -183,15 +183,15 @@ def _legendre() -> tuple[Floats, Floats, Floats]:
     return np.asarray(0.5 * weights), np.asarray(0.5 * np.stack(integrals, axis=1), dtype=np.float64), fit
 
 
-def _log_next_best(knots: Floats, counts: Ints, some: Ints, ends: Floats) -> Floats:
-    """Return log H_i at the nodes of all pieces for each of `some` scores, shape `(n_some, n_pieces, n_nodes)`.
+def _log_next_best(knots: Floats, counts: Ints, part: Ints, ends: Floats) -> Floats:
+    """Return log H_i at the nodes of all pieces for the scores of `part`, shape `(n, n_pieces, n_nodes)`.
 
     H_i(y) is the product of F(y - score) over the other candidates, times the sum of f / F over them, which is 1 for
     each score above y.
     """
     y, _ = nodes_between(ends)
     n_above = counts.sum() - np.append(0, np.cumsum(counts))[np.searchsorted(knots, y)]
-    offset = y - knots[some, np.newaxis]
+    offset = y - knots[part, np.newaxis]
     log_below, log_own = laplace_log_cdf(offset), log_laplace(offset)
     log_hazards = log_hazards_below(y, knots, counts)
     hazards = np.exp(log_hazards) - np.where(offset > 0.0, np.exp(log_own - log_below), 0.0)
@@ -199,11 +199,11 @@ def _log_next_best(knots: Floats, counts: Ints, some: Ints, ends: Floats) -> Flo
     with np.errstate(divide="ignore"):
         log_others = np.where(others_above > 0, np.log(np.maximum(others_above + hazards, 0.0)), log_hazards)
         log_others = np.where((others_above == 0) & (offset > 0.0), np.log(np.maximum(hazards, 0.0)), log_others)
-    if some[-1] == len(knots) - 1 and counts[-1] == 1:  # the leader: its own term, the largest, is not subtracted
+    if part[-1] == len(knots) - 1 and counts[-1] == 1:  # the leader: its own term, the largest, is not subtracted
         behind = log_hazards_below(y, knots[:-1], counts[:-1])
         log_others[-1] = np.where(y > knots[-1], behind, log_others[-1])
     log_density = log_all_below(y, knots, counts) - log_below + log_others
-    return np.asarray(log_density.reshape(len(some), len(ends) - 1, -1))
+    return np.asarray(log_density.reshape(len(part), len(ends) - 1, -1))
 
 
 def _log_smoothed(log_h: Floats, ends: Floats) -> Floats:

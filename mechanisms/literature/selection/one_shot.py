@@ -193,9 +193,11 @@ class _LaplaceTopKDP(ProfileGuarantee):
     def _excess(self, upper: Floats, lower: Floats, epsilon: Floats) -> Floats:
         total = np.zeros(epsilon.shape)
         for p, q, n in zip(upper, lower, self.moved.tolist(), strict=True):
-            left = epsilon - (p - q)
-            counts = LaplaceVectorDP([self.step] * n).delta(np.abs(left)) if n else np.zeros(epsilon.shape)
-            total += np.exp(p) * np.where(left >= 0.0, counts, 1.0 - np.exp(np.minimum(left, 0.0)) * (1.0 - counts))
+            remaining = epsilon - (p - q)
+            counts = LaplaceVectorDP([self.step] * n).delta(np.abs(remaining)) if n else np.zeros(epsilon.shape)
+            total += np.exp(p) * np.where(
+                remaining >= 0.0, counts, 1.0 - np.exp(np.minimum(remaining, 0.0)) * (1.0 - counts)
+            )
         return total
 
 

@@ -44,13 +44,13 @@ class PeelingTopK(TopK):
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the indices of the chosen candidates, shape `(size, k)`, by k rounds on all runs at once."""
-        left = np.tile(self.scores(dataset), (size, 1))
+        remaining = np.tile(self.scores(dataset), (size, 1))
         chosen = np.empty((size, self.k), dtype=np.int64)
         rows = np.arange(size)
         for turn in range(self.k):
-            steps = np.cumsum(np.exp(left - left.max(axis=1, keepdims=True)), axis=1)
+            steps = np.cumsum(np.exp(remaining - remaining.max(axis=1, keepdims=True)), axis=1)
             chosen[:, turn] = (steps / steps[:, -1:] <= rng.random((size, 1))).sum(axis=1)
-            left[rows, chosen[:, turn]] = -np.inf
+            remaining[rows, chosen[:, turn]] = -np.inf
         return Outputs(chosen)
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
@@ -136,11 +136,11 @@ def log_ranking(scores: Floats, rankings: NDArray[np.generic]) -> Floats:
     chosen = np.asarray(rankings)
     possible = ((chosen >= 0) & (chosen < len(scores)) & (chosen == np.floor(chosen))).all(axis=1)
     index = np.where(possible[:, np.newaxis], chosen, 0).astype(np.int64)
-    rows, left = np.arange(len(index)), np.tile(scores, (len(index), 1))
+    rows, remaining = np.arange(len(index)), np.tile(scores, (len(index), 1))
     log_probability = np.where(possible, 0.0, -np.inf)
     for turn in range(index.shape[1]):
-        own = left[rows, index[:, turn]]
+        own = remaining[rows, index[:, turn]]
         with np.errstate(invalid="ignore"):
-            log_probability += own - logsumexp(left, axis=1)
-        left[rows, index[:, turn]] = -np.inf
+            log_probability += own - logsumexp(remaining, axis=1)
+        remaining[rows, index[:, turn]] = -np.inf
     return np.asarray(np.where(np.isnan(log_probability), -np.inf, log_probability))

@@ -121,8 +121,8 @@ class Shuffled(Mechanism):
         if self.randomizer.message_shape:
             sorted_keys, order = self._keys
             keys = _keys_of(rows)
-            place = np.minimum(np.searchsorted(sorted_keys, keys), n_messages - 1)
-            number, known = order[place], sorted_keys[place] == keys
+            index = np.minimum(np.searchsorted(sorted_keys, keys), n_messages - 1)
+            number, known = order[index], sorted_keys[index] == keys
         else:
             number = rows[:, 0].astype(np.int64)
             known = (rows[:, 0] >= 0) & (rows[:, 0] < n_messages)
@@ -183,12 +183,12 @@ class Shuffled(Mechanism):
             ParameterError: more than two messages, and more than one user with a value other than the common one.
         """
         counts = outputs.values
-        held, users = np.unique(self._values(dataset), return_counts=True)
+        values, users = np.unique(self._values(dataset), return_counts=True)
         if counts.shape[1] == 2:
-            log_p = self._of_two(counts, held, users)
-        elif len(held) == 1 or (len(held) == 2 and users.min() == 1):
-            most = int(np.argmax(users))
-            log_p = self._with_one_other_value(counts, held[most], held[len(held) - 1 - most])
+            log_p = self._of_two(counts, values, users)
+        elif len(values) == 1 or (len(values) == 2 and users.min() == 1):
+            common = int(np.argmax(users))
+            log_p = self._with_one_other_value(counts, values[common], values[len(values) - 1 - common])
         else:
             raise ParameterError(
                 f"the law of the shuffled messages of {type(self.randomizer).__name__} is computed only if all users "
@@ -198,10 +198,10 @@ class Shuffled(Mechanism):
         possible = (counts >= 0).all(axis=1) & (counts.sum(axis=1) == self.n_users)
         return np.where(possible, log_p, -np.inf)
 
-    def _of_two(self, counts: Ints, held: Ints, users: Ints) -> Floats:
+    def _of_two(self, counts: Ints, values: Ints, users: Ints) -> Floats:
         """Return the log probability for two messages: the count of the second is a sum of binomials, one per value."""
         law, sent = np.zeros(1), Outputs(self.randomizer.messages())
-        for value, n in zip(held, users, strict=True):
+        for value, n in zip(values, users, strict=True):
             log_miss, log_hit = self.randomizer.log_density(sent, value)
             law = convolved_logs(law, binomial_logs(int(n), log_hit, log_miss))
         return np.asarray(law[np.clip(counts[:, 1], 0, self.n_users)])

@@ -140,10 +140,10 @@ class TriangleCount(RecordsMechanism):
         logs = []
         for centre in centres:
             inside = np.log(widths) - rate * np.abs(bounds - centre)
-            least, more = laplace_log_cdf(
+            log_atom, log_rest = laplace_log_cdf(
                 rate * np.array([MIN_SENSITIVITY_BOUND - centre, centre - MIN_SENSITIVITY_BOUND])
             )
-            logs.append(np.append(inside + (more - logsumexp(inside)), least))
+            logs.append(np.append(inside + (log_rest - logsumexp(inside)), log_atom))
         moved = abs(self.triangles(pair.d1) - self.triangles(pair.d0))
         distances = moved * rate / np.append(bounds, MIN_SENSITIVITY_BOUND)
         return LaplaceChoiceDP.of_logs(logs[0], logs[1], distances, self.relation)

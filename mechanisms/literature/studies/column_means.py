@@ -226,8 +226,8 @@ class ColumnMeans(Mechanism):
         log_sums = np.empty(values.shape)
         for j in range(values.shape[1]):
             centres = (np.arange(self.n_records + 1) / self.n_records)[:, None]
-            each = self._log_noise(values[None, :, j], centres) + log_masses[:, j, None]
-            log_sums[:, j] = special.logsumexp(each, axis=0)
+            log_terms = self._log_noise(values[None, :, j], centres) + log_masses[:, j, None]
+            log_sums[:, j] = special.logsumexp(log_terms, axis=0)
         return log_sums
 
     def _log_polynomial(self, values: Floats, log_masses: Floats) -> Floats:

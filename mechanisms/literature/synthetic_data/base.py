@@ -332,11 +332,11 @@ class MarginalSelection(Options):
         answers = [np.zeros((size, domain.project(names).n_cells)) for names in candidates]
         for measurement in measured:
             runs = measurement.run_numbers
-            place = candidates.index(measurement.attributes)
-            times[runs, place] += 1.0
-            answers[place][runs] += measurement.answers
-        for place, total in enumerate(answers):
-            total /= np.maximum(1.0, times[:, place, None])
+            index = candidates.index(measurement.attributes)
+            times[runs, index] += 1.0
+            answers[index][runs] += measurement.answers
+        for index, total in enumerate(answers):
+            total /= np.maximum(1.0, times[:, index, None])
         return np.concatenate([times, *answers], axis=1)
 
     def log_density(self, transcripts: Floats, table: CodedTable, generator: Generator) -> Floats | None:

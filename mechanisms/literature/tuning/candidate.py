@@ -123,9 +123,9 @@ class NoisyCandidate(TuningTrial):
         worse, better = np.empty((2, len(levels)))
         block = max(1, _MAX_BLOCK_ENTRIES // len(distinct))
         for start in range(0, len(levels), block):
-            some = slice(start, start + block)
-            distance = (levels[some, np.newaxis] - distinct) / self.scale
-            worse[some], better[some] = below(distance) @ shares, below(-distance) @ shares
+            block_rows = slice(start, start + block)
+            distance = (levels[block_rows, np.newaxis] - distinct) / self.scale
+            worse[block_rows], better[block_rows] = below(distance) @ shares, below(-distance) @ shares
         return worse, better
 
     def cells(self, pair: Neighbours, cuts: tuple[float, ...] = ()) -> OutcomeCells:

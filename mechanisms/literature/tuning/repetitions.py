@@ -141,8 +141,8 @@ class NegativeBinomialRepetitions(Repetitions):
 
     def log_weight(self, better: Floats) -> Floats:
         """Return the log derivative of E[t^K] = ((1 - (1 - stopping) t)^-shape - 1) / (stopping^-shape - 1)."""
-        left = self.stopping + (1.0 - self.stopping) * better
-        return np.asarray(math.log1p(-self.stopping) + math.log(self._factor) - (1.0 + self.shape) * np.log(left))
+        factor = self.stopping + (1.0 - self.stopping) * better
+        return np.asarray(math.log1p(-self.stopping) + math.log(self._factor) - (1.0 + self.shape) * np.log(factor))
 
     def guarantee(self, once: Guarantee) -> Guarantee:
         """Return the guarantee by corollary 3 for pure DP, else by theorem 2."""
@@ -150,8 +150,8 @@ class NegativeBinomialRepetitions(Repetitions):
             return PureDP((2.0 + self.shape) * once.epsilon(0.0), relation=once.relation)
         base = to_renyi(once)
         orders, divergences = np.array(base.orders), np.array(base.divergences)
-        again = (1.0 - 1.0 / orders) * divergences + math.log(1.0 / self.stopping) / orders
-        extra = (1.0 + self.shape) * min(again.min(), math.log(1.0 / self.stopping))
+        second_terms = (1.0 - 1.0 / orders) * divergences + math.log(1.0 / self.stopping) / orders
+        extra = (1.0 + self.shape) * min(second_terms.min(), math.log(1.0 / self.stopping))
         total = divergences + extra + math.log(self.mean) / (orders - 1.0)
         return RenyiDP(base.orders, tuple(total.tolist()), once.relation)
 

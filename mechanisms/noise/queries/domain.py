@@ -55,9 +55,9 @@ class Domain:
             whole(1, **{f"number of values of {name}": n_values})
 
     @classmethod
-    def of(cls, given: Any) -> Domain:
-        """Return `given` if it is a domain, else the domain of a dict or of pairs."""
-        return given if isinstance(given, Domain) else cls(given)
+    def of(cls, value: Any) -> Domain:
+        """Return `value` if it is a domain, else the domain of a dict or of pairs."""
+        return value if isinstance(value, Domain) else cls(value)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

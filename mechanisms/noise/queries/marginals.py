@@ -78,25 +78,27 @@ class Marginals(Query):
         return Relation.of(relation) is Relation.ADD_REMOVE
 
 
-def attribute_sets(domain: Domain, given: int | Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+def attribute_sets(domain: Domain, marginals: int | Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
     """Return the attributes of each marginal, checked; for a number k, all sets of k attributes.
 
     Example:
         >>> attribute_sets(Domain({"a": 2, "b": 2, "c": 2}), 2)
         (('a', 'b'), ('a', 'c'), ('b', 'c'))
     """
-    if isinstance(given, int):
-        whole(1, marginals=given)
-        if given > len(domain.names):
+    if isinstance(marginals, int):
+        whole(1, marginals=marginals)
+        if marginals > len(domain.names):
             raise ParameterError(
-                argument="marginals", value=given, allowed=f"be at most {len(domain.names)}, the number of attributes"
+                argument="marginals",
+                value=marginals,
+                allowed=f"be at most {len(domain.names)}, the number of attributes",
             )
-        return attribute_sets(domain, list(itertools.combinations(domain.names, given)))
-    sets = tuple(() if isinstance(names, str) else tuple(names) for names in given)
+        return attribute_sets(domain, list(itertools.combinations(domain.names, marginals)))
+    sets = tuple(() if isinstance(names, str) else tuple(names) for names in marginals)
     if not sets or any(not names or len(set(names)) < len(names) for names in sets):
         raise ParameterError(
             argument="marginals",
-            value=given,
+            value=marginals,
             allowed="be sets of distinct attributes, at least one",
             advice=f"Give such as [({domain.names[0]!r},)], or a number of attributes from 1 to {len(domain.names)}.",
         )

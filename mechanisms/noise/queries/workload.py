@@ -89,8 +89,8 @@ class Workload(Query):
             moves = self.matrix - (0.0 if relation is Relation.ADD_REMOVE else self.matrix[:, :1])
             return None if relation is Relation.ADD_REMOVE else 0, int(_lengths(moves, norm).argmax())
         columns, cells = np.unique(self.matrix, axis=1, return_index=True)
-        each = (_lengths(columns[:, i:] - columns[:, i : i + 1], norm) for i in range(len(cells)))
-        _, i, j = max((float(lengths.max()), i, i + int(lengths.argmax())) for i, lengths in enumerate(each))
+        distances = (_lengths(columns[:, i:] - columns[:, i : i + 1], norm) for i in range(len(cells)))
+        _, i, j = max((float(lengths.max()), i, i + int(lengths.argmax())) for i, lengths in enumerate(distances))
         return int(cells[i]), int(cells[j])
 
     def monotone(self, relation: Relation) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import product
@@ -22,8 +23,27 @@ from .answers import ABOVE, BELOW, Answers
 from .numerical import ReleasesValues
 
 
+class _OwnScales(Broken):
+    """A broken sparse vector that differs in the scales of its noise."""
+
+    epsilon: float
+    sensitivity: float
+
+    @abstractmethod
+    def _factors(self) -> tuple[float, float]:
+        """Return the scales for the threshold and for a query, times epsilon / sensitivity."""
+
+    @property
+    def threshold_scale(self) -> float:
+        return self._factors()[0] * self.sensitivity / self.epsilon
+
+    @property
+    def query_scale(self) -> float:
+        return self._factors()[1] * self.sensitivity / self.epsilon
+
+
 @dataclass(frozen=True)
-class NeverStops(Broken, SparseVector):
+class NeverStops(_OwnScales, SparseVector):
     """Broken: sparse vector that answers every query, with any number of answers above.
 
     Threshold noise and query noise have scale 2 sensitivity / epsilon; epsilon grows without limit with the number
@@ -44,13 +64,8 @@ class NeverStops(Broken, SparseVector):
     source = "Chen, Xiao, Zhang and Xu (2015); Lyu, Su and Li (2017), algorithm 6."
     correct_class = AboveThreshold
 
-    @property
-    def threshold_scale(self) -> float:
-        return 2.0 * self.sensitivity / self.epsilon
-
-    @property
-    def query_scale(self) -> float:
-        return 2.0 * self.sensitivity / self.epsilon
+    def _factors(self) -> tuple[float, float]:
+        return 2.0, 2.0
 
     @property
     def stops_after(self) -> int:
@@ -104,9 +119,8 @@ class NoQueryNoise(NeverStops):
     source = "Stoddard, Chen and Machanavajjhala (2014); Lyu, Su and Li (2017), algorithm 5."
     correct_class = AboveThreshold
 
-    @property
-    def query_scale(self) -> float:
-        return 0.0
+    def _factors(self) -> tuple[float, float]:
+        return 2.0, 0.0
 
     def _log_comparisons(self, below: NDArray[np.bool_], above: NDArray[np.bool_], queries: Floats) -> Floats:
         """Return the log probability that the noisy threshold lies between the queries below and those above."""
@@ -129,7 +143,7 @@ def _log_between(low: Floats, high: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class NoiseWithoutCount(Broken, AboveThreshold):
+class NoiseWithoutCount(_OwnScales, AboveThreshold):
     """Broken: sparse vector with query noise that does not depend on `stop_after`.
 
     A quarter of the budget is for the threshold, noise of scale 4 sensitivity / epsilon, and three quarters for the
@@ -150,17 +164,12 @@ class NoiseWithoutCount(Broken, AboveThreshold):
     source = "Lee and Clifton (2014); Lyu, Su and Li (2017), algorithm 4."
     correct_class = AboveThreshold
 
-    @property
-    def threshold_scale(self) -> float:
-        return 4.0 * self.sensitivity / self.epsilon
-
-    @property
-    def query_scale(self) -> float:
-        return 4.0 / 3.0 * self.sensitivity / self.epsilon
+    def _factors(self) -> tuple[float, float]:
+        return 4.0, 4.0 / 3.0
 
 
 @dataclass(frozen=True)
-class BudgetOfThreshold(Broken, AboveThreshold):
+class BudgetOfThreshold(_OwnScales, AboveThreshold):
     """Broken: sparse vector that claims the share of the threshold as the whole budget.
 
     The shares of threshold and queries are 1 : (2 c)^(2/3), c = stop_after, the division with the least error, but
@@ -181,17 +190,12 @@ class BudgetOfThreshold(Broken, AboveThreshold):
     source = "NVIDIA/NVFlare, SVTPrivacy, before pull request 4470; Lyu, Su and Li (2017), section 4.2, on the shares."
     correct_class = AboveThreshold
 
-    @property
-    def threshold_scale(self) -> float:
-        return self.sensitivity / self.epsilon
-
-    @property
-    def query_scale(self) -> float:
-        return math.cbrt(2.0 * self.stop_after) * self.sensitivity / self.epsilon
+    def _factors(self) -> tuple[float, float]:
+        return 1.0, math.cbrt(2.0 * self.stop_after)
 
 
 @dataclass(frozen=True)
-class ReleasesTestedValue(Broken, ReleasesValues):
+class ReleasesTestedValue(_OwnScales, ReleasesValues):
     """Broken: sparse vector that releases the noisy value that was compared, where it is above the threshold.
 
     The argument that answers below spend no budget fails, and epsilon grows without limit with the number of
@@ -215,13 +219,8 @@ class ReleasesTestedValue(Broken, ReleasesValues):
     source = "Roth (2011) in lecture notes; Lyu, Su and Li (2017), algorithm 3."
     correct_class = NumericalSparseVector
 
-    @property
-    def threshold_scale(self) -> float:
-        return 2.0 * self.sensitivity / self.epsilon
-
-    @property
-    def query_scale(self) -> float:
-        return 2.0 * self.stop_after * self.sensitivity / self.epsilon
+    def _factors(self) -> tuple[float, float]:
+        return 2.0, 2.0 * self.stop_after
 
     @property
     def value_scale(self) -> float:

@@ -23,7 +23,7 @@ from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 from dpassay.mechanisms.learning.models.trained import TrainedModels
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 FALSE_ALARM = 1e-6
 MODEL = SoftmaxRegression(4, 3)
@@ -312,11 +312,11 @@ def test_poisson_score_of_a_single_gradient_is_the_exact_log_ratio():
 def test_trajectories_reveal_more_than_final_models():
     mechanism = learner(view="trajectory", steps=30, learning_rate=5.0)
     pair = Natural(record=1).pair(records(30), mechanism)
-    out, in_ = both_sides(mechanism, pair, 3000)
+    out, in_ = both_sides(mechanism, pair, 2000)
     observed = []
     for attack in (CanaryLoss(), GradientProduct()):
         scorer = scorer_of(attack, mechanism, pair)
-        observed.append(stats.mannwhitneyu(scorer.score(in_), scorer.score(out)).statistic / 3000**2)
+        observed.append(stats.mannwhitneyu(scorer.score(in_), scorer.score(out)).statistic / 2000**2)
     assert observed[1] > observed[0] + 0.02
 
 

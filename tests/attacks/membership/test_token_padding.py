@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.attacks.membership.token_signals import TEXT_SIGNALS, ScoredTexts, signal_of
+from dpassay.attacks.membership.scored_texts import ScoredTexts
+from dpassay.attacks.membership.token_signals import TEXT_SIGNALS, signal_of
 from dpassay.audit.metrics.membership import evaluate_texts
 from dpassay.mechanisms.core import ParameterError, UnknownNameError
 

@@ -6,14 +6,8 @@ import zlib
 import numpy as np
 import pytest
 
-from dpassay.attacks.membership.token_signals import (
-    TEXT_SIGNALS,
-    ScoredTexts,
-    blind_features,
-    default_signal,
-    signal_of,
-    token_moments,
-)
+from dpassay.attacks.membership.scored_texts import ScoredTexts, token_moments
+from dpassay.attacks.membership.token_signals import TEXT_SIGNALS, blind_features, default_signal, signal_of
 from dpassay.mechanisms.core import AttackError, ParameterError, UnknownNameError
 
 WORDS = ["a rather common sentence", "xq7 482913 kkkkkkkkkkkkkkkkkkkkkk", "b", "the the the the the the"]

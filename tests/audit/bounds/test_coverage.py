@@ -81,7 +81,7 @@ def test_bound_keeps_its_level_exactly_at_any_threshold(sizes, law, confidence):
 def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(bound, n_pilot, law):
     level = {"confidence": 0.8, "delta": law[1], "n_pilot": n_pilot}
     coverages = [
-        count_misses(bound, law[0], repeats=200, n_out=n_out, n_in=n_in, seed=seed, **level)
+        count_misses(bound, law[0], repeats=120, n_out=n_out, n_in=n_in, seed=seed, **level)
         for seed, (n_out, n_in) in enumerate(SIZES)
     ]
     assert all(one.holds for one in coverages), coverages

@@ -113,11 +113,11 @@ def test_uncorrected_maximum_misses_and_does_not_fail_the_certificate(tiny):
 
 @pytest.mark.usefixtures("without_refusals")
 def test_bound_on_independent_canaries_has_a_row_where_its_assumption_holds():
-    plan = CertificatePlan("bits", (CertificateSetting(gaussian(1.0), (1e-5,), ((60, 60),), 250),), numbers=250)
+    plan = CertificatePlan("bits", (CertificateSetting(gaussian(1.0), (1e-5,), ((60, 60),), 120),), numbers=120)
     certificate = certify(plan, catalogue_methods(("one-run-independent", "clopper-pearson")), seed=1)
     cells = certificate.of("one-run-independent")
     assert certificate.holds, certificate.failures
-    assert [(cell.confidence, cell.repeats) for cell in cells] == [(0.8, 250), (0.95, 250)]
+    assert [(cell.confidence, cell.repeats) for cell in cells] == [(0.8, 120), (0.95, 120)]
     assert cells[0].mean > 1.5 > certificate.of("clopper-pearson")[0].mean
     assert cells[0].miss_rate > 0.1  # close to its level
 

@@ -49,7 +49,7 @@ def test_a_true_claim_stands_and_the_result_says_what_was_done():
     assert "1 run with 300 canaries, each in or out by the toss of a coin" in result.summary()
 
 
-def test_too_small_a_claim_is_refuted_by_one_run():
+def test_too_small_a_claim_is_refuted_by_one_run(without_power):
     mechanism = learner(noise_multiplier=0.5)
     game = gradient_canary_game(mechanism, np.eye(300), seed=1)
     assert audit_scores(game, mechanism=mechanism, delta=1e-5).verdict is not Verdict.VIOLATION

@@ -137,14 +137,14 @@ def test_infinite_claim_has_no_parts():
 def test_interval_of_the_gaussian_fit_holds_its_level_on_gaussian_scores_only():
     def misses(mu, scale):
         rng, missed, truth = np.random.default_rng(0), 0, GaussianDP(1.0).epsilon(DELTA)
-        for _ in range(150):
+        for _ in range(60):
             out, in_ = rng.normal(size=(2, 300))
             scores = PairScores(out, mu + scale * in_)
             low, high = gaussian_fit(scores, rng=rng, delta=DELTA, level=0.8, resamples=200).interval
             missed += not low <= truth <= high
         return missed
 
-    limit = stats.binom.isf(1e-6, 150, 0.2)
+    limit = stats.binom.isf(1e-6, 60, 0.2)
     assert misses(1.0, 1.0) <= limit < misses(2.0, 1.0)
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def leaks_far_away(dataset, size, rng):
     return dataset + rng.laplace(size=size)
 
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 PAIRS = [pair(0.2), pair(3.0), pair(1.0)]
 LEAK = {"claim": PureDP(1.0), "explore": 500, "trials": 4_000, "seed": 3}
@@ -99,9 +100,14 @@ def test_seeds_of_looks_and_confirmation_are_all_different():
 # --- what it finds ---------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def leak():
+@cache
+def _leak():
     return search(leaks_far_away, PAIRS, **LEAK)
+
+
+@pytest.fixture
+def leak(without_power, few_chunks):
+    return _leak()
 
 
 def test_the_violating_pair_wins_and_is_confirmed(leak):

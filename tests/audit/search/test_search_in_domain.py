@@ -163,7 +163,7 @@ def test_a_private_function_is_consistent_on_its_whole_domain():
     def clipped_sum(dataset, size, rng):
         return float(np.sum(dataset)) + rng.laplace(scale=2.0, size=size)
 
-    result = search(clipped_sum, domain="integers 0..1 x 2; 3 records", budget=3_000, **CHEAP | {"explore": 200})
+    result = search(clipped_sum, domain="integers 0..1 x 2; 3 records", budget=2_400, **CHEAP | {"explore": 200})
     assert result.verdict is Verdict.CONSISTENT
     assert len(result.looks) > 10
 
@@ -213,7 +213,7 @@ def test_confirmation_in_a_domain_keeps_its_level_unlike_the_best_look():
 
 
 def test_confirmation_of_a_search_in_a_domain_keeps_its_level():
-    result = list(searches(16, n_looks=6))
+    result = list(searches(10, n_looks=5))
     assert covered([one.bound.epsilon for one in result]).holds
     assert all(one.confirmed.seed not in {look.seed for look in one.looks} for one in result)
 

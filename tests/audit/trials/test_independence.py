@@ -307,6 +307,7 @@ def test_no_violation_is_pronounced_on_dependent_trials(make, seeds):
         assert any("these trials are dependent" in text for text in result.bound.assumptions)
 
 
+@pytest.mark.usefixtures("few_copies")
 def test_the_same_memory_is_known_when_the_function_is_audited_again():
     release = memory()
     results = [audit(release, PAIR, claim=PureDP(0.1), trials=200, seed=seed) for seed in (0, 1)]

@@ -27,6 +27,8 @@ whether the trials have power (lp-reconstruction).
 STUDIES = [name for name in shipped() if Config.load(name)[0].membership]
 """Of membership attacks: no claim is audited."""
 AUDITS = [name for name in shipped() if name not in STUDIES]
+LONG = {"dp-sgd-sampling", "one-run-dp-sgd"}
+"""Their accountants take seconds; the tests of `tests/mechanisms/accounting` have smaller ones of each."""
 ROUNDING = 1e-7
 """Largest relative excess of an exact curve that includes a bound on its rounding errors, as composed losses do."""
 
@@ -51,7 +53,7 @@ def test_it_has_a_title_and_a_description_that_says_what_to_expect(name):
     assert "should" in config.description or "must" in config.description
 
 
-@pytest.mark.parametrize("name", AUDITS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in AUDITS])
 def test_its_audits_can_run_and_expect_verdicts_that_agree_with_the_exact_epsilon(name):
     """A violation is expected of a false claim only: of a broken mechanism, or of a claim that is not its own."""
     config, source = Config.load(name)

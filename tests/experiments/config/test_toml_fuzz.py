@@ -224,7 +224,7 @@ def error_or_config(text: str) -> str:
     """What is said about a text; nothing when it is a configuration."""
     source = Source("mine", "mine.toml", text)
     try:
-        table = source.parse()
+        table = source.tables
         source.check_values(table)
         Config.check(table, source)
     except ConfigError as error:

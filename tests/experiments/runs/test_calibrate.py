@@ -1,18 +1,26 @@
 """`dpassay calibrate`: the written files and the exit code."""
 
 import csv
+import hashlib
+import json
 import math
 import re
+import shutil
+import signal
+import subprocess
 import sys
+import textwrap
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from dpassay.audit.bounds.pair.simultaneous import FixedSimultaneousBand, SimultaneousBand
+from dpassay.audit.calibration import certificate
 from dpassay.audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify
 from dpassay.audit.calibration.laws import all_equal, laplace_ratio, randomized_response
 from dpassay.audit.calibration.methods import BoundMethod, uncorrected
@@ -21,6 +29,7 @@ from dpassay.experiments.report.certificate import place_table, summary_table
 from dpassay.experiments.report.plots.certificate import MissRates, Power
 from dpassay.experiments.runs import calibration
 from dpassay.experiments.runs.calibration import certificate_csv, full_plan, laws, quick_plan, write_calibration
+from dpassay.mechanisms.core import FingerprintError
 
 PLAN = CertificatePlan(
     "two laws",
@@ -30,6 +39,26 @@ PLAN = CertificatePlan(
         CertificateSetting(randomized_response(1.0, 0.1), (0.1,), ((50, 50),), 60),
     ),
 )
+ENDED = textwrap.dedent(
+    """
+    import os, sys
+    from dpassay.audit.trials import store
+    from dpassay.experiments.cli import run_app
+
+    fsync, left = os.fsync, [int(sys.argv[1])]
+
+    def end(descriptor):
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), int(sys.argv[2]))
+        return fsync(descriptor)
+
+    store.os.fsync = end
+    run_app(sys.argv[3:])
+    """
+)
+"""Runs a command, and sends a signal to its process instead of the n-th write to the disk."""
+WORDS = ["--bound", "simultaneous-band", "--repeats", "3", "--seed", "5"]
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
@@ -179,6 +208,109 @@ def test_too_few_audits_decide_nothing(call, monkeypatch):
     page = Path("here", "certificate.html").read_text()
     assert "– Too few audits to judge a bound" in page
     assert "–\u00a0too few audits" in page
+
+
+@pytest.fixture(scope="module")
+def through(tmp_path_factory):
+    """A certificate of 12 jobs in one go."""
+    home = tmp_path_factory.mktemp("through")
+    assert CliRunner().invoke(app, ["calibrate", "-q", *WORDS, "--out", str(home)]).exit_code == 0
+    return home
+
+
+def journal(home):
+    return (home / "trials" / "certificate" / "journal.jsonl").read_text().splitlines()
+
+
+def numbers(home):
+    return [(home / name).read_bytes() for name in ("certificate.json", "certificate.csv", "certificate.html")]
+
+
+def test_certificate_that_was_killed_and_interrupted_continues_with_the_same_bytes(through, tmp_path, monkeypatch):
+    home, n_jobs = tmp_path / "here", len(journal(through))
+    for fuse, number, code in ((12, signal.SIGKILL, -9), (14, signal.SIGINT, 130), (21, signal.SIGKILL, -9)):
+        words = [
+            sys.executable,
+            "-c",
+            ENDED,
+            str(fuse),
+            str(int(number)),
+            "calibrate",
+            "-q",
+            *WORDS,
+            "--out",
+            str(home),
+        ]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=600)
+        assert done.returncode == code, done.stderr
+        said = "interrupted. Finished simulations are saved: the same command continues from there." in done.stderr
+        assert said == (number == signal.SIGINT)
+        assert not (home / "certificate.json").exists()
+    finished = journal(home)
+    assert 8 <= len(finished) < n_jobs
+    simulated, simulate = [], certificate._simulate
+    monkeypatch.setattr(certificate, "_simulate", lambda job, *given: simulated.append(job) or simulate(job, *given))
+    assert CliRunner().invoke(app, ["calibrate", "-q", *WORDS, "--out", str(home)]).exit_code == 0
+    assert len(simulated) == n_jobs - len(finished)
+    assert numbers(home) == numbers(through)
+
+
+@pytest.mark.parametrize(
+    ("changes", "difference"),
+    [
+        (["--seed", "6"], "seed: the store has 5, this run has 6"),
+        (["--repeats", "4"], "repeats: the store has 3, this run has 4"),
+        (["--bound", "clopper-pearson"], "methods.1 clopper-pearson: not in the store"),
+        (["--published"], 'this run has "dpassay calibrate --published --bound simultaneous-band'),
+    ],
+)
+def test_directory_of_another_certificate_is_refused(through, changes, difference):
+    before = numbers(through), journal(through)
+    done = CliRunner().invoke(app, ["calibrate", "-q", *WORDS, *changes, "--out", str(through)])
+    assert done.exit_code == 2
+    assert difference in done.stderr
+    assert "trials/certificate holds the trials of another experiment" in done.stderr
+    assert "Choose another directory, or remove this one to start over." in done.stderr
+    assert before == (numbers(through), journal(through))
+
+
+@pytest.mark.parametrize(
+    ("name", "difference"),
+    [("digest_of", "made_by.code: the store has"), ("versions", "made_by.versions: the store has")],
+)
+def test_simulations_of_other_code_are_refused(through, monkeypatch, name, difference):
+    monkeypatch.setattr(calibration, name, lambda *given: "another")
+    done = CliRunner().invoke(app, ["calibrate", "-q", *WORDS, "--out", str(through)])
+    assert (done.exit_code, difference in done.stderr) == (2, True)
+
+
+def test_order_of_the_bounds_is_part_of_the_store(tmp_path):
+    """The arrays of a job have a row for each method, in this order."""
+    plan = CertificatePlan("one law", (CertificateSetting(laplace_ratio(1.0), (0.0,), ((20, 20),), 5),))
+    methods = [BoundMethod(SimultaneousBand()), *uncorrected()]
+    certify(plan, methods, seed=0, store=tmp_path)
+    with pytest.raises(FingerprintError, match="uncorrected katz-log"):
+        certify(plan, methods[::-1], seed=0, store=tmp_path)
+
+
+def test_damaged_simulations_are_run_again_and_other_arrays_refused(through, tmp_path):
+    home = tmp_path / "copy"
+    shutil.copytree(through, home)
+    store = home / "trials" / "certificate"
+    first, second = (json.loads(line)["chunk"] for line in journal(home)[:2])
+    (store / "chunks" / f"{first}.npz").write_bytes(b"damaged")
+    done = CliRunner().invoke(app, ["calibrate", "-q", *WORDS, "--out", str(home)])
+    assert done.exit_code == 0, done.output
+    assert numbers(home) == numbers(through)
+    other = (store / "chunks" / f"{first}.npz").read_bytes()
+    np.savez(store / "chunks" / f"{second}.npz", numbers=np.zeros((1, 1, 1)), above=np.zeros((1, 1, 1), np.int8))
+    content = (store / "chunks" / f"{second}.npz").read_bytes()
+    lines = [json.loads(line) for line in journal(home)]
+    digest = hashlib.sha256(content).hexdigest()
+    lines = [line | ({"sha256": digest} if line["chunk"] == second else {}) for line in lines]
+    (store / "journal.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    done = CliRunner().invoke(app, ["calibrate", "-q", *WORDS, "--out", str(home)])
+    assert (done.exit_code, f"chunk {second}" in done.stderr, other != content) == (2, True, True)
 
 
 @pytest.mark.parametrize("repeats", [1, 4, 200])

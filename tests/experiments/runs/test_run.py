@@ -280,11 +280,21 @@ def test_a_report_is_made_again_from_the_numbers_alone(config, without_pixels):
     assert numbers(done.directory) == before
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """The folder of the run that `finished_run` copies, once there is one."""
+    return tmp_path_factory.mktemp("finished") / "mine"
+
+
 @pytest.fixture
-def finished_run(config, one_picture, without_pixels, monkeypatch):
+def finished_run(config, kept, one_picture, without_pixels, monkeypatch):
     """A function that runs the experiment again, and says what had to be done: "derive", "draw" or nothing."""
     monkeypatch.setattr("dpassay.experiments.report.results.provenance.code", lambda: "c0de")
+    if kept.exists():
+        shutil.copytree(kept, "runs/mine")
     first = run(config, settings={"audit.trials": 500})
+    if not kept.exists():
+        shutil.copytree("runs/mine", kept)
     lines, done, derive = [], [], run_module.plan
     monkeypatch.setattr(run_module, "plan", lambda *given: done.append("derive") or derive(*given))
     drew = run_module.write_results

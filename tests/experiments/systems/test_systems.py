@@ -43,18 +43,24 @@ def test_no_number_and_no_name_stands_twice():
     assert len({system.name for system in SYSTEMS}) == len(SYSTEMS)
 
 
-@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.title)
-def test_a_row_leads_to_what_implements_and_shows_it(system):
-    assert system.implementation
+def lacking(system):
+    """What does not lead to an implementation, to what shows it, or to a statement."""
     for path in system.implementation:
         module, _, name = path.partition(":")
-        assert hasattr(import_module(module), name), path
+        if not hasattr(import_module(module), name):
+            yield path
     kind, _, name = system.shown_by.removeprefix("dpassay ").partition(" ")
     shown = {"run": shipped, "demo": demos}.get(kind)
-    assert name in shown() if shown else (CHECKOUT / system.shown_by).suffix == ".md", system.shown_by
-    assert shown or (CHECKOUT / system.shown_by).exists(), system.shown_by
-    assert system.guarantee
-    assert system.relation
+    page = CHECKOUT / system.shown_by
+    if not (name in shown() if shown else page.suffix == ".md" and page.exists()):
+        yield system.shown_by
+    for field in ("implementation", "guarantee", "relation"):
+        if not getattr(system, field):
+            yield field
+
+
+def test_every_row_leads_to_what_implements_and_shows_it():
+    assert [(system.title, lack) for system in SYSTEMS for lack in lacking(system)] == []
 
 
 @cache
@@ -66,6 +72,7 @@ def entries_of(name):
     return {entry for one in catalogues for entry, path in one.entries.items() if path.endswith(f":{name}")}
 
 
+@cache
 def text_shown(shown_by):
     """The text of a page, of a config, or of a demo."""
     kind, _, name = shown_by.removeprefix("dpassay ").partition(" ")
@@ -83,9 +90,9 @@ def is_named(paths, text):
     return any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) for name in names)
 
 
-@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.title)
-def test_what_shows_a_row_names_an_object_of_the_row(system):
-    assert is_named(system.implementation, text_shown(system.shown_by)), system.shown_by
+def test_what_shows_a_row_names_an_object_of_the_row():
+    rows = [(system.title, system.shown_by, system.implementation) for system in SYSTEMS]
+    assert [row for row in rows if not is_named(row[2], text_shown(row[1]))] == []
 
 
 def test_an_object_that_a_text_does_not_name_is_noticed():
@@ -95,10 +102,9 @@ def test_an_object_that_a_text_does_not_name_is_noticed():
     assert not is_named(["dpassay.mechanisms.noise.laplace:Lap"], text)
 
 
-@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.title)
-def test_a_row_has_a_test_that_exists(system):
-    file, _, test = TESTS[system.family][system.name].partition("::")
-    assert test in names_in(file)
+def test_every_row_has_a_test_that_exists():
+    tests = {system.title: TESTS[system.family][system.name].partition("::") for system in SYSTEMS}
+    assert [title for title, (file, _, test) in tests.items() if test not in names_in(file)] == []
 
 
 def test_every_test_belongs_to_a_row():

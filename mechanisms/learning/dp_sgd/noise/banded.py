@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular, toeplitz
 
-from ....core import Floats, ParameterError, PositiveInt, one_of_names
+from ....core import Floats, ParameterError, PositiveInt, one_of_names, single_thread
 from .base import CorrelatedNoise, prefix_decoder
 
 MAX_OPTIMISED_STEPS = 1024
@@ -78,13 +78,14 @@ def _optimised(start: Floats) -> Floats:
     from scipy.optimize import minimize
 
     rows, columns = (indices.astype(np.intp) for indices in np.nonzero(start))
-    result = minimize(
-        lambda entries: _error_and_slope(entries, rows, columns, len(start)),
-        (start / np.linalg.norm(start, axis=0))[rows, columns],
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "ftol": 1e-12, "gtol": 1e-9},
-    )
+    with single_thread("blas"):  # threads take longer for matrices this small
+        result = minimize(
+            lambda entries: _error_and_slope(entries, rows, columns, len(start)),
+            (start / np.linalg.norm(start, axis=0))[rows, columns],
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "ftol": 1e-12, "gtol": 1e-9},
+        )
     best = np.zeros_like(start)
     best[rows, columns] = result.x
     best *= np.sign(np.diag(best))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import toeplitz
 
-from ....core import Floats, ParameterError, PositiveInt, one_of_names
+from ....core import Floats, ParameterError, PositiveInt, one_of_names, single_thread
 from .base import ERRORS, CorrelatedNoise
 
 OPTIMISER_OPTIONS = {"maxiter": 1000, "maxfun": 20_000, "ftol": 1e-13}
@@ -127,13 +127,18 @@ def _decoder_coefficients(scales: Floats, decays: Floats, n: int) -> Floats:
     """
     from scipy.signal import lfilter
 
-    denominator = np.poly(decays)
+    denominator = _product(decays)
     numerator = denominator.copy()
     for j, scale in enumerate(scales):
-        numerator[1:] += scale * np.poly(np.delete(decays, j))
+        numerator[1:] += scale * _product([*decays[:j], *decays[j + 1 :]])
     impulse = np.zeros(n)
     impulse[0] = 1.0
     return np.asarray(np.cumsum(lfilter(denominator, numerator, impulse)))
+
+
+def _product(decays: Iterable[float]) -> Floats:
+    """Return the coefficients of the product of 1 - decay x: `np.poly` without its checks."""
+    return reduce(np.convolve, [np.array([1.0, -decay]) for decay in decays], np.ones(1))
 
 
 def _scaled_error(scales: Floats, decays: Floats, n: int, separation: int, error: str) -> float:
@@ -178,4 +183,6 @@ def _optimised(buffers: int, n: int, separation: int, error: str) -> tuple[Float
             options=OPTIMISER_OPTIONS,
         )
 
-    return series(min((descent(slowest) for slowest in (1.0, 8.0)), key=lambda found: float(found.fun)).x)
+    with single_thread("blas"):  # threads take longer for matrices this small
+        descents = [descent(slowest) for slowest in (1.0, 8.0)]
+    return series(min(descents, key=lambda found: float(found.fun)).x)

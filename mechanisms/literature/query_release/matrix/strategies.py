@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from ....core import Floats, NonNegativeInt, Options, ParameterError, PositiveInt, at_least, named_in
+from ....core import Floats, NonNegativeInt, Options, ParameterError, PositiveInt, at_least, named_in, single_thread
 from ....noise.queries.domain import check_memory
 from ....noise.queries.workload import Workload, product
 from ..error_bounds import squared_error
@@ -236,18 +236,19 @@ def _p_identity(matrix: Floats, n_sums: int, *, starts: int, seed: int, steps: i
 
     gram, rng = matrix.T @ matrix, np.random.default_rng(seed)
     shape = (n_sums, len(gram))
-    descents = [
-        minimize(
-            _error_and_slope,
-            (0.3 * rng.random(shape)).ravel(),
-            args=(gram, shape),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(0.0, None)] * (n_sums * len(gram)),
-            options={"maxiter": steps},
-        )
-        for _ in range(starts)
-    ]
+    with single_thread("blas"):  # threads take longer for matrices this small
+        descents = [
+            minimize(
+                _error_and_slope,
+                (0.3 * rng.random(shape)).ravel(),
+                args=(gram, shape),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=[(0.0, None)] * (n_sums * len(gram)),
+                options={"maxiter": steps},
+            )
+            for _ in range(starts)
+        ]
     sums = min(descents, key=lambda descent: float(descent.fun)).x.reshape(shape)
     return np.asarray(np.vstack([np.eye(len(gram)), sums]) / (1.0 + sums.sum(axis=0)))
 

@@ -54,6 +54,18 @@ def detectability(curve: Guarantee, epsilon: float) -> tuple[float, float]:
     return float(curve.epsilon(DETECTABLE_DELTA * min(1.0, epsilon))), float(curve.delta(0.0))
 
 
+def checked_records(domain: Domain, dataset: Dataset, n_records: int, relation: Relation) -> Ints:
+    """Return the records of a dataset; raise `ParameterError` if their number is public, and not `n_records`."""
+    records = domain.records(dataset)
+    if relation is not Relation.ADD_REMOVE and len(records) != n_records:
+        raise ParameterError(
+            f"n_records is {n_records}, but the dataset has {plural(len(records), 'record')}. Set "
+            f"n_records={len(records)}: under {relation.value!r} the number is public.",
+            argument="n_records",
+        )
+    return records
+
+
 @dataclass(frozen=True)
 class WorkloadRelease(RecordsMechanism):
     """Base class of mechanisms that depend on the records only through the answers to a workload.
@@ -93,13 +105,7 @@ class WorkloadRelease(RecordsMechanism):
 
     def answers(self, dataset: Dataset) -> Floats:
         """Return the exact answers, as counts, shape `(n_queries,)`."""
-        records = self.workload.domain.records(dataset)
-        if self.relation is not Relation.ADD_REMOVE and len(records) != self.n_records:
-            raise ParameterError(
-                f"n_records is {self.n_records}, but the dataset has {plural(len(records), 'record')}. Set "
-                f"n_records={len(records)}: under {self.relation.value!r} the number is public.",
-                argument="n_records",
-            )
+        records = checked_records(self.workload.domain, dataset, self.n_records, self.relation)
         return self.workload.of(self.workload.domain.histogram(records))
 
     def _check_dataset(self, dataset: Dataset) -> None:

@@ -22,13 +22,13 @@ from ....accounting import ConcentratedDP, ExactDP, PureDP
 from ....core.arrays import Floats, Ints
 from ....core.base import Dataset, LogDensity, Neighbours, Outputs, Workers, example
 from ....core.constraints import OpenUnit, Options, Positive, PositiveInt, at_least, one_of_names
-from ....core.errors import ParameterError, plural
+from ....core.errors import ParameterError
 from ....core.guarantee import Guarantee
 from ....core.records import RecordsMechanism
 from ....core.relation import Relation
 from ....noise.queries.domain import Domain, check_memory
 from ....noise.queries.marginals import Marginals
-from .base import blocks
+from .base import blocks, checked_records
 
 
 @dataclass(frozen=True)
@@ -259,13 +259,7 @@ class DualQuery(RecordsMechanism):
 
     def means(self, dataset: Dataset) -> Floats:
         """Return the exact answers, as fractions of `n_records`, shape `(m,)`."""
-        records = self.marginals.domain.records(dataset)
-        if self.relation is not Relation.ADD_REMOVE and len(records) != self.n_records:
-            raise ParameterError(
-                f"n_records is {self.n_records}, but the dataset has {plural(len(records), 'record')}. Set "
-                f"n_records={len(records)}: under {self.relation.value!r} the number is public.",
-                argument="n_records",
-            )
+        records = checked_records(self.marginals.domain, dataset, self.n_records, self.relation)
         return np.asarray(self.marginals(records) / self.n_records)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:

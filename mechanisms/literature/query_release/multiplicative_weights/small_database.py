@@ -158,7 +158,7 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
         even = np.full(len(unit), 1.0 / len(unit))
         two = [(cell0, cell1, unit[common], unit[second]) for cell0, cell1, common, second in self._pair_cells()]
         all_cells = [(cell0, cell1, unit[cell1], even) for cell0, cell1 in self._differing_cells()]
-        _, pair = max(map(self._climb, (two, all_cells)), key=lambda found: found[0])
+        _, pair = max(map(self._climb, (two, all_cells)), key=lambda candidate: candidate[0])
         others = np.repeat(np.arange(len(unit)), pair[2:]).tolist()
         side0, side1 = (self._records([cell] * (cell >= 0) + others) for cell in pair[:2].tolist())
         return Neighbours(side0, side1, self.relation)
@@ -166,15 +166,15 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
     def _climb(self, lines: list[Line]) -> tuple[float, Ints]:
         """Return the best pair that a search from these mixtures finds, after its mean: see `worst_case`."""
         pairs = np.unique(np.concatenate([self._mixtures(*line) for line in lines]), axis=0)
-        best, found, failed = -1.0, pairs[0], 0
+        largest_share, best_pair, failed = -1.0, pairs[0], 0
         while failed < 2:
             shares = self._shares(pairs)
-            kept = pairs[np.argsort(-shares, kind="stable")[:BEAM_WIDTH]]
-            failed = failed + 1 if shares.max() <= best * (1.0 + 1e-9) else 0
+            beam = pairs[np.argsort(-shares, kind="stable")[:BEAM_WIDTH]]
+            failed = failed + 1 if shares.max() <= largest_share * (1.0 + 1e-9) else 0
             if failed == 0:
-                best, found = float(shares.max()), kept[0]
-            pairs = np.unique(np.concatenate([_records_moved(pair) for pair in kept]), axis=0)
-        return best, found
+                largest_share, best_pair = float(shares.max()), beam[0]
+            pairs = np.unique(np.concatenate([_records_moved(pair) for pair in beam]), axis=0)
+        return largest_share, best_pair
 
     def _mixtures(self, cell0: int | None, cell1: int, first: Floats, last: Floats) -> Ints:
         """Return the pairs around those at which the best database changes, as the others go from `first` to `last`.
@@ -182,23 +182,23 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
         A row is a pair: the cell of the differing record on each side, -1 for none, and the histogram of the others.
         Shape `(n_pairs, 2 + n_cells)`.
         """
-        most = self.n_records - 1
+        n_others = self.n_records - 1
 
         def pairs(n_last: Ints) -> Ints:
-            spread = np.multiply.outer(most - n_last, first.cumsum()) + np.multiply.outer(n_last, last.cumsum())
+            spread = np.multiply.outer(n_others - n_last, first.cumsum()) + np.multiply.outer(n_last, last.cumsum())
             others = np.diff(np.rint(spread).astype(np.int64), axis=1, prepend=0)
             return np.insert(others, [0, 0], [-1 if cell0 is None else cell0, cell1], axis=1)
 
-        knots = np.unique(np.linspace(0, most, 4 * self.n_rows + 1).astype(np.int64))
+        knots = np.unique(np.linspace(0, n_others, 4 * self.n_rows + 1).astype(np.int64))
         while True:
             changed = np.diff(self._best(pairs(knots))) != 0
             wide = changed & (np.diff(knots) > 1)
             if not wide.any():
                 break
             knots = np.union1d(knots, (knots[1:] + knots[:-1])[wide] // 2)
-        centres = np.append(knots[1:][changed], [0, most // 2, most])
+        centres = np.append(knots[1:][changed], [0, n_others // 2, n_others])
         step = max(1, int(0.25 / self.epsilon))
-        return pairs(np.unique(np.add.outer(centres, step * np.arange(-HALF_WIDTH, HALF_WIDTH)).clip(0, most)))
+        return pairs(np.unique(np.add.outer(centres, step * np.arange(-HALF_WIDTH, HALF_WIDTH)).clip(0, n_others)))
 
     def _best(self, pairs: Ints) -> Ints:
         """Return the position of the database of the smallest error on side 0, for each pair."""
@@ -214,13 +214,13 @@ class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
         """Return the mean of `worst_case` for each pair; 0 for all but the `MAX_PAIRS` of largest total variation."""
         width = len(self.databases) * self.workload.n_answers
         scores = [self._scores(pairs[part]) for part in blocks(len(pairs), width)]
-        kept = np.argsort(-np.concatenate([_distances(*pair) for pair in scores]), kind="stable")[:MAX_PAIRS]
-        score0, score1 = (np.concatenate([pair[side] for pair in scores])[kept] for side in (0, 1))
+        selected = np.argsort(-np.concatenate([_distances(*pair) for pair in scores]), kind="stable")[:MAX_PAIRS]
+        score0, score1 = (np.concatenate([pair[side] for pair in scores])[selected] for side in (0, 1))
         delta, shares = DETECTABLE_DELTA * min(1.0, self.epsilon), np.zeros(len(pairs))
         for factor in RATE_FACTORS:
             log0, log1 = (np.asarray(log_softmax(factor * score, axis=1)) for score in (score0, score1))
-            found = np.maximum(_epsilons(log0, log1, delta), _epsilons(log1, log0, delta))
-            shares[kept] += found / (factor * self.epsilon * len(RATE_FACTORS))
+            epsilons = np.maximum(_epsilons(log0, log1, delta), _epsilons(log1, log0, delta))
+            shares[selected] += epsilons / (factor * self.epsilon * len(RATE_FACTORS))
         return shares
 
     def _scores(self, pairs: Ints) -> tuple[Floats, Floats]:

@@ -77,10 +77,10 @@ class Rounding:
     def whole_numbers(self, value: float, times: int) -> tuple[int, int]:
         """Return the smallest and largest whole number m for which m / `times` is published as `value`; times > 0."""
         low, high, at_low, at_high = self.interval(value)
-        least, most = -((-low * times) // 1), (high * times) // 1
-        least += least == low * times and not at_low
-        most -= most == high * times and not at_high
-        return int(least), int(most)
+        smallest, largest = -((-low * times) // 1), (high * times) // 1
+        smallest += smallest == low * times and not at_low
+        largest -= largest == high * times and not at_high
+        return int(smallest), int(largest)
 
 
 EVERYBODY = Group()

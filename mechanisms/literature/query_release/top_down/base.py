@@ -110,10 +110,10 @@ class InvariantNeighbours:
         """County of each type."""
         return np.repeat(np.arange(self.plan.geography.n_nodes("county")), len(self.plan.cells))
 
-    def pair(self, one: int | None, other: int) -> Neighbours:
-        """Return a pair of one person of type `one`, or no record for None, and one person of type `other`."""
+    def pair(self, kind0: int | None, kind1: int) -> Neighbours:
+        """Return a pair of one person of type `kind0`, or no record for None, and one person of type `kind1`."""
         no_records = np.zeros((0, len(self.plan.domain.names) + 1), dtype=np.int64)
-        d0, d1 = (no_records if kind is None else self._record(kind) for kind in (one, other))
+        d0, d1 = (no_records if kind is None else self._record(kind) for kind in (kind0, kind1))
         return Neighbours(d0, d1, self.relation)
 
     def _record(self, kind: int) -> Ints:

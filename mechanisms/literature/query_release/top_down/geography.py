@@ -47,9 +47,9 @@ class Geography:
             whole(1, **{f"number of counties of state {state}": n})
 
     @classmethod
-    def of(cls, given: Any) -> Geography:
+    def of(cls, value: Any) -> Geography:
         """Return the geography, built from a list of numbers of counties if necessary."""
-        return given if isinstance(given, Geography) else cls(given)
+        return value if isinstance(value, Geography) else cls(value)
 
     @cached_property
     def _nodes(self) -> dict[str, Ints]:
@@ -107,9 +107,9 @@ class LevelQuery:
         object.__setattr__(self, "attributes", tuple(self.attributes))
 
     @classmethod
-    def of(cls, given: Any) -> LevelQuery:
+    def of(cls, value: Any) -> LevelQuery:
         """Return the query, built from a dict of its options if necessary."""
-        return given if isinstance(given, LevelQuery) else _made(cls, "queries", given)
+        return value if isinstance(value, LevelQuery) else _made(cls, "queries", value)
 
     def __str__(self) -> str:
         return f"{' and '.join(self.attributes) or 'the number of people'} of each {self.level}"
@@ -142,9 +142,9 @@ class Invariant:
                 whole(0, **{"value of an invariant": value})
 
     @classmethod
-    def of(cls, given: Any) -> Invariant:
+    def of(cls, value: Any) -> Invariant:
         """Return the invariant, built from a dict of its options if necessary."""
-        return given if isinstance(given, Invariant) else _made(cls, "invariants", given)
+        return value if isinstance(value, Invariant) else _made(cls, "invariants", value)
 
     @property
     def kind(self) -> str:
@@ -163,9 +163,9 @@ class Invariant:
         return f"{self.kind} of each {self.level}"
 
 
-def where_of(given: Mapping[str, Iterable[int]] | Where) -> Where:
+def where_of(condition: Mapping[str, Iterable[int]] | Where) -> Where:
     """Return values of attributes in canonical form, from pairs or a dict, with a number for a list of one."""
-    pairs = given.items() if isinstance(given, Mapping) else given
+    pairs = condition.items() if isinstance(condition, Mapping) else condition
     return tuple((name, (values,) if isinstance(values, int) else tuple(values)) for name, values in pairs)
 
 

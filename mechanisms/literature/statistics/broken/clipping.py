@@ -209,7 +209,7 @@ class NaNSurvivesClipping(BrokenStatistic):
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log density of each output under `dataset`, shape `(size,)`; log probability of the event."""
-        events = np.zeros(len(outputs), dtype=np.bool_) if outputs.events is None else outputs.events != ""
+        events = outputs.labels != ""
         if np.isnan(self.statistic(dataset)):
             return np.where(events, 0.0, -np.inf)
         return np.where(events, -np.inf, super().log_density(outputs, dataset))

@@ -40,7 +40,7 @@ class QuasiIdentifierCoding:
         for name, known in zip(self.columns, self.categories, strict=True):
             column = table[name]
             if known is not None:
-                column = column.map({value: place for place, value in enumerate(known)})
+                column = column.map({value: code for code, value in enumerate(known)})
             codes.append(np.asarray(column, dtype=np.float64))
         return np.column_stack(codes)
 
@@ -147,7 +147,7 @@ def numbered(table: pd.DataFrame, sensitive: str) -> tuple[Ints, tuple[Any, ...]
     """Return the sensitive column as numbers, and its values in order."""
     check_columns(table, [sensitive], "sensitive")
     values = tuple(sorted(set(table[sensitive])))
-    number = {value: place for place, value in enumerate(values)}
+    number = {value: code for code, value in enumerate(values)}
     return np.array([number[value] for value in table[sensitive]], dtype=np.int64), values
 
 

@@ -99,30 +99,32 @@ class BayesianNetwork:
         """Number of parents of all attributes together."""
         return sum(map(len, self.parents))
 
-    def rows(self, records: Ints, place: int) -> Ints:
-        """Return the row of the table of column `place` for each of the records `(n, m)`."""
-        if not self.parents[place]:
+    def rows(self, records: Ints, position: int) -> Ints:
+        """Return the row of the table of column `position` for each of the records `(n, m)`."""
+        if not self.parents[position]:
             return np.zeros(len(records), dtype=np.int64)
-        return self.domain.cells(records, self.parents[place])
+        return self.domain.cells(records, self.parents[position])
 
     def log_conditionals(self, records: Ints) -> Floats:
         """Return log Pr[value | parents] of each attribute, columns in the network's order: shape `(n, m)`."""
         log_probabilities = np.empty(records.shape)
         with np.errstate(divide="ignore"):
-            for at, place in enumerate(self.places):
-                log_probabilities[:, at] = np.log(self.tables[place][self.rows(records, place), records[:, place]])
+            for at, position in enumerate(self.places):
+                log_probabilities[:, at] = np.log(
+                    self.tables[position][self.rows(records, position), records[:, position]]
+                )
         return log_probabilities
 
-    def resample(self, seeds: Ints, kept: Ints, rng: np.random.Generator) -> Ints:
-        """Return records that keep the first `kept` `(n,)` attributes of `seeds` `(n, m)`, in the network's order.
+    def resample(self, seeds: Ints, n_kept: Ints, rng: np.random.Generator) -> Ints:
+        """Return records that keep the first `n_kept` `(n,)` attributes of `seeds` `(n, m)`, in the network's order.
 
         The other attributes are drawn, each given its parents in the new record. Shape `(n, m)`.
         """
         records = seeds.copy()
-        for at, place in enumerate(self.places):
-            new = np.flatnonzero(kept <= at)
-            steps = np.cumsum(self.tables[place], axis=1)[self.rows(records[new], place), :-1]
-            records[new, place] = (steps <= rng.random(len(new))[:, np.newaxis]).sum(axis=1)
+        for at, position in enumerate(self.places):
+            new = np.flatnonzero(n_kept <= at)
+            steps = np.cumsum(self.tables[position], axis=1)[self.rows(records[new], position), :-1]
+            records[new, position] = (steps <= rng.random(len(new))[:, np.newaxis]).sum(axis=1)
         return records
 
     def sample(self, n: int, rng: np.random.Generator) -> Ints:

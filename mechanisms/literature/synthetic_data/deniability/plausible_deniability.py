@@ -163,18 +163,18 @@ class DeniabilityDP(ProfileGuarantee):
         return {"k": self.k, "gamma": self.gamma, "epsilon0": self.epsilon0}
 
     def _delta(self, epsilon: Floats) -> Floats:
-        nominal, least = self.points
-        return np.asarray((least + (1.0 - least) * response_delta(nominal, epsilon)).min(axis=0))
+        epsilon_t, delta_t = self.points
+        return np.asarray((delta_t + (1.0 - delta_t) * response_delta(epsilon_t, epsilon)).min(axis=0))
 
     def _epsilon(self, delta: Floats) -> Floats:
-        nominal, least = self.points
-        beyond = np.maximum(0.0, delta - least) / np.maximum(1.0 - least, np.finfo(np.float64).tiny)
-        return np.asarray(np.where(delta < least, np.inf, response_epsilon(nominal, beyond)).min(axis=0))
+        epsilon_t, delta_t = self.points
+        beyond = np.maximum(0.0, delta - delta_t) / np.maximum(1.0 - delta_t, np.finfo(np.float64).tiny)
+        return np.asarray(np.where(delta < delta_t, np.inf, response_epsilon(epsilon_t, beyond)).min(axis=0))
 
     def _tradeoff(self, fpr: Floats) -> Floats:
-        nominal, least = self.points
-        rest = 1.0 - least
-        steep, flat = rest - np.exp(nominal + np.log(fpr)), np.exp(-nominal) * (rest - fpr)
+        epsilon_t, delta_t = self.points
+        rest = 1.0 - delta_t
+        steep, flat = rest - np.exp(epsilon_t + np.log(fpr)), np.exp(-epsilon_t) * (rest - fpr)
         return np.asarray(np.maximum(steep, flat).max(axis=0))
 
 

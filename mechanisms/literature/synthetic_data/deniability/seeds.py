@@ -121,8 +121,8 @@ class SeedBasedSynthesis(SeedGenerator):
     @cached_property
     def _rest(self) -> Ints:
         """Number of cells of the attributes that are not kept, at each level."""
-        shape = [self.domain.shape[place] for place in self.network.places]
-        return np.array([np.prod(shape[kept:], dtype=np.int64) for kept in self.kept])
+        shape = [self.domain.shape[position] for position in self.network.places]
+        return np.array([np.prod(shape[n_kept:], dtype=np.int64) for n_kept in self.kept])
 
     def cells(self, dataset: Dataset) -> Ints:
         return self.domain.cells(self.domain.records(dataset))
@@ -160,8 +160,8 @@ class SeedBasedSynthesis(SeedGenerator):
         """Return two records: all first values; and the last value of the first attribute with several values."""
         first = np.zeros((1, len(self.network.order)), dtype=np.int64)
         other = first.copy()
-        place = next((place for place in self.network.places if self.domain.shape[place] > 1), 0)
-        other[0, place] = self.domain.shape[place] - 1
+        position = next((position for position in self.network.places if self.domain.shape[position] > 1), 0)
+        other[0, position] = self.domain.shape[position] - 1
         return first, other
 
 

@@ -287,17 +287,17 @@ def _correlations(entropies: Floats, m: int) -> Floats:
     return corr if coarse else np.asarray(corr + corr.transpose(0, 2, 1))
 
 
-def _selected(corr: Floats, child: Ints, allowed: Bools, shape: tuple[int, ...], most: int, cells: int) -> Bools:
+def _selected(corr: Floats, child: Ints, allowed: Bools, shape: tuple[int, ...], max_parents: int, cells: int) -> Bools:
     """Return the parents of `child` `(size,)` among `allowed` `(size, m)`, the same shape."""
     runs, m = np.arange(len(child)), len(shape)
     log_size, child_corr = np.log(np.array(shape)), corr[np.arange(len(child)), child]
     chosen, best = np.zeros((len(child), m), dtype=bool), np.zeros(len(child))
-    for _ in range(min(most, m - 1)):
+    for _ in range(min(max_parents, m - 1)):
         n_chosen = chosen.sum(axis=1, keepdims=True)
         to_child = (child_corr * chosen).sum(axis=1, keepdims=True) + child_corr
-        among = np.einsum("rj,rjk,rk->r", chosen, corr, chosen)[:, np.newaxis]
+        redundancy = np.einsum("rj,rjk,rk->r", chosen, corr, chosen)[:, np.newaxis]
         added = np.einsum("rjk,rk->rj", corr + corr.transpose(0, 2, 1), chosen)
-        merit = to_child / np.sqrt(n_chosen + 1.0 + among + added)
+        merit = to_child / np.sqrt(n_chosen + 1.0 + redundancy + added)
         fits = (chosen @ log_size)[:, np.newaxis] + log_size <= math.log(cells) + 1e-9
         merit = np.where(allowed & ~chosen & fits, merit, 0.0)
         new = merit.argmax(axis=1)

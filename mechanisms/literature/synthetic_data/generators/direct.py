@@ -82,7 +82,7 @@ class Projection:
     def __init__(self, domain: Domain, attributes: Sequence[str]) -> None:
         places = [domain.index(name) for name in attributes]
         order = np.argsort(places)
-        self._shape, self._sizes = domain.shape, tuple(domain.shape[place] for place in places)
+        self._shape, self._sizes = domain.shape, tuple(domain.shape[position] for position in places)
         self._others = tuple(1 + axis for axis in range(len(domain.shape)) if axis not in places)
         self._to_domain = (0, *(1 + order).tolist())
         self._to_attributes = (0, *(1 + np.argsort(order)).tolist())

@@ -45,7 +45,7 @@ def update(table: Ints, region: tuple[int, ...], target: Floats, share: float, r
     shape, records = target.shape[1:], table.reshape(-1, d)
     n_cells = int(np.prod(shape))
     cell = np.ravel_multi_index(tuple(records[:, a] for a in region), shape)
-    cell += np.repeat(n_cells * np.arange(size), n_rows)  # the cells of a run follow those of the run before
+    cell += np.repeat(n_cells * np.arange(size), n_rows)  # number the cells of all runs consecutively
     order = np.argsort(cell + rng.random(len(cell)))  # by cell, in random order within it
     counts = np.bincount(cell, minlength=size * n_cells)
     first = np.cumsum(counts) - counts

@@ -72,10 +72,10 @@ class CliqueBeliefs:
         self._tree = tree
         self._domains = [tree.domain.project(names) for names in tree.cliques]
         self._inside: list[list[tuple[int, Projection]]] = [[] for _ in tree.cliques]
-        for place, measurement in enumerate(measured):
+        for index, measurement in enumerate(measured):
             clique = tree.holder(measurement.attributes)
             assert clique is not None
-            self._inside[clique].append((place, Projection(self._domains[clique], measurement.attributes)))
+            self._inside[clique].append((index, Projection(self._domains[clique], measurement.attributes)))
         self._up = [Projection(domain, names) for domain, names in zip(self._domains, tree.separators, strict=True)]
         self._in_parent = [
             None if parent < 0 else Projection(self._domains[parent], names)
@@ -87,8 +87,8 @@ class CliqueBeliefs:
         size = len(potentials[0])
         logs = [np.zeros((size, *domain.shape)) for domain in self._domains]
         for log, inside in zip(logs, self._inside, strict=True):
-            for place, projection in inside:
-                log += projection.spread(potentials[place])
+            for index, projection in inside:
+                log += projection.spread(potentials[index])
         messages: list[Floats] = [np.empty(0)] * len(logs)
         for clique in reversed(range(len(logs))):
             messages[clique] = self._up[clique].log_sums(logs[clique])
@@ -107,9 +107,9 @@ class CliqueBeliefs:
         """Return the probabilities of the cells of each measured marginal."""
         probabilities: dict[int, Floats] = {}
         for shares, inside in zip(self.cliques(potentials), self._inside, strict=True):
-            for place, projection in inside:
-                probabilities[place] = projection.sums(shares)
-        return [probabilities[place] for place in range(len(probabilities))]
+            for index, projection in inside:
+                probabilities[index] = projection.sums(shares)
+        return [probabilities[index] for index in range(len(probabilities))]
 
 
 class JunctionTreeDistributions(FittedDistribution):
@@ -137,7 +137,7 @@ class JunctionTreeDistributions(FittedDistribution):
 
     def _joined(self, names: tuple[str, ...]) -> Floats:
         """Return probabilities of attributes that no single clique holds, summed from the leaves to the root."""
-        places = {name: 1 + place for place, name in enumerate(self.domain.names)}
+        places = {name: 1 + position for position, name in enumerate(self.domain.names)}
         factors_of: list[list[tuple[Floats, tuple[str, ...]]]] = [[] for _ in self.cliques]
         for clique in reversed(range(len(self.cliques))):
             clique_names, shared = self.tree.cliques[clique], self.tree.separators[clique]

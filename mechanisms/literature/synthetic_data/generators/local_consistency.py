@@ -154,22 +154,22 @@ class PseudoMarginals(FittedDistribution):
 
         Attributes in no marginal stay independent of all others; copying a record would link them.
         """
-        start = independent_table([self._single(place) for place in range(len(self.domain.names))], n_rows, rng)
+        start = independent_table([self._single(position) for position in range(len(self.domain.names))], n_rows, rng)
         table = fitted_table(start, self.regions, self.shares, sweeps=self.updates, rng=rng)
         unmeasured = sorted(set(range(table.shape[2])) - set().union(*self.regions))
         table[:, :, unmeasured] = start[:, :, unmeasured]
         return table
 
-    def _single(self, place: int) -> Floats:
+    def _single(self, position: int) -> Floats:
         """Return the shares of one attribute, `(size, n_values)`: uniform if it was not measured."""
-        shares, n_values = self._share([place]), self.domain.shape[place]
+        shares, n_values = self._share([position]), self.domain.shape[position]
         return np.full((len(self.total), n_values), 1.0 / n_values) if shares is None else shares
 
     def _share(self, places: Sequence[int]) -> Floats | None:
         """Return the shares of attributes in one region, one axis each, in their order; None if no region has them."""
         for region, table in zip(self.regions, self.shares, strict=True):
             if set(places) <= set(region):
-                summed = table.sum(axis=tuple(1 + k for k, place in enumerate(region) if place not in places))
+                summed = table.sum(axis=tuple(1 + k for k, position in enumerate(region) if position not in places))
                 order = np.argsort(np.argsort(places))  # the remaining axes are ascending
                 return np.asarray(summed.transpose(0, *(1 + order)))
         return None

@@ -90,7 +90,7 @@ class MixtureGenerator(Generator):
         self, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats, rng: np.random.Generator
     ) -> FittedDistribution:
         problem = LeastSquaresProblem.of(domain, measured, total)
-        n_values = [domain.shape[place] for place in problem.attributes]
+        n_values = [domain.shape[position] for position in problem.attributes]
         runs_of_parts = _parts_of_runs(problem.size, self._numbers_per_run(n_values))
         parts = [self._rows(problem.of_runs(runs), n_values, rng) for runs in runs_of_parts]
         columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
@@ -136,7 +136,9 @@ class Mixture(FittedDistribution):
         size, n_mixed = self._shape
         places = (np.arange(n_rows) + rng.random((size, 1))) * (n_mixed / n_rows)
         rows = rng.permuted(np.minimum(places.astype(np.int64), n_mixed - 1), axis=1)
-        return np.stack([_drawn(self._column(place), rows, rng) for place in range(len(self.domain.names))], axis=2)
+        return np.stack(
+            [_drawn(self._column(position), rows, rng) for position in range(len(self.domain.names))], axis=2
+        )
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -144,10 +146,10 @@ class Mixture(FittedDistribution):
         size, n_mixed = next(iter(self.columns.values())).shape[:2]
         return size, n_mixed
 
-    def _column(self, place: int) -> Floats:
-        if place in self.columns:
-            return self.columns[place]
-        n_values = self.domain.shape[place]
+    def _column(self, position: int) -> Floats:
+        if position in self.columns:
+            return self.columns[position]
+        n_values = self.domain.shape[position]
         return np.broadcast_to(np.float64(1.0 / n_values), (*self._shape, n_values))
 
 
@@ -214,12 +216,12 @@ def adam(
 
 def error_gradients(problem: LeastSquaresProblem, columns: Sequence[Floats]) -> list[Floats]:
     """Return half the gradient of the squared error by the weights of each attribute of the problem, in order."""
-    column_of = {place: k for k, place in enumerate(problem.attributes)}
+    column_of = {position: k for k, position in enumerate(problem.attributes)}
     gradients = [np.zeros_like(column) for column in columns]
     for k, region in enumerate(problem.regions):
-        region_columns = [columns[column_of[place]] for place in region]
-        for place, part in zip(
+        region_columns = [columns[column_of[position]] for position in region]
+        for position, part in zip(
             region, _mixture_gradients(region_columns, problem.slopes(k, _mixture_answers(region_columns))), strict=True
         ):
-            gradients[column_of[place]] += part
+            gradients[column_of[position]] += part
     return gradients

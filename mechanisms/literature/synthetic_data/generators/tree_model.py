@@ -136,7 +136,7 @@ class TreeDistributions(FittedDistribution):
 
     def marginal(self, attributes: Sequence[str]) -> Floats:
         places = [self.domain.index(name) for name in attributes]
-        shape = [self.domain.shape[place] for place in places]
+        shape = [self.domain.shape[position] for position in places]
         cells = np.array(list(product(*map(range, shape[:-1]))), dtype=np.int64)
         check_memory(len(self.total) * len(cells) * len(self.domain.names) * self._root.shape[1], "a marginal")
         joint = self._joint(places, cells)[:, :, : shape[-1]]
@@ -150,8 +150,8 @@ class TreeDistributions(FittedDistribution):
         rows, width = np.arange(len(self.total)), self._root.shape[1]
         d = self._given.shape[1] + 1
         below = np.ones((len(rows), d, len(cells), width))
-        for place, values in zip(places, cells.T, strict=False):
-            below[rows, self._trees.nodes[:, place]] *= np.arange(width) == values[:, None]
+        for position, values in zip(places, cells.T, strict=False):
+            below[rows, self._trees.nodes[:, position]] *= np.arange(width) == values[:, None]
         messages = np.empty((len(rows), d - 1, len(cells), width))
         for edge in range(d - 2, -1, -1):
             messages[:, edge] = below[:, edge + 1] @ self._given[:, edge].transpose(0, 2, 1)
@@ -286,8 +286,8 @@ def _answers_of(domain: Domain, measured: Sequence[NoisyMarginal], size: int) ->
     node_precisions, edge_precisions = np.zeros((size, d)), np.zeros((size, d - 1))
     for places, runs, measurement in placed:
         counts = np.zeros((len(runs), *[width] * len(places)))
-        counts[(slice(None), *(slice(domain.shape[place]) for place in places))] = measurement.answers.reshape(
-            len(runs), *(domain.shape[place] for place in places)
+        counts[(slice(None), *(slice(domain.shape[position]) for position in places))] = measurement.answers.reshape(
+            len(runs), *(domain.shape[position] for position in places)
         )
         numbers = trees.nodes[runs[:, None], places]
         if len(places) == 1:

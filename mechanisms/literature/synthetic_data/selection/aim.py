@@ -162,9 +162,9 @@ class AIM(MarginalSelection):
         cost = np.full(size, self.rho / self.n_rounds(domain))
         spent = np.zeros(size)
         all_runs = np.arange(size)
-        for place in range(len(domain.names)):
-            measurements.append(self._measured(table, setting, place, all_runs, self.deviation(cost), rng))
-            collected.add(place, all_runs, measurements[-1])
+        for index in range(len(domain.names)):
+            measurements.append(self._measured(table, setting, index, all_runs, self.deviation(cost), rng))
+            collected.add(index, all_runs, measurements[-1])
             spent += self.measuring * cost
         active = all_runs
         model = self._fit(collected, active, table, generator, rng)
@@ -177,10 +177,10 @@ class AIM(MarginalSelection):
             log_odds = self.log_odds(table, setting, before, collected, active, cost[active], spent[active])
             chosen = np.argmax(log_odds + rng.gumbel(size=log_odds.shape), axis=1)
             deviation = self.deviation(cost)
-            for place in np.unique(chosen):
-                runs = active[chosen == place]
-                measurements.append(self._measured(table, setting, place, runs, deviation[runs], rng))
-                collected.add(place, runs, measurements[-1])
+            for index in np.unique(chosen):
+                runs = active[chosen == index]
+                measurements.append(self._measured(table, setting, index, runs, deviation[runs], rng))
+                collected.add(index, runs, measurements[-1])
             active, chosen, before = active[~last], chosen[~last], [counts[~last] for counts in before]
             if not len(active):
                 break
@@ -245,14 +245,14 @@ class AIM(MarginalSelection):
         self,
         table: CodedTable,
         setting: AIMCandidates,
-        place: int,
+        index: int,
         runs: Ints,
         deviation: Floats,
         rng: np.random.Generator,
     ) -> NoisyMarginal:
-        counts = table.marginal(setting.candidates[place])
+        counts = table.marginal(setting.candidates[index])
         noise = deviation[:, None] * rng.standard_normal((len(runs), len(counts)))
-        return NoisyMarginal(setting.candidates[place], counts + noise, deviation, runs=runs)
+        return NoisyMarginal(setting.candidates[index], counts + noise, deviation, runs=runs)
 
     def transcript(self, domain: Domain, measured: Sequence[NoisyMarginal], size: int) -> Floats:
         """Return one row per run, as the class describes: `(size, most_rounds * (2 + longest marginal))`."""
@@ -292,14 +292,14 @@ class AIM(MarginalSelection):
                 counts = setting.counts(self._fit(collected, active, table, generator, unused_rng))
                 odds = self.log_odds(table, setting, counts, collected, active, cost, spent[active])
                 log_density[active] += odds[np.arange(len(active)), chosen]
-            for place in np.unique(chosen):
-                rows = chosen == place
-                exact = table.marginal(setting.candidates[place])
+            for index in np.unique(chosen):
+                rows = chosen == index
+                exact = table.marginal(setting.candidates[index])
                 answers, noise = rounds[active[rows], number, 2 : 2 + len(exact)], deviation[rows]
                 scaled = (answers - exact) / noise[:, None]
                 log_density[active[rows]] += -0.5 * (scaled * scaled).sum(axis=1)
                 log_density[active[rows]] -= len(exact) * np.log(noise * math.sqrt(2.0 * math.pi))
-                collected.add(place, active[rows], NoisyMarginal(setting.candidates[place], answers, noise))
+                collected.add(index, active[rows], NoisyMarginal(setting.candidates[index], answers, noise))
         return log_density
 
 
@@ -331,9 +331,9 @@ class AIMCandidates(NamedTuple):
     def moved(self, before: Sequence[Floats], after: Sequence[Floats], chosen: Ints) -> Floats:
         """Return the L1 distance between the counts of the chosen marginal in two models, shape `(size,)`."""
         distances = np.empty(len(chosen))
-        for place in np.unique(chosen):
-            rows = chosen == place
-            distances[rows] = np.abs(after[place][rows] - before[place][rows]).sum(axis=1)
+        for index in np.unique(chosen):
+            rows = chosen == index
+            distances[rows] = np.abs(after[index][rows] - before[index][rows]).sum(axis=1)
         return distances
 
     def allowed(self, collected: AveragedMeasurements, runs: Ints, limit: Floats) -> Bools:
@@ -350,9 +350,9 @@ class AIMCandidates(NamedTuple):
         mask = np.empty((len(runs), len(self.candidates)), dtype=np.bool_)
         for row, run in enumerate(runs):
             cliques = collected.cliques(int(run))
-            for place, candidate in enumerate(self.candidates):
+            for index, candidate in enumerate(self.candidates):
                 included = any({*candidate} <= {*clique} for clique in cliques)
-                mask[row, place] = included or model_size(self.domain, cliques | {candidate}) <= limit[row]
+                mask[row, index] = included or model_size(self.domain, cliques | {candidate}) <= limit[row]
         return mask
 
 
@@ -372,17 +372,17 @@ class AveragedMeasurements:
         self._n_cells = [domain.project(candidate).n_cells for candidate in self._candidates]
         self._size = size
 
-    def add(self, place: int, runs: Ints, measured: NoisyMarginal) -> None:
-        """Add the measurements of candidate number `place` in `runs`."""
-        averages = self._answers.setdefault(place, np.zeros((self._size, self._n_cells[place])))
+    def add(self, index: int, runs: Ints, measured: NoisyMarginal) -> None:
+        """Add the measurements of candidate number `index` in `runs`."""
+        averages = self._answers.setdefault(index, np.zeros((self._size, self._n_cells[index])))
         new = 1.0 / measured.deviations**2
-        total = self._precisions[runs, place] + new
+        total = self._precisions[runs, index] + new
         averages[runs] += (new / total)[:, None] * (measured.answers - averages[runs])
-        self._precisions[runs, place] = total
+        self._precisions[runs, index] = total
 
     def cliques(self, run: int) -> frozenset[Marginal]:
         """Return the marginals that one run has measured."""
-        return frozenset(self._candidates[place] for place in np.flatnonzero(self._precisions[run]))
+        return frozenset(self._candidates[index] for index in np.flatnonzero(self._precisions[run]))
 
     def measured(self, runs: Ints, generator: Generator) -> list[NoisyMarginal]:
         """Return the measurements of `runs`, renumbered from 0.
@@ -391,12 +391,12 @@ class AveragedMeasurements:
         runs can be fitted together, whatever they chose.
         """
         measurements = []
-        for place, answers in sorted(self._answers.items()):
-            precisions = self._precisions[runs, place]
+        for index, answers in sorted(self._answers.items()):
+            precisions = self._precisions[runs, index]
             rows = np.flatnonzero(precisions)
             if not len(rows):
                 continue
-            name = self._candidates[place]
+            name = self._candidates[index]
             if generator.holds_domain or len(rows) == len(runs):
                 with np.errstate(divide="ignore"):
                     measurements.append(NoisyMarginal(name, answers[runs], 1.0 / np.sqrt(precisions)))

@@ -90,8 +90,8 @@ class MergedByExactCounts(Broken, MST):
     source = "Constructed; the compression of McKenna, Miklau and Sheldon (2021) without its noise."
     correct_class = MST
 
-    def kept(self, answers: Floats, table: CodedTable, place: int) -> NDArray[np.bool_]:
-        exact = table.marginal((table.domain.names[place],))
+    def kept(self, answers: Floats, table: CodedTable, position: int) -> NDArray[np.bool_]:
+        exact = table.marginal((table.domain.names[position],))
         return np.broadcast_to(exact >= RARE_DEVIATIONS * self.noise(table.domain).one_way, answers.shape)
 
     def worst_case(self, domain: Domain) -> Neighbours:

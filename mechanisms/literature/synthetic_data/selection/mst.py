@@ -182,13 +182,13 @@ class MST(MarginalSelection):
     def model(self, alone: Sequence[Floats], table: CodedTable) -> IndependentModel:
         """Return the model with independent attributes, fitted to their noisy counts."""
         domain = table.domain
-        kept = [self.kept(answers, table, place) for place, answers in enumerate(alone)]
+        masks = [self.kept(answers, table, position) for position, answers in enumerate(alone)]
         fixed = None if self.relation is Relation.ADD_REMOVE else float(max(1, len(table)))
         penalty = self.penalty * HALF_NORMAL * self.noise(domain).two_way
-        return IndependentModel.fitted(alone, kept, domain, fixed, penalty)
+        return IndependentModel.fitted(alone, masks, domain, fixed, penalty)
 
-    def kept(self, answers: Floats, table: CodedTable, place: int) -> Bools:
-        """Return a mask of the values of attribute number `place` that are not merged, shape `(size, n_values)`."""
+    def kept(self, answers: Floats, table: CodedTable, position: int) -> Bools:
+        """Return a mask of the values of attribute number `position` that are not merged, shape `(size, n_values)`."""
         threshold = RARE_DEVIATIONS * self.noise(table.domain).one_way
         return answers >= threshold if self.compress else np.ones(answers.shape, dtype=np.bool_)
 
@@ -200,12 +200,12 @@ class MST(MarginalSelection):
         answers = [np.zeros((size, domain.project(candidate).n_cells)) for candidate in candidates]
         n_chosen = np.zeros(size)
         for measurement in measured:
-            place = candidates.index(measurement.attributes)
+            index = candidates.index(measurement.attributes)
             runs = measurement.run_numbers
-            answers[place][runs] = measurement.answers
-            if place >= d:
+            answers[index][runs] = measurement.answers
+            if index >= d:
                 n_chosen[runs] += 1.0
-                rounds[runs, place - d] = n_chosen[runs]
+                rounds[runs, index - d] = n_chosen[runs]
         return np.concatenate([rounds, *answers], axis=1)
 
     def has_density(self, generator: Generator) -> bool:
@@ -284,10 +284,10 @@ def _clustered_records(shape: Sequence[int], n_records: int, n_more: int) -> Int
     agreement = (cluster[ends].prod(axis=1) * signs[:, ends[:, 0]] * signs[:, ends[:, 1]]).sum(axis=1)
     cells = np.repeat(signs, (steps + agreement) * math.ceil(n_records / (steps * len(signs))), axis=0)
     records = (cells < 0).astype(np.int64)
-    for place, n_values in enumerate(shape):
-        others = np.flatnonzero(records[:, place])
-        turns = np.arange(len(others)) // math.prod(n - 1 for n in shape[:place])
-        records[others, place] = 1 + turns % (n_values - 1)
+    for position, n_values in enumerate(shape):
+        others = np.flatnonzero(records[:, position])
+        turns = np.arange(len(others)) // math.prod(n - 1 for n in shape[:position])
+        records[others, position] = 1 + turns % (n_values - 1)
     return np.concatenate([records, np.zeros((n_more, d), dtype=np.int64)])
 
 

@@ -53,7 +53,7 @@ def simulated(claim, n, r, games, seed=0):
 )
 @pytest.mark.parametrize(("n", "r"), [(60, 20), (60, 58), (120, 85)])
 def test_tail_is_that_of_simulated_games(claim, n, r):
-    games = 20_000
+    games = 10_000
     drawn = simulated(claim, n, r, games)
     for v in np.unique(np.quantile(drawn, (0.1, 0.5, 0.9, 0.99), method="nearest")):
         tail, hits = _right_guesses_tail(claim.tradeoff, n, r, int(v)), int(np.count_nonzero(drawn >= v))
@@ -90,7 +90,7 @@ def test_tail_far_out_stays_positive_and_grows_with_the_parameter():
 @pytest.mark.parametrize(("n", "r"), [(100, 70), (400, 280)])
 @pytest.mark.parametrize("true", [GaussianDP(0.3), GaussianDP(MU), LaplaceDP(1.0), PureDP(3.0)], ids=str)
 def test_true_curve_and_those_below_are_refuted_no_more_often_than_they_may(true, n, r):
-    games, level = 4000, 0.2
+    games, level = 2000, 0.2
     drawn = simulated(true, n, r, games, seed=1)
     below = {GaussianDP: GaussianDP(2.0), LaplaceDP: PureDP(1.0), PureDP: ApproximateDP(3.0, 0.02)}[type(true)]
     for curve in (true, below):
@@ -157,7 +157,7 @@ PLANTED = {
     "fifty canaries": lambda bits, rng: normal(bits, rng) + 0.1 * (sums(1.0 * bits, 50) - bits),
     "common noise": lambda bits, rng: normal(bits, rng) + 0.5 * np.repeat(rng.normal(size=len(bits) // 10), 10),
 }
-REPEATS = 60
+REPEATS = 30
 ENOUGH = REPEATS - quantile(1.0 - FALSE_ALARM, REPEATS, 0.1)  # a test of power 0.9 refuses fewer with probability 1e-6
 
 
@@ -177,7 +177,7 @@ def test_influence_is_refused(name, monkeypatch):
 @pytest.mark.parametrize("family", [GAUSSIAN, family_of(LaplaceDP(1.0))], ids=lambda family: family.title)
 def test_members_are_refused_no_more_often_than_they_may(family):
     rng = np.random.default_rng(4)
-    refused, repeats = 0, 300
+    refused, repeats = 0, 150
     for _ in range(repeats):
         bits = rng.random(1000) < 0.5
         noise = rng.normal(size=1000) if family is GAUSSIAN else rng.laplace(size=1000)
@@ -209,13 +209,13 @@ def test_a_curve_is_no_alternative_to_itself():
 def test_p_values_of_influence_are_uniform_for_independent_canaries(shape, monkeypatch):
     monkeypatch.setattr(assumption_tests, "_PERMUTATIONS", 99)
     rng = np.random.default_rng(5)
-    p_values = []
-    for _ in range(1000):
+    p_values, n_games = [], 400
+    for _ in range(n_games):
         bits = rng.random(shape) < 0.5
         p_values.append(_influence_test(BitScores(bits, rng.standard_cauchy(size=shape) + bits)).p_value)
     for level in (0.05, 0.2):
         hits = int(np.count_nonzero(np.array(p_values) <= level))
-        assert 0.5 * level * 1000 < hits <= quantile(1.0 - FALSE_ALARM, 1000, level)
+        assert quantile(FALSE_ALARM, n_games, level) < hits <= quantile(1.0 - FALSE_ALARM, n_games, level)
 
 
 def test_influence_in_groups_is_found_through_their_labels(monkeypatch):
@@ -379,7 +379,7 @@ def test_bound_falls_with_confidence():
     (scores,) = law.draws(1, (1, 300), 1)
     bounds = [
         calls.lower_bound(OneRunIndependent(curve_family=GAUSSIAN), scores, delta=1e-5, confidence=c).epsilon
-        for c in (0.8, 0.9, 0.95, 0.99, 0.9999)
+        for c in (0.8, 0.95, 0.9999)
     ]
     assert bounds == sorted(bounds, reverse=True)
     assert bounds[0] > bounds[-1] > 0.0

@@ -257,7 +257,7 @@ def test_right_guesses_are_counted_as_a_slow_twin_counts_them(seed, size, negati
 @pytest.mark.parametrize("n_values", [1, 3])
 def test_tied_scores_of_canaries_in_the_order_of_their_bits_are_no_evidence(bound, n_values):
     """Null: scores are independent of the bits; rows are sorted by the bits, as in a file with excluded ones first."""
-    rng, refuted, n_games = np.random.default_rng(9), 0, 100
+    rng, refuted, n_games = np.random.default_rng(9), 0, 50
     for n in range(100, 100 + n_games):
         scores = BitScores(np.sort(rng.random(n) < 0.5), rng.integers(n_values, size=n).astype(float))
         refuted += bound.fix(Statement(PureDP(0.1), delta=0.0, confidence=0.8), None, (n,)).exceeds_claim(scores)

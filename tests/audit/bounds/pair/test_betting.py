@@ -147,7 +147,7 @@ def test_highest_wealth_is_computed_without_visiting_every_step(seed):
 def test_the_bound_is_the_first_epsilon_that_was_never_rejected(delta):
     bound, scores = Betting(threshold=1.0), drawn(laplace(2.0), 400, seed=3)
     lower_bound = calls.lower_bound(bound, scores, delta=delta, confidence=0.95).epsilon
-    below = np.arange(0, lower_bound, 16 * RESOLUTION)
+    below = np.linspace(0.0, lower_bound, 30, endpoint=False)
     assert lower_bound > 0.3
     assert max(calls.p_value(bound, scores, epsilon=e, delta=delta) for e in [*below, lower_bound]) <= 0.05
     assert calls.p_value(bound, scores, epsilon=lower_bound + 2 * RESOLUTION, delta=delta) > 0.05
@@ -238,7 +238,7 @@ def named(law):
 )
 def test_bound_never_exceeds_the_truth_at_any_time_more_often_than_it_may(which, law):
     bound, n_pilot = BOUNDS[which]
-    repeats = 400 if law[0] is NOTHING else 100  # at epsilon 0 every bound above 0 is a miss
+    repeats = 200 if law[0] is NOTHING else 100  # at epsilon 0 every bound above 0 is a miss
     misses, holds = ever_too_high(bound, *law, repeats=repeats, n_out=100, n_in=100, seed=1, n_pilot=n_pilot)
     assert holds, misses
 
@@ -268,7 +268,7 @@ def test_twin_that_chooses_its_event_on_the_present_runs_is_caught(monkeypatch):
         yield scores, now[-1][1]
 
     monkeypatch.setattr(betting, "rounds", peeking)
-    misses, holds = ever_too_high(Betting(), NOTHING, 0.0, repeats=150, n_out=200, n_in=200, seed=1)
+    misses, holds = ever_too_high(Betting(), NOTHING, 0.0, repeats=60, n_out=200, n_in=200, seed=1)
     assert not holds, misses
 
 
@@ -280,13 +280,13 @@ def test_twin_that_takes_the_best_bet_instead_of_their_average_is_caught(monkeyp
     monkeypatch.setattr(martingale, "_wealth", best_bet)
     several = Betting((0.0, 0.5, 1.0), direction="both")
     for law in (laplace(1.0), NOTHING):
-        misses, holds = ever_too_high(several, law, 0.0, repeats=150, n_out=100, n_in=100, seed=1)
+        misses, holds = ever_too_high(several, law, 0.0, repeats=100, n_out=100, n_in=100, seed=1)
         assert not holds, misses
 
 
 @pytest.mark.parametrize("bound", [Betting(), Betting(1.0)], ids=["online", "fixed"])
 def test_bound_holds_where_delta_explains_most_of_it(bound):
-    misses, holds = ever_too_high(bound, gaussian(1.0), 0.3, repeats=100, n_out=300, n_in=300, seed=1)
+    misses, holds = ever_too_high(bound, gaussian(1.0), 0.3, repeats=60, n_out=300, n_in=300, seed=1)
     assert holds, misses
 
 
@@ -295,7 +295,7 @@ def test_twin_that_forgets_delta_is_caught():
         def fix(self, statement, pilot, sizes):
             return super().fix(replace(statement, claim=PureDP(statement.epsilon), delta=0.0), pilot, sizes)
 
-    misses, holds = ever_too_high(ForgetsDelta(), gaussian(1.0), 0.3, repeats=100, n_out=300, n_in=300, seed=1)
+    misses, holds = ever_too_high(ForgetsDelta(), gaussian(1.0), 0.3, repeats=50, n_out=300, n_in=300, seed=1)
     assert not holds, misses
 
 
@@ -321,7 +321,7 @@ def mean_bound(bound, law, n, repeats, seed=5):
 
 
 def test_known_threshold_gives_80_percent_of_epsilon_at_1000_trials():
-    assert mean_bound(Betting(threshold=1.0), laplace(1.0), 1000, 60) >= 0.80
+    assert mean_bound(Betting(threshold=1.0), laplace(1.0), 1000, 20) >= 0.80
 
 
 @pytest.mark.slow
@@ -337,8 +337,8 @@ def test_power_on_laplace_noise():
 def test_a_claim_of_1_against_a_truth_of_2_is_refuted_soon(bound, significance, most):
     draws = laplace_ratio(2.0).draws(np.random.default_rng(7), most, most)
     level = {"delta": 0.0, "confidence": 1 - significance}
-    refuted = sum(calls.exceeds(bound, 1.0, next(draws), **level) for _ in range(60))
-    assert refuted > 30, "the median is beyond the target"
+    refuted = sum(calls.exceeds(bound, 1.0, next(draws), **level) for _ in range(30))
+    assert refuted > 15, "the median is beyond the target"
 
 
 @pytest.mark.slow
@@ -362,7 +362,7 @@ def sample(data):
     return drawn(laplace(epsilon), n, seed)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(bound=KINDS, data=DATA)
 def test_bound_never_falls_when_trials_are_added(bound, data):
     scores = sample(data)
@@ -398,7 +398,7 @@ def test_sides_swap_with_directions_and_increasing_maps_change_nothing(data, del
 
 def test_the_bound_exceeds_epsilon_where_exceeds_says_so():
     level = {"delta": 0.05, "confidence": 0.9}
-    for seed in range(10):
+    for seed in range(5):
         scores = drawn(laplace(2.0), 150, seed)
         bound = calls.lower_bound(Betting(), scores, **level).epsilon
         for epsilon in (0.0, bound - RESOLUTION, bound, bound + RESOLUTION, 3.0):

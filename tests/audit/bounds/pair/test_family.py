@@ -289,7 +289,7 @@ MEMBERS = [
 @pytest.mark.parametrize(("law", "claim", "delta"), MEMBERS, ids=lambda x: getattr(x, "name", str(x)))
 def test_bound_keeps_its_level_on_every_true_member(law, claim, delta):
     bound = calls.against(Family(threshold=1.0), claim)
-    coverage = count_misses(bound, law, repeats=60, n_out=20, n_in=25, seed=4, confidence=0.8, delta=delta)
+    coverage = count_misses(bound, law, repeats=40, n_out=20, n_in=25, seed=4, confidence=0.8, delta=delta)
     assert coverage.holds, coverage
 
 
@@ -340,14 +340,14 @@ class _ThresholdFromTheCountedScores(calls.Own, Family):
 def test_threshold_from_the_counted_scores_is_caught():
     twin = calls.against(_ThresholdFromTheCountedScores(threshold=0.0), GaussianDP(1.0))
     level = {"confidence": 0.8, "delta": DELTA}
-    coverage = count_misses(twin, gaussian(0.5), repeats=40, n_out=30, n_in=30, seed=1, **level)
+    coverage = count_misses(twin, gaussian(0.5), repeats=30, n_out=30, n_in=30, seed=1, **level)
     assert not coverage.holds, coverage
 
 
 @pytest.mark.parametrize(
     ("n", "repeats", "least"),
     [
-        (1000, 6, 6.9),
+        (1000, 3, 6.9),
         pytest.param(1000, 400, 6.9, marks=pytest.mark.slow),
         pytest.param(5000, 400, 7.5, marks=pytest.mark.slow),
     ],

@@ -299,7 +299,7 @@ LAWS = [
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law[0].name}-{law[1]}".replace(" ", "-"))
 def test_bound_with_its_event_from_a_pilot_keeps_its_level(law):
     level = {"confidence": 0.8, "delta": law[1], "n_pilot": 40}
-    coverage = count_misses(JointExact(), law[0], repeats=150, n_out=60, n_in=60, seed=1, **level)
+    coverage = count_misses(JointExact(), law[0], repeats=100, n_out=60, n_in=60, seed=1, **level)
     assert coverage.holds, coverage
 
 

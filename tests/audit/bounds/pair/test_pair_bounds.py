@@ -55,7 +55,7 @@ def rounding(bound, scores):
 
 
 @every
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(scores=samples(), levels=st.tuples(confidences, confidences), between=st.tuples(deltas, deltas))
 def test_bound_falls_with_confidence_and_delta_and_stays_below_the_ceiling(bound, scores, levels, between):
     (low, high), (few, many), room = sorted(levels), sorted(between), rounding(bound, scores)

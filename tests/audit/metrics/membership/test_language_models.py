@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.attacks.membership.token_signals import ScoredTexts
+from dpassay.attacks.membership.scored_texts import ScoredTexts
 from dpassay.audit import Coins
 from dpassay.audit.metrics.membership.language_models import evaluate_texts
 from dpassay.mechanisms.accounting import ApproximateDP, PureDP

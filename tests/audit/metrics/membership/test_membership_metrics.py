@@ -199,7 +199,7 @@ def with_model_effects(kind, n_models, n_records, rng):
     return noise + moved[kind], inclusion
 
 
-@pytest.mark.parametrize("n_models", [8, 16, 64])
+@pytest.mark.parametrize("n_models", [8, 64])
 @pytest.mark.parametrize("kind", ["shift", "pairs shift", "leak", "pairs leak", "both leak", "none"])
 def test_auc_intervals_cover_where_models_differ_strongly(kind, n_models):
     """Nominal miss 0.2, of the mean AUC of as many models; without a variance over models 40 to 80 %."""
@@ -341,7 +341,7 @@ def shadows_with_ties(n_models, n_records, rng, *, share=0.3, paired=True):
 )
 def test_a_record_that_does_not_leak_rarely_has_a_small_p_value(attack, make):
     """Also where many scores are equal but for the references, and where these say which direction is up."""
-    n_records = 1_500
+    n_records = 600
     shadows = make(128, n_records, np.random.default_rng(8))
     p_value = evaluate(shadows, [attack], features=False).attacks[0].records.p_value
     for level in (0.2, 0.01):
@@ -428,7 +428,7 @@ def without_leak(kind, n_models, n_records, rng):
 )
 def test_a_table_without_leak_rarely_has_an_exposed_record(attack, n_models, n_records, kind):
     """At 0.2. Ranks of all scores, as if the two models of a pair were independent, exposed some in 40 to 95 %."""
-    wrong, repeats = 0, 40
+    wrong, repeats = 0, 25
     for seed in range(repeats):
         shadows = without_leak(kind, n_models, n_records, np.random.default_rng([seed, n_models, n_records, 13]))
         wrong += len(evaluate(shadows, attack, features=False).attacks[0].records.exposed(0.2)) > 0
@@ -481,11 +481,11 @@ def test_comparisons_within_records_are_unknown_without_complements(attack):
 def test_records_without_complements_that_do_not_leak_rarely_have_small_p_values(attack, make):
     """With half of the models as references; with shared ones, records with ties had p-values near 0."""
     n_records = 500
-    shadows = make(128, n_records, np.random.default_rng(8), paired=False)
+    shadows = make(80, n_records, np.random.default_rng(8), paired=False)
     table = evaluate(shadows, [attack], features=False).attacks[0].records
     for level in (0.2, 0.01):
         assert np.count_nonzero(table.p_value <= level) <= stats.binom.isf(1e-6, n_records, level)
-    assert table.n_references == 64
+    assert table.n_references == 40
 
 
 def test_scores_that_share_references_would_have_small_p_values():
@@ -498,16 +498,16 @@ def test_scores_that_share_references_would_have_small_p_values():
 def test_intervals_of_single_records_without_complements_cover_their_rates():
     """Members N(2, 1), others N(0, 1): the rate of a record, given its references, is known."""
     rng, confidence = np.random.default_rng(14), 0.8
-    inclusion = rng.random((80, 2_000)) < 0.5
+    inclusion = rng.random((80, 1_000)) < 0.5
     signal = rng.normal(size=inclusion.shape) + 2.0 * inclusion
-    shadows = Shadows(inclusion, np.zeros(2_000), {"loss": signal}, fair=True)
+    shadows = Shadows(inclusion, np.zeros(1_000), {"loss": signal}, fair=True)
     table = evaluate(shadows, "calibration", confidence=confidence, features=False)["calibration"].records
     out = np.ma.array(signal[:40], mask=inclusion[:40]).mean(axis=0).data
     held_out = signal[40:] - out
     threshold = np.quantile(held_out[~inclusion[40:]], 0.99, method="higher")
     rate = stats.norm.sf(threshold + out - 2.0)
     missed = np.count_nonzero((table.lower > rate) | (table.upper < rate))
-    assert missed <= stats.binom.isf(1e-6, 2_000, 1.0 - confidence)
+    assert missed <= stats.binom.isf(1e-6, 1_000, 1.0 - confidence)
     assert np.mean(table.upper - table.lower) < 0.5
 
 

@@ -55,7 +55,7 @@ def test_a_model_that_differs_from_the_others_is_named(leaks):
 
 
 def test_models_of_one_procedure_are_rarely_said_to_differ():
-    rng, warned, n_designs = np.random.default_rng(2), 0, 1000
+    rng, warned, n_designs = np.random.default_rng(2), 0, 500
     for _ in range(n_designs):
         m, n = rng.choice([2, 3, 4, 16]), rng.choice([16, 60, 200])
         inclusion = rng.random((m, n)) < 0.5
@@ -68,7 +68,7 @@ def test_all_comparisons_share_the_level(monkeypatch):
     """Without a margin and at level 0.2: a z for each comparison by itself would warn of nearly all designs."""
     monkeypatch.setattr(models, "AUC_MARGIN", 0.0)
     monkeypatch.setattr(models, "WARNING_LEVEL", 0.2)
-    rng, n_designs, m = np.random.default_rng(4), 300, 16
+    rng, n_designs, m = np.random.default_rng(4), 100, 16
     warned = 0
     for _ in range(n_designs):
         inclusion = rng.random((m, 100)) < 0.5
@@ -130,7 +130,7 @@ def test_names_of_models_must_be_different():
 
 
 def test_intervals_of_one_target_cover_its_true_auc():
-    rng, missed, n_repeats = np.random.default_rng(8), 0, 120
+    rng, missed, n_repeats = np.random.default_rng(8), 0, 60
     for _ in range(n_repeats):
         inclusion = rng.random((4, 150)) < 0.5
         scores = rng.normal(size=(4, 150)) + np.array([1.0, 0.0, 3.0, 2.0])[:, None] * inclusion

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from dpassay.audit.bounds.catalogue import choose_bounds
 from dpassay.experiments.cli import app
 from dpassay.experiments.config.sections import GAMES
-from dpassay.experiments.config.tasks.base import Task
+from dpassay.experiments.config.tasks.base import PointTask
 from dpassay.experiments.config.tasks.planning import games
 
 every = pytest.mark.parametrize("name", list(games))
@@ -19,7 +19,7 @@ LAPLACE = '[mechanism]\nname = "laplace"\nepsilon = 1.0\n'
 @every
 def test_it_is_a_task_with_the_keys_of_its_game_the_evidence_and_the_count(name):
     task, fields = games.get(name), GAMES[name].model_fields
-    assert issubclass(task, Task)
+    assert issubclass(task, PointTask)
     assert get_args(fields["name"].annotation) == (name,)
     assert GAMES[name].counted in fields
     assert all(field.description for field in fields.values())

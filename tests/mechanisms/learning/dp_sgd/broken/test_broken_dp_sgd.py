@@ -142,7 +142,7 @@ def test_every_broken_trainer_of_the_catalogue_is_tested_here():
 
 
 @named(CAUGHT)
-@pytest.mark.usefixtures("without_power")
+@pytest.mark.usefixtures("without_power", "few_chunks")
 def test_broken_trainer_is_caught_and_its_twin_is_not(broken):
     mechanism, trials = broken(), CAUGHT[broken]
     caught = audit(mechanism, trials=trials, delta=DELTA, confidence=SURE, seed=15)

@@ -1,4 +1,4 @@
-"""Privacy losses of a Gaussian step, against those of dp-accounting."""
+"""Privacy losses of a step of Gaussian or Laplace noise, against those of dp-accounting."""
 
 from importlib.metadata import version
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as plds
 
-from dpassay.mechanisms.accounting.numerics.gaussian_losses import gaussian_losses
+from dpassay.mechanisms.accounting.numerics.noise_losses import gaussian_losses, laplace_losses
 
 CASES = [(1.0, 0.1), (0.6, 0.01), (3.0, 1 / 11), (2.0, 1.0), (0.3, 0.5), (20.0, 1e-4), (0.5, 0.999), (5.0, 1e-9)]
 ROUNDING = 0.0 if version("dp-accounting") >= "0.6" else 1e-12
@@ -47,3 +47,22 @@ def test_weak_noise_has_the_bytes_of_dp_accounting(q):
     theirs = plds.from_gaussian_mechanism(0.025, sampling_prob=q, value_discretization_interval=0.1)
     same(ours._pmf_remove, theirs._pmf_remove)
     same(ours._pmf_add, theirs._pmf_add)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 10 / 3, 100.0])
+@pytest.mark.parametrize("q", [1.0, 0.999, 0.25, 1e-6])
+@pytest.mark.parametrize("interval", [1e-3, 0.25])
+def test_laplace_noise_has_the_bytes_of_dp_accounting(scale, q, interval):
+    ours = laplace_losses(scale, q, interval)
+    theirs = plds.from_laplace_mechanism(scale, sampling_prob=q, value_discretization_interval=interval)
+    same(ours._pmf_remove, theirs._pmf_remove)
+    same(ours._pmf_add, theirs._pmf_add)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("losses", [gaussian_losses, laplace_losses])
+def test_least_sampling_probability_has_no_loss(losses):
+    """The largest loss is less than a float can tell from 0."""
+    step = losses(1.0, 1e-18, 1e-4)._pmf_remove.to_dense_pmf()
+    assert (step._lower_loss, step._probs[0], step._infinity_mass) == (0, 1.0, 0.0)
+    assert not step._probs[1:].any()

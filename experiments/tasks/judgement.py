@@ -1,0 +1,141 @@
+"""Test of a claim with scores in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...audit.evidence.scores import BitScores, PairScores, Successes
+from ...audit.evidence.verdict import Verdict
+from ...audit.games.coins import Coins
+from ...audit.games.external_scores import audit_scores
+from ...audit.results.audit_result import AuditResult
+from ...audit.results.text import percent, what_to_change
+from ...audit.trials.options import RunOptions
+from ...mechanisms.accounting import ApproximateDP, PureDP
+from ...mechanisms.core import Guarantee, ParameterError
+from ..data.score_files import Evidence, read_by_id, read_evidence
+from .base import HERE, FileTask
+
+CONFIDENCE: dict[type[Evidence], float] = {PairScores: 1 - 1e-6, BitScores: 0.95, Successes: 1 - 1e-6}
+"""Default confidence. With m bits, half of them guessed, a p-value at delta is about 2 delta or more for every m: at a
+confidence of 1 - 1e-6 and delta 1e-5 no number of canaries can refute a claim."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Judgement(FileTask):
+    """Test of a claim with scores in a file: `dpassay judge`.
+
+    Args:
+        file: file in a format of `read_evidence`; with coins, of `read_by_id`.
+        epsilon, delta: the claim.
+        coins: file of coins, for a file with the ids of canaries; None for other files.
+        looks: number of audits that are planned with these coins.
+        prior_success: success probability of a guess without the output; only for successes.
+        relation, seed: as for `dpassay.audit.audit_scores`.
+        confidence: of the bound; None for the default of the kind of evidence, `CONFIDENCE`.
+        tossed: the statement that an independent fair coin decided each bit of the file.
+        bound: names of bounds; empty for "auto".
+
+    Raises:
+        ParameterError: an invalid claim, or options that do not fit.
+    """
+
+    command: ClassVar[str] = "judge"
+
+    file: Path
+    epsilon: float
+    delta: float
+    coins: Path | None = None
+    looks: int = 1
+    prior_success: float | None = None
+    relation: str | None = None
+    confidence: float | None
+    seed: int
+    tossed: bool = False
+    bound: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        claimed(self.epsilon, self.delta)
+        if self.coins is None and self.looks != 1:
+            raise ParameterError("--looks is for --coins: it counts the audits with the same coins.", argument="looks")
+        if self.coins is not None and self.prior_success is not None:
+            raise ParameterError("--prior-success is not allowed with --coins: a coin is guessed with probability 1/2.")
+
+    def run(self, options: RunOptions = HERE) -> Any:
+        """Read the evidence; with coins, the coins and the scores by id."""
+        if self.coins is not None:
+            return Coins.load(self.coins), read_by_id(self.file)
+        return read_evidence(self.file, prior_success=self.prior_success)
+
+    def answer(self, evidence: Any) -> AuditResult:
+        """Compute the bound, and compare it with the claim."""
+        options: dict[str, Any] = {
+            "claim": claimed(self.epsilon, self.delta),
+            "delta": self.delta,
+            "bound": self.bound or "auto",
+            "confidence": self._confidence(evidence),
+        }
+        if self.coins is not None:
+            coins, by_id = evidence
+            options |= {"relation": self.relation or "add_remove", "looks": self.looks, "source": self.file.name}
+            result: AuditResult = coins.audit(**by_id, **options)
+            return result
+        if self.tossed and not isinstance(evidence, BitScores):
+            raise ParameterError("--tossed is for the column bit: it states that coins decided.", argument="tossed")
+        name = f"scores in {self.file.name}"
+        return audit_scores(
+            evidence, relation=self.relation, attack=name, seed=self.seed, tossed=self.tossed, **options
+        )
+
+    def _confidence(self, evidence: Any) -> float:
+        kind = BitScores if self.coins is not None else type(evidence)
+        return CONFIDENCE[kind] if self.confidence is None else self.confidence
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """Values of the options, with the confidence that was used."""
+        if self.confidence is not None:
+            return super().stated
+        return super().stated | {"confidence": self._confidence(self.evidence)}
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """Digest of the scores and the claim."""
+        return {"scores": self.result.fingerprint}
+
+
+def claimed(epsilon: float, delta: float) -> Guarantee:
+    """Return (epsilon, delta)-DP, pure if delta is 0."""
+    return ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)
+
+
+def shown_by_canaries(n_canaries: int, epsilon: float, delta: float) -> str:
+    """Return sentences on what canaries can show about a claim, with the default bounds and confidence of bits.
+
+    Args:
+        n_canaries: number of coins, >= 1.
+        epsilon, delta: the claim.
+    """
+    bits = np.arange(n_canaries) % 2 == 0
+    perfect = audit_scores(
+        BitScores(bits, bits.astype(np.float64)),
+        claim=claimed(epsilon, delta),
+        delta=delta,
+        confidence=CONFIDENCE[BitScores],
+        tossed=True,
+    )
+    claim, level = f"epsilon {epsilon:g} at delta {delta:g}", percent(CONFIDENCE[BitScores])
+    if perfect.verdict is Verdict.UNDERPOWERED:
+        return (
+            f"{n_canaries:,} canaries cannot contradict {claim}, whatever their scores are: the largest bound, with "
+            f"every coin guessed, is {perfect.ceiling:.3g} ({level} confidence). {what_to_change(perfect)}"
+        )
+    return (
+        f"{n_canaries:,} canaries can contradict {claim}: a perfect attack detects a true epsilon of "
+        f"{perfect.detectable:.3g} 9 times in 10, and the largest bound is {perfect.ceiling:.3g} ({level} confidence)."
+    )
