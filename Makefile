@@ -79,7 +79,7 @@ test-lowest: pyproject.toml  ## all fast tests, with the lower end of the range 
 	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
 	.ci/lowest >$(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --editable '.[dev]' --constraint $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python -m pytest -n auto --dist loadfile -m "not slow" -W ignore::DeprecationWarning  # of old packages
+	$(LOWEST)/bin/python -m pytest -n auto --dist loadfile -m "not slow" --ignore=tests/browser -W ignore::DeprecationWarning  # of old packages
 
 breaks: $(STAMP) ## takes each correction out of a copy, one after the other: a fast test must fail
 	$(BIN)/python tests/run_breaks.py --write
