@@ -20,8 +20,7 @@ from markupsafe import Markup, escape
 from ...audit.results.result_text import ResultText, Row, Section, Tone
 from ...audit.trials.folder import Folder, write_atomically
 from ...mechanisms.core import fenced, html, markdown, typeset
-from .plots.draw import NARROW
-from .plots.style import AMBER, BLUE, GREEN, INK, MUTED, OLIVE, PAGE, RULE, VERMILION, dark_rules, described
+from .plots.style import AMBER, BLUE, GREEN, INK, MUTED, NARROW, OLIVE, PAGE, RULE, VERMILION, dark_rules, described
 from .results.provenance import environment
 from .terms import TONES, terms_in
 

@@ -65,10 +65,21 @@ def page_named(name):
     return page
 
 
-@pytest.mark.parametrize("page", ["hazards", "learning"])
+@pytest.mark.parametrize("page", ["demos", "hazards", "learning"])
 def test_what_a_page_takes_from_the_code_is_current(page):
     written = runpy.run_path(str(DOCS / "build.py"))[f"{page}_page"]()
     assert page_named(page).read_text() == written, "fix with: make docs"
+
+
+def test_the_list_of_demos_says_of_each_what_it_shows_how_long_it_takes_and_when_it_is_taught():
+    rows = re.findall(r"^\| `[\w-]+` \| (.*) \|$", page_named("demos").read_text().split("<!-- list")[1], re.MULTILINE)
+    assert len(rows) == len(demos())
+    for row in rows:
+        question, shows, seconds, hour = row.split(" | ")
+        assert re.fullmatch(r"\[.*\?\]\(\.\./demos/[\w-]+\.md\)", question)
+        assert len(shows) > 40
+        assert re.fullmatch(r"\d+ s", seconds)
+        assert 1 <= int(hour) <= 12
 
 
 def test_tables_of_contents_are_current():

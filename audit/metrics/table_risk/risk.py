@@ -180,7 +180,7 @@ def _successes(attacked: AttackedRecords, secrets: Sequence[str], seed: int) -> 
     described[rows] = columns
     successes: dict[str, tuple[Bools, float | None]] = {
         "near copies": (attacked.near(), None),
-        "singled out": (columns.any(axis=1), by_chance),
+        "singled out": (np.asarray(columns.any(axis=1)), by_chance),
         "linked": (linked, at_random),
     }
     if tables.has_holdout:

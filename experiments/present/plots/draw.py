@@ -27,14 +27,14 @@ from .ladder import LadderPlot
 from .profile import MAX_EPSILON, Profile
 from .reconstruction import SuccessCeiling, SuccessSweep
 from .scores import ScoreHistogram
-from .style import FONT, INK, MUTED, SMALL, NotebookFigure, new_figure, save
+from .style import FONT, INK, MUTED, SMALL, NotebookFigure, new_figure, save, stacked
 from .tradeoff import Tradeoff
 
 if TYPE_CHECKING:
     from ..results.sweep import SweepPoint, SweepResult
 
-WIDE, DETAIL, NARROW = 7.6, 5.2, "narrow"
-"""Widths in inches of an overview and of a figure of one audit, and the suffix of overviews as wide as the latter."""
+WIDE, DETAIL = 7.6, 5.2
+"""Widths in inches of an overview, which has another form for a telephone, and of a figure of one audit."""
 HEADING = 90
 """Characters per line of the heading of all plots of an audit, which fit its width."""
 N_DETAILED = 6
@@ -112,23 +112,15 @@ def draw_all(sweep: SweepResult, directory: Path, *, pdf: bool = False) -> list[
 
 
 def _overview(sweep: SweepResult, directory: Path, pdf: bool) -> list[Path]:
-    return _draw_overview(overview(sweep), directory / "bound-claim", pdf)
+    plot = overview(sweep)
+    return _draw(plot, directory / "bound-claim", width=WIDE, height=plot.height, pdf=pdf)
 
 
 def _success(sweep: SweepResult, directory: Path, pdf: bool) -> list[Path]:
     if not SuccessSweep.fits(sweep):
         return []
-    return _draw_overview(SuccessSweep.from_sweep(sweep), directory / "success", pdf)
-
-
-def _draw_overview(plot: BoundClaim | LadderPlot | SuccessSweep, stem: Path, pdf: bool) -> list[Path]:
-    """Draw a figure of the whole sweep, and again as a narrow SVG, for pages on a telephone."""
-    files = _draw(plot, stem, width=WIDE, height=plot.height, pdf=pdf)
-    figure = new_figure(DETAIL, plot.height)
-    plot.plot(figure.add_subplot())
-    narrow = stem.with_name(f"{stem.name}-{NARROW}")
-    title = f"{plot.title} (narrow)"
-    return [*files, *save(figure, narrow, title=title, description=plot.caption, svg_only=True)]
+    plot = SuccessSweep.from_sweep(sweep)
+    return _draw(plot, directory / "success", width=WIDE, height=plot.height, pdf=pdf)
 
 
 def _breakdown(sweep: SweepResult, directory: Path, pdf: bool) -> list[Path]:
@@ -151,8 +143,11 @@ def figure_of(plot: Plot, width: float = 7.6, height: float | None = None) -> No
         width, height: size in inches; by default the height that the plot asks for, else 4.3.
     """
     size = (width, getattr(plot, "height", 4.3) if height is None else height)
-    figure = new_figure(*size, alt=f"{plot.title}. {plot.caption}")
+    alt = f"{plot.title}. {plot.caption}"
+    figure = new_figure(*size, alt=alt)
     plot.plot(figure.add_subplot())
+    if width > DETAIL:
+        figure.narrow = lambda: stacked([plot.plot], size[1], alt=alt)
     return figure
 
 
@@ -166,6 +161,7 @@ def draw_result(result: AuditResult) -> NotebookFigure:
         plot.plot(figure.add_subplot(grid[place]))
     title = f"{tone_of(result.verdict, weak=result.weak).label.lower()}: {cut(result.mechanism, 160)}"
     figure.alt = ". ".join([title, *(plot.title for plot in plots)])
+    figure.narrow = lambda: stacked([plot.plot for plot in plots], 4.3, alt=figure.alt)
     headline = "\n".join(textwrap.wrap(title, HEADING))
     figure.suptitle(
         headline, x=0.01, ha="left", color=INK.light, fontfamily=FONT, fontsize=12, fontweight="bold", parse_math=False

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 
 from ....audit.metrics.gain import PERSON, RELEASE, Gain, Rate, interpretation
 from ....mechanisms.core import confidence_text, percent, points
-from .style import BLUE, GREEN, MUTED, NotebookFigure, axes_or_new, new_figure, style_axes
+from .draw import figure_of
+from .style import BLUE, GREEN, MUTED, NotebookFigure, axes_or_new, style_axes
 
 GUESSES = {"attack": (BLUE, "o"), RELEASE: (MUTED, "s"), PERSON: (GREEN, "D")}
 
@@ -77,10 +78,7 @@ class GainOverBaselines:
 
 def draw_gain(gain: Gain) -> NotebookFigure:
     """Return a figure of the attack and its baselines."""
-    plot = GainOverBaselines.from_result(gain)
-    figure = new_figure(6.4, 3.2, alt=f"{plot.title}. {plot.caption}")
-    plot.plot(figure.add_subplot())
-    return figure
+    return figure_of(GainOverBaselines.from_result(gain), 6.4, 3.2)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ save(figure, ...)        SVG, PNG and, on request, PDF of a figure
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import math
 import re
@@ -107,6 +108,8 @@ SMALL, TEXT, TITLE = 8.0, 9.0, 10.5
 ROW = 14.0
 """Height of a row of a legend in points."""
 
+TELEPHONE, NARROW = 4.0, "narrow"
+"""Width in inches of the form of a figure for a telephone, and the suffix of its file."""
 LOWEST = 1e-300
 """Smallest value on a logarithmic axis; the largest is 1 / LOWEST."""
 
@@ -116,6 +119,8 @@ class NotebookFigure(Figure):
 
     alt: str = ""
     """Text alternative, for readers who do not see the figure."""
+    narrow: Callable[[], NotebookFigure] | None = None
+    """Draws the form for a telephone; None if the figure is narrow enough for one."""
 
     def _repr_svg_(self) -> str:
         return _svg_text(self, title=self.alt or "dpassay", description="")
@@ -146,7 +151,40 @@ def panels(
     figure = new_figure(*size, alt=alt)
     for panel, ax in zip(draw, figure.subplots(1, len(draw), squeeze=False, width_ratios=widths)[0], strict=True):
         panel(ax)
+    figure.narrow = lambda: stacked(draw, size[1], alt=alt)
     return figure
+
+
+def stacked(draw: Sequence[Callable[[Axes], object]], height: float, *, alt: str) -> NotebookFigure:
+    """Return a figure for a telephone: panels of the given height in inches, one below the other."""
+    figure = new_figure(TELEPHONE, height * len(draw), alt=alt)
+    for panel, ax in zip(draw, figure.subplots(len(draw), squeeze=False)[:, 0], strict=True):
+        panel(ax)
+    _fit(figure)
+    return figure
+
+
+def _fit(figure: Figure) -> None:
+    """Turn names of ticks that overlap, and move titles and legends to the left where they leave the figure."""
+    figure.draw_without_rendering()  # which makes the layout
+    for ax in figure.axes:
+        names = ax.get_xticklabels()
+        boxes = [name.get_window_extent() for name in names if name.get_text()]
+        if any(left.x1 > right.x0 for left, right in itertools.pairwise(boxes)):
+            for name in names:
+                name.set(rotation=50, ha="right", rotation_mode="anchor")
+    figure.draw_without_rendering()
+    edge = figure.bbox.padded(-0.06 * figure.dpi)
+    for ax in figure.axes:
+        for title in (text for text in ax.get_children() if isinstance(text, Text) and text.get_text()):
+            box = title.get_window_extent()
+            if title.get_text() == ax.get_title("left") and box.x1 > edge.x1:
+                title.set_x(-min(box.x1 - edge.x1, box.x0 - edge.x0) / ax.bbox.width)
+        if legend_ := ax.get_legend():
+            box = legend_.get_window_extent()
+            if box.x1 > edge.x1:
+                left = -0.015 - min(box.x1 - edge.x1, box.x0 - edge.x0) / ax.bbox.width
+                legend_.set_bbox_to_anchor((left, 1.0), ax.transAxes)
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
@@ -166,11 +204,12 @@ def style_axes(
 ) -> None:
     """Set the title, the legend, the names of the axes and the style of spines and grid.
 
-    The legend is between title and axes, where it covers no curve: `handles` in that many `columns`, by default all
-    artists with a label. Without handles there is no legend. The title has `title_width` characters per line, by
-    default as many as fit the axes.
+    The legend is between title and axes, where it covers no curve: `handles` in that many `columns`, on a telephone in
+    two at most, by default all artists with a label. Without handles there is no legend. The title has `title_width`
+    characters per line, by default as many as fit the axes.
     """
     entries = list(ax.get_legend_handles_labels()[0] if handles is None else handles)
+    columns = min(columns, 2) if _figure(ax).get_figwidth() <= TELEPHONE else columns
     rows = math.ceil(len(entries) / columns)
     if entries:
         legend(ax, entries, columns)
@@ -285,6 +324,7 @@ def end_labels(ax: Axes, labels: Sequence[EndLabel], *, gap: float = 11.5) -> No
     transform = ax.transScale + ax.transLimits
     wanted = np.array([float(transform.transform((1.0, label.y))[1]) for label in labels])
     placed = spread(np.clip(np.nan_to_num(wanted, nan=0.0), 0.0, 1.0) * height, gap) / height
+    placed -= max(0.0, placed.max() - 1.0)  # above the axes is the title
     outside = blended_transform_factory(ax.transAxes, ax.transAxes)
     for label, y in zip(labels, placed, strict=True):
         write(ax, 1.015, y, label.text, label.colour, transform=outside, va="center", fontsize=SMALL + 0.5)
@@ -338,10 +378,11 @@ def save(
     title: str,
     description: str,
     marks: Sequence[Mark] = (),
-    svg_only: bool = False,
     pdf: bool = False,
 ) -> list[Path]:
     """Write `stem`.svg, `stem`.png and, with `pdf`, `stem`.pdf, without control characters in texts; return the paths.
+
+    A figure that has a form for a telephone is also written as `stem`-narrow.svg.
 
     `title` and `description` become the text alternative of the SVG, for screen readers. `marks` of the only axes
     become its attribute `data-marks`, in the units of the SVG.
@@ -352,15 +393,18 @@ def save(
     if marks:  # placed by the layout, which the drawing has made
         text = text.replace(" class=", f' data-marks="{escape(_placed(figure, marks))}" class=', 1)
     write_atomically(svg, text.encode())
-    if svg_only:
-        return [svg]
     figure.set_layout_engine("none")  # the layout is final
     write_atomically(png, _png(figure))
-    if not pdf:
-        return [svg, png]
-    vector = stem.with_name(f"{stem.name}.pdf")
-    write_atomically(vector, _pdf(figure, title))
-    return [svg, png, vector]
+    files = [svg, png]
+    if pdf:
+        files.append(stem.with_name(f"{stem.name}.pdf"))
+        write_atomically(files[-1], _pdf(figure, title))
+    if isinstance(figure, NotebookFigure) and figure.narrow is not None:
+        small = figure.narrow()
+        _clean(small)
+        files.append(stem.with_name(f"{stem.name}-{NARROW}.svg"))
+        write_atomically(files[-1], _svg_text(small, title=f"{title} (narrow)", description=description).encode())
+    return files
 
 
 def _placed(figure: Figure, marks: Sequence[Mark]) -> str:

@@ -68,6 +68,11 @@ for (const table of document.querySelectorAll("table")) {
 }
 // A line at the right edge of a table that goes on beyond it.
 const wide = [...document.querySelectorAll(".wide")];
-const mark = () => wide.forEach((box) => box.classList.toggle("more", box.scrollWidth > box.clientWidth + 1));
+const drawings = [...document.querySelectorAll(".drawing")];  // the keyboard scrolls those that are too wide
+const goesOn = (box) => box.scrollWidth > box.clientWidth + 1;
+const mark = () => {
+  wide.forEach((box) => box.classList.toggle("more", goesOn(box)));
+  drawings.forEach((box) => { box.tabIndex = goesOn(box) ? 0 : -1; });
+};
 addEventListener("resize", mark);
 mark();
