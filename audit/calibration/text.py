@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...mechanisms.core import confidence_text, fixed, number, percent, percent_between, plural
-from ..results.result_text import ResultText, Section, TextTable, Tone
+from ..results.result_text import ResultText, TextSection, TextTable, Tone
 from .cell import CertificateCell
 from .certificate import Certificate
 from .methods import BOUND, PEER, PUBLISHED, UNCORRECTED
@@ -21,10 +21,13 @@ def describe(certificate: Certificate) -> ResultText:
     """Return the text of a certificate."""
     failures = _failures(certificate)
     means = [
-        Section(title, table=table, folded=place > 0) for place, (title, table) in enumerate(mean_tables(certificate))
+        TextSection(title, table=table, folded=place > 0)
+        for place, (title, table) in enumerate(mean_tables(certificate))
     ]
     places = [
-        Section(f"Miss rates at {confidence_text(c)} confidence", table=place_table(certificate, c), folded=place > 0)
+        TextSection(
+            f"Miss rates at {confidence_text(c)} confidence", table=place_table(certificate, c), folded=place > 0
+        )
         for place, c in enumerate(_confidences(certificate))
     ]
     return ResultText(
@@ -44,7 +47,7 @@ def describe(certificate: Certificate) -> ResultText:
             f"{number(certificate.false_alarm)}: a valid bound fails anywhere with at most this probability.",
         ),
         details=(
-            *([] if failures is None else [Section("Settings with too many misses", table=failures)]),
+            *([] if failures is None else [TextSection("Settings with too many misses", table=failures)]),
             *means,
             *places,
         ),

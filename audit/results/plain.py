@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...mechanisms.core import line
-from .result_text import ResultText, Row, Section, TextTable
+from .result_text import ResultText, Row, TextSection, TextTable
 
 MIN_WIDTH = 10
 """Smallest width of the names, so that the texts of most results begin in the same column."""
@@ -44,7 +44,7 @@ def _headline(text: ResultText) -> str:
     return text.headline.replace(label, label.upper(), 1) if label else text.headline
 
 
-def _section(section: Section) -> str:
+def _section(section: TextSection) -> str:
     """Return the sentences and the table of a section below its title; "" if it has facts only."""
     lines = [f"* {line(paragraph)}" for paragraph in section.paragraphs]
     if section.table is not None:

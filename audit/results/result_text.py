@@ -3,7 +3,7 @@
 ResultText    headline, answer, facts, evidence, next steps, and details of one result
 Tone          what the headline says, for its sign and colour
 TextTable     a table of text
-Section       details under a heading
+TextSection       details under a heading
 
 A result has one text. Renderers arrange it and add colours; they neither round a number again nor choose other words,
 so that two forms of a result cannot contradict each other.
@@ -88,7 +88,7 @@ class TextTable:
 
 
 @dataclass(frozen=True)
-class Section:
+class TextSection:
     """Details under a heading.
 
     Args:
@@ -140,7 +140,7 @@ class ResultText:
     next_steps: tuple[str, ...] = ()
     table: TextTable | None = None
     notes: tuple[str, ...] = ()
-    details: tuple[Section, ...] = ()
+    details: tuple[TextSection, ...] = ()
     parts: tuple[ResultText, ...] = ()
 
     def sentences(self) -> Iterator[str]:
@@ -164,4 +164,4 @@ def _cells(table: TextTable) -> Iterable[str]:
     return (cell for _, row in table.rows for cell in row)
 
 
-__all__ = ["ResultText", "Row", "Section", "TextTable", "Tone", "tone_of"]
+__all__ = ["ResultText", "Row", "TextSection", "TextTable", "Tone", "tone_of"]

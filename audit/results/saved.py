@@ -45,11 +45,9 @@ _ITEM_TYPES: dict[Any, Any] = {Floats: float, Ints: int}
 _ADVICE = "Restore an intact copy, or run the same command again."
 
 
-class Saved:
-    """A result with a JSON form: a frozen dataclass that states its format and version, and checks its numbers."""
+class Described:
+    """A result with a text, which all its forms show."""
 
-    FORMAT: ClassVar[str]
-    VERSION: ClassVar[int]
     DESCRIBED_BY: ClassVar[str]
     """Module of the package whose function `describe` returns the text, so that results import no text."""
 
@@ -66,6 +64,13 @@ class Saved:
             details: whether to add power, assumptions, choices and corrections, below the result.
         """
         return plain(self.text(), details=details)
+
+
+class Saved(Described):
+    """A result with a JSON form: a frozen dataclass that states its format and version, and checks its numbers."""
+
+    FORMAT: ClassVar[str]
+    VERSION: ClassVar[int]
 
     def check(self, at: str = "") -> None:
         """Raise `ResultError` if the numbers contradict each other or the verdict; `at` is the place, for messages."""

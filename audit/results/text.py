@@ -17,7 +17,7 @@ from ...mechanisms.core import (
 from ..evidence.verdict import Verdict, mostly_unseen
 from .explanations import Explanations
 from .found_pair import found_rows
-from .result_text import ResultText, Row, Section, TextTable, tone_of
+from .result_text import ResultText, Row, TextSection, TextTable, tone_of
 
 if TYPE_CHECKING:
     from ..power.remedies import Remedy
@@ -148,7 +148,7 @@ confidence=1 - 1e-6 before you call the mechanism wrong.
     )
 
 
-def verdict_meaning(verdict: Verdict) -> str:
+def _verdict_meaning(verdict: Verdict) -> str:
     """Return the meaning of a verdict, as one clause."""
     return _MEANING[verdict]
 
@@ -163,7 +163,7 @@ def verdict_reason(result: AuditResult) -> str:
         return f"these trials contradict the claim only if {result.condition}, which no test of them can check"
     if result.weak:
         return f"these trials would have detected only an epsilon above {number(result.detectable)}"
-    return verdict_meaning(result.verdict)
+    return _verdict_meaning(result.verdict)
 
 
 def _reason_of_no_power(result: AuditResult) -> str:
@@ -171,7 +171,7 @@ def _reason_of_no_power(result: AuditResult) -> str:
         return f"the attack could not learn from the pilot: {new_outputs(result)}"
     if result.condition:
         return f"no outcome of these trials could have contradicted the claim unless {result.condition}"
-    return verdict_meaning(Verdict.UNDERPOWERED)
+    return _verdict_meaning(Verdict.UNDERPOWERED)
 
 
 def next_steps(result: AuditResult) -> tuple[str, ...]:
@@ -279,7 +279,7 @@ def _evidence(result: AuditResult, explained: Explanations) -> list[Row]:
     return rows
 
 
-def _details(result: AuditResult) -> list[Section]:
+def _details(result: AuditResult) -> list[TextSection]:
     """Return power, attack and trials, exceptional outputs, assumptions and choices."""
     bound = result.bound
     power_rows: list[Row] = []
@@ -300,20 +300,20 @@ def _details(result: AuditResult) -> list[Section]:
         ("seed", f"{result.seed}, digest {result.fingerprint[:16]}"),
     ]
     return [
-        Section("Power", tuple(power_rows)),
-        Section("Trials", (*trials, *shown)),
-        Section("All bounds", table=bounds_table(result)) if len(result.bounds) > 1 else Section("All bounds"),
-        Section("Assumptions", tuple(("assumes", text) for text in bound.assumptions)),
-        Section("Choices and corrections", tuple(ledger_rows(result))),
+        TextSection("Power", tuple(power_rows)),
+        TextSection("Trials", (*trials, *shown)),
+        TextSection("All bounds", table=_bounds_table(result)) if len(result.bounds) > 1 else TextSection("All bounds"),
+        TextSection("Assumptions", tuple(("assumes", text) for text in bound.assumptions)),
+        TextSection("Choices and corrections", tuple(_ledger_rows(result))),
     ]
 
 
-def ledger_rows(result: AuditResult) -> list[Row]:
+def _ledger_rows(result: AuditResult) -> list[Row]:
     """Return the choices that depend on data, with their corrections."""
     return [("ledger", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
 
 
-def bounds_table(result: AuditResult) -> TextTable:
+def _bounds_table(result: AuditResult) -> TextTable:
     """Return a table of all bounds of an audit."""
     rows = tuple(
         (

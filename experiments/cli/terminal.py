@@ -55,11 +55,11 @@ def show_slice(share: Slice, directory: Path) -> None:
 
 def show_run(run: ConfigRun) -> None:
     """Print the text of a finished experiment, and the paths of its files."""
-    show_text(run.result.text(), title=run.result.title if isinstance(run.result, SweepResult) else "")
+    _show_text(run.result.text(), title=run.result.title if isinstance(run.result, SweepResult) else "")
     show_files(run)
 
 
-def show_text(text: ResultText, *, title: str = "") -> None:
+def _show_text(text: ResultText, *, title: str = "") -> None:
     """Print the text of a result: headline, answer, facts, table and notes; details are in the report."""
     out, style = console(), STYLES[text.tone]
     for condition in text.conditions:
@@ -106,7 +106,7 @@ def show_files(run: ConfigRun) -> None:
 
 def show_calibration(done: CalibrationRun) -> None:
     """Print the text of a certificate, and the paths of its files."""
-    show_text(done.certificate.text())
+    _show_text(done.certificate.text())
     out = console()
     out.print(Text(line(f"results: {done.directory}")), soft_wrap=True)
     out.print(Text(line(f"report:  {done.page}")), soft_wrap=True)

@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ...audit.results.result_text import ResultText, Row, Section, Tone
+from ...audit.results.result_text import ResultText, Row, TextSection, Tone
 from ...audit.trials.folder import Folder, write_atomically
 from ...mechanisms.core import fenced, html, markdown, typeset
 from .plots.style import AMBER, BLUE, GREEN, INK, MUTED, NARROW, OLIVE, PAGE, RULE, VERMILION, dark_rules, described
@@ -85,7 +85,7 @@ class Drawn:
         """Return the figures of a sweep by the names of their files, without repeated captions."""
         drawn = load_figures(files)
         names = [name for name in ("bound-claim", "success", "breakdown") if name in drawn]
-        of_parts = without_repeated_captions([_of_audit(drawn, number) for number in range(1, n_parts + 1)])
+        of_parts = _without_repeated_captions([_of_audit(drawn, number) for number in range(1, n_parts + 1)])
         return cls(
             overviews=tuple((drawn[name], drawn.get(f"{name}-{NARROW}")) for name in names),
             of_parts=tuple(map(tuple, of_parts)),
@@ -104,7 +104,7 @@ def write(
     origin: Sequence[Row] = (),
     checks: Sequence[str] = (),
     config: str | None = None,
-    summarised: Sequence[Section] = (),
+    summarised: Sequence[TextSection] = (),
 ) -> list[Path]:
     """Write `report.html` and `report.md` into a run directory.
 
@@ -143,11 +143,11 @@ def write(
         checks=checks,
         config="" if config is None else Markup(escape(html(config))),
         command=Markup(escape(html(command))),
-        origin=[*origin, ("versions", versions_of(directory))],
+        origin=[*origin, ("versions", _versions_of(directory))],
     )
     rows = () if text.table is None else sorted(text.table.rows, key=lambda row: row[0] != Tone.VIOLATION)
     findings = [(part.title, part.evidence) for part in text.parts if part.tone is Tone.VIOLATION][:CI_EVIDENCE]
-    summary = markdown_page(
+    summary = _markdown_page(
         "result.md.j2",
         text=text,
         title=title,
@@ -174,7 +174,7 @@ def page(template: str, **shown: Any) -> str:
     return _environment(html=True).get_template(template).render(**shared, **shown)
 
 
-def markdown_page(template: str, **shown: Any) -> str:
+def _markdown_page(template: str, **shown: Any) -> str:
     """Return a summary in Markdown, from a template and its variables."""
     return _environment(html=False).get_template(template).render(**shown)
 
@@ -217,7 +217,7 @@ def versions_text(known: dict[str, Any]) -> str:
     return ", ".join([*parts, f"commit {commit}"] if commit else parts)
 
 
-def versions_of(directory: Path) -> str:
+def _versions_of(directory: Path) -> str:
     """Return the versions that the run recorded, else the installed versions."""
     try:
         return versions_text(json.loads(Folder(directory).read("environment.json")))
@@ -235,7 +235,7 @@ def _of_audit(figures: dict[str, Figure], number: int) -> list[Figure]:
     return [figure for name, figure in figures.items() if re.match(rf"audit-0*{number}-", name)]
 
 
-def without_repeated_captions(groups: list[list[Figure]]) -> list[list[Figure]]:
+def _without_repeated_captions(groups: list[list[Figure]]) -> list[list[Figure]]:
     """Return the figures without captions that already occur further up the page."""
     captions: set[str] = set()
     figures = []

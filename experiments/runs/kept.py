@@ -15,11 +15,12 @@ from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.results.audit_result import AuditResult
 from ..config.toml_text import to_toml
+from ..data.table_files import csv_text
 from ..present.results.sweep import SweepResult
 from ..tasks.base import FileTask
 from .directory import RunDirectory
 from .record import session
-from .writing import ConfigRun, Heading, Result, csv_text, write_results
+from .writing import ConfigRun, Heading, Result, write_results
 
 TITLES: dict[type, str] = {
     AuditResult: "Scores in",

@@ -15,8 +15,8 @@ import numpy as np
 from ...audit.evidence.verdict import Verdict
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
-from ...mechanisms.core import csv_cell
 from ..config.schema import Config
+from ..data.table_files import csv_text
 from ..present.results.provenance import environment
 from ..present.results.sweep import SweepResult
 from .directory import RunDirectory
@@ -184,12 +184,6 @@ def _write_numbers(result: Result, directory: RunDirectory) -> None:
     """Write results.json and results.csv."""
     directory.write("results.json", result.to_json())
     directory.write("results.csv", csv_text(result.to_frame()))
-
-
-def csv_text(table: pd.DataFrame) -> str:
-    """Return a table as CSV, without cells or names that a spreadsheet would take for formulas."""
-    text: str = table.map(csv_cell).rename(columns=csv_cell).to_csv(index=False, lineterminator="\n")
-    return text
 
 
 def _record_frame(result: MembershipResult, ids: Sequence[str]) -> pd.DataFrame:

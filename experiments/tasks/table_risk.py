@@ -82,7 +82,7 @@ class TableRisk(FileTask):
 
     def write_records(self, file: Path) -> None:
         """Write the real records that were found, with their values, as CSV."""
-        from ..runs.writing import csv_text
+        from ..data.table_files import csv_text
 
         file.write_text(csv_text(self.result.records_frame(self.evidence["real"])))
 

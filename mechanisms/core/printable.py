@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import parameter_text
+from .number_text import parameter_text
 
 _UNCHANGED = "\n\t"
 INVISIBLE = re.compile(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ....mechanisms.core import fixed, number, percent, percent_between
-from ...results.result_text import ResultText, Section, TextTable, Tone
+from ...results.result_text import ResultText, TextSection, TextTable, Tone
 from .text import NO_BOUND
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _skipped(result: LanguageModelResult) -> list[str]:
     return [f"skipped {', '.join(names)}: {reason}" for reason, names in reasons.items()]
 
 
-def _exposure(result: LanguageModelResult) -> Section:
+def _exposure(result: LanguageModelResult) -> TextSection:
     head = ("texts", "canaries", "mean", "largest", "possible", "without the canary")
     rows = tuple(
         (
@@ -63,13 +63,13 @@ def _exposure(result: LanguageModelResult) -> Section:
         for row in result.exposure
     )
     title = "exposure of canaries in bits, a metric without coverage"
-    return Section(title, table=TextTable(head, rows, 1) if rows else None)
+    return TextSection(title, table=TextTable(head, rows, 1) if rows else None)
 
 
-def _extraction(result: LanguageModelResult) -> Section:
+def _extraction(result: LanguageModelResult) -> TextSection:
     rates = result.extraction
     if not rates:
-        return Section("extraction")
+        return TextSection("extraction")
     rows = tuple(
         (
             "",
@@ -87,4 +87,4 @@ def _extraction(result: LanguageModelResult) -> Section:
         "(n, p)-discoverable extraction: texts whose suffix occurs among n answers with probability >= "
         f"{number(rates[0].p)}"
     )
-    return Section(title, table=TextTable(("texts", "answers", "extractable", "share", "interval"), rows, 2))
+    return TextSection(title, table=TextTable(("texts", "answers", "extractable", "share", "interval"), rows, 2))

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -42,8 +42,7 @@ from ...bounds.base import LedgerEntry
 from ...bounds.numerics import binomial
 from ...games.coins import Coins
 from ...results.audit_result import AuditResult
-from ...results.plain import plain
-from ...results.result_text import ResultText
+from ...results.saved import Described
 from .evaluate import measure
 from .feature_baseline import FeatureBaseline, feature_baseline
 from .result import AttackMetrics, MembershipResult
@@ -107,7 +106,7 @@ class MeanExposure:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LanguageModelResult:
+class LanguageModelResult(Described):
     """Signals, metrics and, with coins, the audit of texts under one language model.
 
     Args:
@@ -122,6 +121,8 @@ class LanguageModelResult:
         notes: what was cut from the texts, and warnings about them.
     """
 
+    DESCRIBED_BY: ClassVar[str] = "audit.metrics.membership.language_model_text"
+
     ids: tuple[str, ...]
     member: Bools | None
     signals: Mapping[str, Floats]
@@ -131,16 +132,6 @@ class LanguageModelResult:
     exposure: tuple[MeanExposure, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = field(default=())
-
-    def text(self) -> ResultText:
-        """Return the text: the verdict of the audit first, if there is one, then the attacks."""
-        from .language_model_text import describe
-
-        return describe(self)
-
-    def summary(self) -> str:
-        """Return the text in plain text."""
-        return plain(self.text())
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per text: id, membership if known, and all signals."""

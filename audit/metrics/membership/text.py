@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ....mechanisms.core import confidence_text, fixed, number, percent, percent_between, plural
-from ...results.result_text import ResultText, Section, TextTable, Tone
+from ...results.result_text import ResultText, TextSection, TextTable, Tone
 from .records import MIN_MODELS_FOR_RECORDS, GroupRow, RecordTable, models_needed
 from .roc import MIN_MODELS
 
@@ -40,7 +40,7 @@ def describe(result: MembershipResult) -> ResultText:
         f"{confidence_text(result.confidence)} confidence."
     )
     groups = [
-        Section(f"{metrics.attack}, by {unit}", table=_groups(group_rows, unit))
+        TextSection(f"{metrics.attack}, by {unit}", table=_groups(group_rows, unit))
         for metrics in result.attacks
         for unit, group_rows in (("group", metrics.groups), ("model", metrics.models))
         if group_rows
@@ -49,7 +49,7 @@ def describe(result: MembershipResult) -> ResultText:
         tone=Tone.UNDERPOWERED if result.confounded else Tone.PLAIN,
         headline=headline(result),
         answer=answer(result),
-        facts=tuple(setting_rows(result)),
+        facts=tuple(_setting_rows(result)),
         warnings=result.warnings,
         next_steps=next_steps(result),
         table=TextTable(head, tuple(("", row) for row in rows), 2, caption),
@@ -107,13 +107,13 @@ def _cut(text: str, length: int = 60) -> str:
 def _groups(groups: Iterable[GroupRow], unit: str = "group") -> TextTable:
     """Return one row per group or model, the most exposed first."""
     rows = [
-        ("", (row.group, f"{row.n_in:,}", f"{row.n_out:,}", auc_with_interval(row), _rate(row.rate).strip()))
+        ("", (row.group, f"{row.n_in:,}", f"{row.n_out:,}", _auc_with_interval(row), _rate(row.rate).strip()))
         for row in sorted(groups, key=lambda row: -row.auc)
     ]
     return TextTable((unit, "scores in", "scores out", "AUC", f"TPR@{percent(AT)} FPR"), tuple(rows), 1)
 
 
-def setting_rows(result: MembershipResult) -> list[tuple[str, str]]:
+def _setting_rows(result: MembershipResult) -> list[tuple[str, str]]:
     """Return rows on the setting, name and text."""
     rows = [
         ("models", f"{result.n_models:,}, {result.design}"),
@@ -246,7 +246,7 @@ def too_few_models(table: RecordTable, n_models: int) -> str:
     )
 
 
-def auc_with_interval(row: GroupRow) -> str:
+def _auc_with_interval(row: GroupRow) -> str:
     """Return the AUC of a group, with its interval; a single record has no interval."""
     interval = "one record" if math.isnan(row.lower) else f"{fixed(row.lower)}-{fixed(row.upper)}"
     return f"{fixed(row.auc)} ({interval})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....mechanisms.core import confidence_text, listed, number, p_value_text, percent, percent_between, plural
-from ...results.result_text import ResultText, Row, Section, TextTable, Tone
+from ...results.result_text import ResultText, Row, TextSection, TextTable, Tone
 from .result import ALL_RECORDS, MEMORISED, Cause, MemorisedRecords, RiskResult, SplitTest
 
 SUCCESS_TEXTS: dict[str, str] = {
@@ -65,13 +65,15 @@ def describe(result: RiskResult) -> ResultText:
         table=_comparisons(result),
         notes=notes(result),
         details=(
-            Section("Exposed records", paragraphs=(EXPOSED.format(n=f"{result.n_exposed:,}"),), table=_exposed(result))
+            TextSection(
+                "Exposed records", paragraphs=(EXPOSED.format(n=f"{result.n_exposed:,}"),), table=_exposed(result)
+            )
             if result.exposed
-            else Section("Exposed records"),
-            Section("Findings of each leak", tuple(_members(result))),
-            Section("Groups and single columns", table=_parts(result)) if result.parts else Section("Groups"),
-            Section("What this cannot tell", paragraphs=limits(result)),
-            Section(
+            else TextSection("Exposed records"),
+            TextSection("Findings of each leak", tuple(_members(result))),
+            TextSection("Groups and single columns", table=_parts(result)) if result.parts else TextSection("Groups"),
+            TextSection("What this cannot tell", paragraphs=limits(result)),
+            TextSection(
                 "Columns",
                 table=TextTable(
                     ("column", "type", "values", "missing"),
@@ -164,19 +166,19 @@ def limits(result: RiskResult) -> tuple[str, ...]:
 
 
 def _said(result: RiskResult, c: SplitTest) -> str:
-    return comparison_sentence(c, result.confidence, result.unit)
+    return _comparison_sentence(c, result.confidence, result.unit)
 
 
 def sentences(result: RiskResult) -> tuple[str, ...]:
     """Sentences on the leaks, one each: what was found, which columns identify these records, who else found them."""
     if not result.causes:  # of a file that names none
-        rest = (memorised_sentence(result.memorised, result.unit),) if result.memorised_by_assumption else ()
+        rest = (_memorised_sentence(result.memorised, result.unit),) if result.memorised_by_assumption else ()
         return (*(_said(result, c) for c in result.findings), *rest)
     tests = {(c.attack, c.group): c for c in result.findings}
     said = []
     for cause in result.causes:
         test = tests.get(cause.findings[0])
-        first = memorised_sentence(result.memorised, result.unit) if test is None else _said(result, test)
+        first = _memorised_sentence(result.memorised, result.unit) if test is None else _said(result, test)
         said.append(f"{first}{_identified(cause)}{_also(cause)}")
     return tuple(said)
 
@@ -304,7 +306,7 @@ def _exposed(result: RiskResult) -> TextTable:
     return TextTable(("row", "in the table", "people nearby", "less remote", "distance"), rows, 2, caption)
 
 
-def comparison_sentence(c: SplitTest, confidence: float, unit: str = "") -> str:
+def _comparison_sentence(c: SplitTest, confidence: float, unit: str = "") -> str:
     """Return the comparison in a sentence; `unit` is the column of the units that are counted, if not records."""
     column = c.attack.removeprefix("inferred: ")
     what = SUCCESS_TEXTS.get(c.attack, f"have {column} inferred from their other columns")
@@ -320,7 +322,7 @@ def comparison_sentence(c: SplitTest, confidence: float, unit: str = "") -> str:
     return f"{text}; of the holdout {percent(c.holdout)}: {leaked} ({confidence_text(confidence)} confidence)."
 
 
-def memorised_sentence(agree: MemorisedRecords, unit: str = "") -> str:
+def _memorised_sentence(agree: MemorisedRecords, unit: str = "") -> str:
     """Return the finding in a sentence, with its assumption."""
     one_each = f" (one of each {unit})" if unit else ""
     return (

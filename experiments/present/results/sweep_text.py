@@ -15,7 +15,7 @@ from ....audit.results import text as audit_text
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.breakdown import EpsilonBreakdown, EpsilonPart
 from ....audit.results.recovery import Recovery
-from ....audit.results.result_text import ResultText, Row, Section, TextTable, Tone, tone_of
+from ....audit.results.result_text import ResultText, Row, TextSection, TextTable, Tone, tone_of
 from ....mechanisms.core import (
     beside,
     confidence_text,
@@ -68,8 +68,8 @@ def describe(
         table=_table(sweep, seconds or {}),
         notes=tuple(_notes(sweep)),
         details=(
-            Section("Assumptions", paragraphs=_assumptions(sweep, assumptions)),
-            Section("Choices and corrections", table=_ledger(sweep)),
+            TextSection("Assumptions", paragraphs=_assumptions(sweep, assumptions)),
+            TextSection("Choices and corrections", table=_ledger(sweep)),
         ),
         parts=tuple(map(_part, points)),
     )

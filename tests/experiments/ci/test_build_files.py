@@ -21,7 +21,7 @@ from dpassay.experiments.ci.findings import Place, _line_of, findings_of, line_o
 from dpassay.experiments.ci.junit import junit
 from dpassay.experiments.ci.sarif import _relative_uri, sarif
 from dpassay.experiments.ci.step_summary import MAX_ROWS, claims_section, comparison_section
-from dpassay.experiments.cli.terminal import show_text
+from dpassay.experiments.cli.terminal import _show_text
 
 HOSTILE = 'a]]><b> & "c" | `d` \x1b[2J \x00 \u202e\ud800\n### e'
 PLACE = Place("noise.py:release", Path("noise.py"), 4)
@@ -230,7 +230,7 @@ def test_weak_is_said_in_all_files_and_fails_in_none():
 def repr_of_terminal(result):
     """What the terminal shows of a result."""
     with contextlib.redirect_stdout(io.StringIO()) as shown:
-        show_text(result.text())
+        _show_text(result.text())
     return shown.getvalue()
 
 

@@ -125,7 +125,7 @@ def of_page(page: str) -> str:
 def on_a_terminal(text: ResultText, monkeypatch: pytest.MonkeyPatch) -> str:
     out = io.StringIO()
     monkeypatch.setattr(terminal, "console", lambda: Console(file=out, width=1_000, highlight=False))
-    terminal.show_text(text)
+    terminal._show_text(text)
     return out.getvalue()
 
 
