@@ -89,7 +89,9 @@ def headline(result: AuditResult) -> str:
         return f"{label}: no epsilon above the claim of {number(result.claim)} is detected reliably"
     if result.weak:
         return f"{label}: detects only epsilon above {number(result.detectable)}, and {number(result.claim)} is claimed"
-    if result.condition or result.claim <= 0:
+    if result.condition:
+        return f"{label}: the bound exceeds the claim only under a condition that no test can check"
+    if result.claim <= 0:
         return f"{label}: epsilon >= {number(bound.epsilon)}, claimed {number(result.claim)}"
     share = percent_below(bound.epsilon / result.claim)
     return f"{label}: epsilon >= {number(bound.epsilon)}, {share} of the claim of {number(result.claim)}"
@@ -275,6 +277,7 @@ def _evidence(result: AuditResult, explained: Explanations) -> list[Row]:
         rows += explained.step("the deciding event", event, [])
     if result.exact_epsilon is not None:
         rows.append(("exact", f"epsilon  = {number(result.exact_epsilon)} on this pair"))
+    rows += [("assumes", text) for text in result.bound.assumptions]
     rows += [(ESTIMATE_LABEL, f"epsilon  ~ {number(e.value)}   [{e.method}; {e.label}]") for e in result.estimates]
     return rows
 
@@ -303,7 +306,6 @@ def _details(result: AuditResult) -> list[TextSection]:
         TextSection("Power", tuple(power_rows)),
         TextSection("Trials", (*trials, *shown)),
         TextSection("All bounds", table=_bounds_table(result)) if len(result.bounds) > 1 else TextSection("All bounds"),
-        TextSection("Assumptions", tuple(("assumes", text) for text in bound.assumptions)),
         TextSection("Choices and corrections", tuple(_ledger_rows(result))),
     ]
 

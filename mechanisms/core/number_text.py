@@ -153,7 +153,7 @@ def confidence_text(confidence: float) -> str:
     significance = 1.0 - confidence
     if significance > 0.5:
         return percent(confidence)
-    level = Decimal(100) - Decimal(f"{100.0 * significance:.3g}")
+    level = Decimal(100) - Decimal(f"{100.0 * significance:.2g}")
     return f"{level.normalize():f} %"
 
 

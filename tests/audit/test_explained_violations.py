@@ -152,7 +152,7 @@ def test_a_step_that_fails_is_a_warning_and_leaves_the_violation(name, monkeypat
     assert result.plot() is not None
 
 
-@pytest.mark.parametrize("name", ["_deciding", "witnessed"])
+@pytest.mark.parametrize("name", ["_event", "witnessed"])
 def test_words_that_fail_are_a_warning_in_the_table_and_in_the_evidence(name, monkeypatch):
     result = audit(LaplaceInverseScale(epsilon=0.5), **OPTIONS | {"claim": None, "trials": 2_000})
     monkeypatch.setattr(text, name, broken)

@@ -165,4 +165,4 @@ def test_numbers_of_attacks_are_those_of_the_results(made, browser):
         assert agrees(row["AUC"].partition(" ")[0], one["auc"])
         assert agrees(row["AUC"].partition("-")[2], one["auc_upper"])
         for rate in one["rates"]:
-            assert agrees(row[f"TPR@{100 * rate['fpr']:g}%FPR"], rate["tpr"])
+            assert agrees(row[f"TPR@{100 * rate['fpr']:g} % FPR"], rate["tpr"])

@@ -15,7 +15,7 @@ from dpassay.experiments.present.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
 from dpassay.mechanisms.adapters.functions.forms import BELOW_ZERO, ResultForm
 from dpassay.mechanisms.adapters.functions.names import ResultNames
-from dpassay.mechanisms.core import Outputs
+from dpassay.mechanisms.core import Outputs, number
 from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
 NAMES = ResultNames(ResultForm())
@@ -142,5 +142,5 @@ def test_the_first_chunks_count_in_whatever_order_they_arrive():
 
 
 def test_the_name_of_an_event_has_its_score(leak):
-    assert replace(leak.deciding, above=False).name == f"score < {leak.deciding.threshold:.6g}"
+    assert replace(leak.deciding, above=False).name == f"score < {number(leak.deciding.threshold)}"
     assert RefutingEvent("", 0.25, True, (), ()).name == "score >= 0.25"

@@ -147,7 +147,7 @@ class TestBudget:
         assert lines[1].split() == ["verdict", "claim", "bound", "detects", "false", "alarm", "test"]
         leak = next(line for line in lines if "test_leak (check 2)" in line).split()
         check = session.checks["test_broken.py::test_leak", 2]
-        assert leak[:3] == ["violation", "1", f"{check['bound']:.4g}"]
+        assert leak[:3] == ["violation", "1", number(check["bound"])]
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ def test_a_confidence_is_a_percentage_with_its_distance_from_one(significance):
     from decimal import Decimal
 
     distance = (100 - Decimal(text.removesuffix(" %"))) / 100
-    assert float(distance) == pytest.approx(significance, rel=5e-3, abs=2e-15)
+    assert float(distance) == pytest.approx(significance, rel=5e-2, abs=2e-15)
 
 
 def test_no_p_value_below_the_smallest_is_shown():
