@@ -112,10 +112,10 @@ def interval_in_words(low: float, high: float) -> str:
     ('at least 1', 'at most 2.5', 'from 1 to 2.5')
     """
     if math.isinf(high):
-        return f"at least {number(low)}" if math.isfinite(low) else "any"
+        return f"at least {number(low, 6)}" if math.isfinite(low) else "any"
     if math.isinf(low):
-        return f"at most {number(high)}"
-    return number(low) if low == high else f"from {number(low)} to {number(high)}"
+        return f"at most {number(high, 6)}"
+    return number(low, 6) if low == high else f"from {number(low, 6)} to {number(high, 6)}"
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Parts:
         >>> str(Parts(("coordinate 3", "coordinate 7"), 0.971))
         'mostly coordinate 3 and coordinate 7 (97 % of the effect)'
         """
-        return f"mostly {' and '.join(self.names)} ({percent(self.share)} of the effect)"
+        return f"mostly {' and '.join(self.names)} ({percent(self.share, 2)} of the effect)"
 
 
 @dataclass(frozen=True, eq=False)

@@ -188,7 +188,7 @@ def card_of(result: SweepResult | MembershipResult, origin: Origin) -> Card:
         return Card(
             origin=origin,
             outcome=result.text().headline,
-            next_steps=(),
+            next_steps=result.text().next_steps,
             verdict=None,
             tone=result.text().tone.value,
             confidence=result.confidence,
