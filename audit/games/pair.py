@@ -202,7 +202,7 @@ class PairRun:
         work = PilotWork(setup.mechanism, setup.neighbours, self.seed, setup.guarded, self.timeout)
         self._execute(Stage.PILOT, work, outputs)
         side0, side1 = outputs.side(0), outputs.side(1)
-        names = setup.mechanism.output_names(outputs.texts())
+        names = setup.mechanism._output_names(outputs.texts())
         with in_this_process():
             scorer = fit_scorer(setup.attack, setup.target, side0, side1, stream(self.seed, Stage.FIT))
             if self.plan.pilot == 0:

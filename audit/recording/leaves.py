@@ -52,7 +52,7 @@ def leaf_names(output: Any, name: str = "output", depth: int = 0) -> list[str]:
     """Return the names of the parts of an output, in the order of `leaves_of`.
 
     >>> leaf_names({"total": 1.5, "rows": [1, 2]})
-    ["a key of output", "output['rows'][0]", "output['rows'][1]", "a key of output", "output['total']"]
+    ['a key of output', "output['rows'][0]", "output['rows'][1]", 'a key of output', "output['total']"]
     """
     if isinstance(output, (str, bytes, type(None), type)) or depth == MAX_DEPTH:
         return [name]

@@ -207,7 +207,7 @@ class EvaluationWork:
             reduced |= order(outputs, scores, self.events)
         details = {"signature": signature(outputs), "only_output": common_output_digest(outputs)}
         details |= self._impossible(outputs, scores, chunk.side)
-        details |= examples(outputs, scores, self.followed, self.mechanism.output_names(outputs.texts))
+        details |= examples(outputs, scores, self.followed, self.mechanism._output_names(outputs.texts))
         return reduced | details | _event_counts(outputs) | changed
 
     def expected(self, chunk: Chunk) -> dict[str, Expected]:

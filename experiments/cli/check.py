@@ -25,7 +25,6 @@ from ...mechanisms.core.errors import DpassayError, NeighboursError, ParameterEr
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.printable import fenced
 from ..ci.checked import SESSION, CheckedClaims, claims_of
-from ..config.tasks.own import own_attack
 from .supervisor import in_child
 
 LONGEST_SHOWN = 200
@@ -116,7 +115,7 @@ def check(
         ParameterError: target and program, or neither; claim or pair missing; a pair and a search; a recording of
             something other than a function.
     """
-    options |= {"seed": seed, "n_jobs": n_jobs, "attack": _attack(options["attack"])}
+    options |= {"seed": seed, "n_jobs": n_jobs, "attack": _attack(options.get("attack", "auto"))}
     run_audit = (
         partial(_check, claimed=claimed)
         if pair_search is None
@@ -145,7 +144,11 @@ def check(
 
 def _attack(name: str) -> Any:
     """Return the attack of --attack: its name, or code of the user as "mine.py:score"."""
-    return own_attack(load_target(name, argument="attack"), name) if ":" in name else name
+    if ":" not in name:
+        return name
+    from ..config.tasks.own import own_attack
+
+    return own_attack(load_target(name, argument="attack"), name)
 
 
 def _findings(function: Any, target: str, claimed: Claimed) -> tuple[str, ...]:

@@ -230,7 +230,7 @@ class Mechanism(Options):
         """Return the distribution of the outputs: the mechanism itself if it has `log_density`; None where unknown."""
         return self if callable(getattr(self, "log_density", None)) else None  # type: ignore[return-value]
 
-    def output_names(self, texts: Mapping[float, str]) -> OutputNames:
+    def _output_names(self, texts: Mapping[float, str]) -> OutputNames:
         """Return the names of the numbers of an output; `texts` are those of `Outputs`."""
         return NO_NAMES
 

@@ -39,7 +39,6 @@ from .experiments.plugin.recording import DPRecord
 from .experiments.plugin.session import CALLS, OUTCOMES, PLAN, POWER_LOSS, SessionPlan
 from .experiments.plugin.summary import Summary, expected_checks
 from .experiments.plugin.swallowed import fail_where_swallowed, noting_expected
-from .mechanisms.core import parameter_text
 
 if TYPE_CHECKING:
     from .experiments.ci.checked import CheckedClaim
@@ -72,8 +71,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--dp-false-alarm",
         metavar="P",
-        help=f"upper bound on the probability of a false alarm in the whole session (default "
-        f"{parameter_text(FALSE_ALARM)})",
+        help=f"upper bound on the probability of a false alarm in the whole session (default {FALSE_ALARM})",
     )
     group.addoption("--dp-trials", metavar="N", type=int, help="trials per side of every privacy check")
     group.addoption("--dp-seed", metavar="N", type=int, default=0, help="seed of the random trials (default 0)")
@@ -92,8 +90,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dp-power-loss",
         metavar="R",
         default=str(POWER_LOSS),
-        help=f"allowed growth of the detectable excess over the claim since the baseline (default "
-        f"{parameter_text(POWER_LOSS)})",
+        help=f"allowed growth of the detectable excess over the claim since the baseline (default {POWER_LOSS})",
     )
     group.addoption("--dp-save", metavar="FILE", help="write the checks of this session, as a baseline of later ones")
     parser.addini("dp_false_alarm", "default of --dp-false-alarm", default=str(FALSE_ALARM))

@@ -190,7 +190,7 @@ class FunctionMechanism(Mechanism):
                 ) from error
         return self
 
-    def output_names(self, texts: Mapping[float, str]) -> OutputNames:
+    def _output_names(self, texts: Mapping[float, str]) -> OutputNames:
         assert self.form is not None
         return ResultNames(self.form, self.named, texts)
 

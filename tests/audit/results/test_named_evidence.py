@@ -41,7 +41,7 @@ def test_counts_of_a_rule_are_those_of_all_evaluation_runs(function, monkeypatch
     def keeping(mechanism, neighbours, seed, chunk, timeout=None):
         outputs, changed = whole(mechanism, neighbours, seed, chunk, timeout)
         if chunk.stage is Stage.EVALUATION:
-            names = mechanism.output_names(outputs.texts)
+            names = mechanism._output_names(outputs.texts)
             kept[chunk.side] += [
                 {names.name(place): (value, names.value(place, value)) for place, value in enumerate(row)}
                 for row in outputs.values

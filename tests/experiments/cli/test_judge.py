@@ -135,7 +135,7 @@ def test_every_form_of_the_result_states_the_condition_before_the_bound(tmp_path
         assert "--tossed" not in one_line.split("independent fair coin")[0]
         bound = min(
             one_line.find(sign)
-            for sign in ("epsilon >= ", "ε ≥", "epsilon at least", "lower bound")
+            for sign in ("epsilon >= ", "epsilon ≥", "ε ≥", "epsilon at least", "lower bound", "detects ")
             if sign in one_line
         )
         assert one_line.index("independent fair coin") < bound

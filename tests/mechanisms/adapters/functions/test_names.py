@@ -113,7 +113,7 @@ def test_columns_of_many_runs_have_names(many):
         return many({"b": rng.normal(size=size), "a": len(data) + rng.normal(size=size)})
 
     mechanism = FunctionMechanism(release, claim=PureDP(1.0), neighbours=PAIR)
-    names = mechanism.output_names({})
+    names = mechanism._output_names({})
     order = ["a", "b"] if many is dict else ["b", "a"]
     assert [names.name(place) for place in range(2)] == [f"output[{key!r}]" for key in order]
 
@@ -129,7 +129,7 @@ def test_names_change_no_fingerprint_and_survive_pickling():
     mechanism = FunctionMechanism(release, claim=PureDP(1.0), neighbours=PAIR)
     before = describe(mechanism)
     copy = cloudpickle.loads(cloudpickle.dumps(mechanism))
-    assert copy.output_names({}).name(1) == "output['b']"
+    assert copy._output_names({}).name(1) == "output['b']"
     object.__setattr__(mechanism, "named", ())
     assert describe(mechanism) == before
 
