@@ -149,7 +149,7 @@ def test_published_rules_stand_beside_the_bounds_and_fail_nothing(call, tmp_path
     page = (tmp_path / "here" / "report.html").read_text()
     assert "dpassay calibrate --published --bound simultaneous-band --repeats 3 --seed 0" in page
     assert page.count("published rule") >= 7
-    assert "6 simulated, 3 in a setting" in page
+    assert "6 simulated, 1 to 3 in a setting" in page
     both = call("--published", "--full")
     assert both.exit_code == 2
     assert "two plans" in both.stderr
