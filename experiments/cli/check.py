@@ -13,6 +13,7 @@ import numpy as np
 from ...audit.api import audit
 from ...audit.recording import record
 from ...audit.results.audit_result import AuditResult
+from ...audit.results.withheld import without_values
 from ...audit.search import domain_from, search
 from ...audit.trials.array_files import read_text
 from ...mechanisms.accounting import ApproximateDP, PureDP
@@ -220,8 +221,11 @@ def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any
 
 
 def markdown_summary(result: AuditResult) -> str:
-    """Return the result as a section of Markdown, with the verdict as its heading."""
-    return f"### dpassay check: {claims_of(result).outcome}\n\n{fenced(result.summary())}\n"
+    """Return the result as a section of Markdown for a build server, with the verdict as its heading.
+
+    Values of datasets and outputs are left out, since build servers keep and show what they receive.
+    """
+    return f"### dpassay check: {claims_of(result).outcome}\n\n{fenced(without_values(result).summary())}\n"
 
 
 def baseline_of(file: Path | None) -> CheckedClaims | None:
