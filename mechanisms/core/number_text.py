@@ -143,17 +143,17 @@ def points(difference: float, lower: float | None = None, upper: float | None = 
 
 
 def confidence_text(confidence: float) -> str:
-    """Return a confidence in per cent, with the first two digits of its distance from 1.
+    """Return a confidence in per cent, with the first two digits of its distance from 1; three from 0.001 on.
 
     >>> confidence_text(0.95), confidence_text(0.975), confidence_text(1 - 1e-6), confidence_text(1 - 6.1e-7)
     ('95 %', '97.5 %', '99.9999 %', '99.999939 %')
-    >>> confidence_text(0.9), confidence_text(0.123), confidence_text(1.0)
-    ('90 %', '12.3 %', '100 %')
+    >>> confidence_text(0.9), confidence_text(0.875), confidence_text(0.123), confidence_text(1.0)
+    ('90 %', '87.5 %', '12.3 %', '100 %')
     """
     significance = 1.0 - confidence
     if significance > 0.5:
         return percent(confidence)
-    level = Decimal(100) - Decimal(f"{100.0 * significance:.2g}")
+    level = Decimal(100) - Decimal(f"{100.0 * significance:.{3 if significance >= 1e-3 else 2}g}")
     return f"{level.normalize():f} %"
 
 

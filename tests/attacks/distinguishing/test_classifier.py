@@ -283,6 +283,6 @@ def test_descriptions_hold_for_the_described_outputs(model):
     elif model == "logistic":
         crossing = float(above.removeprefix("the output is at least "))
         assert np.array_equal(values >= crossing, reach)
-        assert below == f"the output is at most {number(crossing)}"
+        assert below == f"the output is at most {number(crossing, 6)}"
     else:
         assert above == "log odds of side 1 >= 0.5, learned by gradient boosting"
