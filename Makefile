@@ -12,7 +12,7 @@ LITERATURE := $(sort $(wildcard tests/*/literature tests/*/demos))
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode every worker and every process of a test compiles all it imports
 SOURCES := __init__.py mechanisms attacks audit testing experiments src tests benchmarks docs
 
-.PHONY: demo test test-literature test-docs test-all test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers site gallery wheel smoke clean help
+.PHONY: demo test test-literature test-docs test-browser test-all test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers site gallery wheel smoke clean help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -29,7 +29,7 @@ demo: $(STAMP)   ## the main job: audit a Laplace count on real data, and the te
 	$(BIN)/dpassay demo randomized-response
 
 test: $(STAMP)   ## the fast tests of the core and what every entry of a catalogue promises
-	$(FAST) tests $(addprefix --ignore=,$(LITERATURE) tests/docs)
+	$(FAST) tests $(addprefix --ignore=,$(LITERATURE) tests/docs tests/browser)
 
 test-literature: $(STAMP)  ## the fast tests of the systems of the literature, and of the demos
 	$(FAST) $(LITERATURE)
@@ -37,7 +37,14 @@ test-literature: $(STAMP)  ## the fast tests of the systems of the literature, a
 test-docs: $(STAMP)  ## the fast tests of the documentation: snippets, numbers, site, examples in docstrings
 	$(FAST) tests/docs
 
-test-all: test test-literature test-docs test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments  ## every test: the fast ones, then the six slow parts
+$(VENV)/.axe: $(STAMP)
+	$(BIN)/python -m pip install --quiet --no-deps axe-playwright-python==0.1.8  # which contains axe-core; not its browsers
+	@touch $@
+
+test-browser: $(VENV)/.axe  ## pages of reports and demos in Chromium, which comes from the packages of the system; skipped where there is none
+	$(PYTEST) --dist loadgroup -m "not slow" -rs tests/browser
+
+test-all: test test-literature test-docs test-browser test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments  ## every test: the fast ones, then the six slow parts
 
 test-slow-mechanisms: $(STAMP)  ## the long statistical tests of mechanisms and attacks
 	$(PYTEST) -m slow tests/mechanisms tests/attacks
@@ -72,7 +79,7 @@ test-lowest: pyproject.toml  ## all fast tests, with the lower end of the range 
 	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
 	.ci/lowest >$(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --editable '.[dev]' --constraint $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python -m pytest -n auto --dist loadfile -m "not slow" -W ignore::DeprecationWarning  # of old packages
+	$(LOWEST)/bin/python -m pytest -n auto --dist loadfile -m "not slow" --ignore=tests/browser -W ignore::DeprecationWarning  # of old packages
 
 breaks: $(STAMP) ## takes each correction out of a copy, one after the other: a fast test must fail
 	$(BIN)/python tests/run_breaks.py --write
@@ -94,8 +101,8 @@ docs: $(STAMP)   ## the tables in docs/ and the tables of contents, from the cod
 	$(BIN)/python docs/build.py
 
 site: $(SITE)/.installed  ## docs/_build/html: all pages, executed demos and gallery, the reference; checked in a browser where there is one
-	$(SITE)/bin/python docs/site/build.py
-	$(SITE)/bin/python docs/site/browse.py docs/_build/html
+	$(SITE)/bin/python docs/site/build.py $(ONLY)
+	$(SITE)/bin/python docs/site/browse.py docs/_build/html docs/_build/executed
 
 $(SITE)/.installed: pyproject.toml
 	@test -x $(SITE)/bin/python || $(PYTHON) -m venv $(SITE)

@@ -5,6 +5,7 @@ canaries/         Canaries: records that are made, or chosen, to be detected. Th
                   neighbours
 catalogue.py      Names of the attacks. A new attack is one file and one line here; `dpassay list attacks` shows them
 distinguishing/   Attacks on the distinguishing game: was this output released from `d0` or from `d1`?
+function.py       The attack of a function: the scores that code of the user gives to outputs
 learners/         Models that attacks learn from pilot trials: log odds of two sides, or probabilities of k candidates
 literature/       Attacks of the literature: on answers, tables, training, texts, studies, records without names, and
                   attributes
@@ -15,3 +16,4 @@ reconstruction/   Reconstruction: what was in the dataset? A secret is drawn fro
 """
 
 from .base import Attack as Attack, Scorer as Scorer, Target as Target
+from .function import FunctionAttack as FunctionAttack

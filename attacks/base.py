@@ -39,6 +39,9 @@ class Scorer(Protocol):
                    scorer that uses them; it lets a result report what is shown without low bits
         describe   `(threshold, *, above) -> str`: description of the outputs that score at or above the threshold,
                    or below; "" if there is nothing to describe
+        describes_outputs   `(threshold, *, above) -> bool`: whether `describe` says which outputs these are, and not
+                   only which scores they have; without this member it does
+        names      `OutputNames`, names of the numbers of an output; set once the pilot has been run, for `describe`
     """
 
     def score(self, outputs: Outputs) -> Floats:

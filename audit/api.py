@@ -13,7 +13,7 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-from ..attacks.base import Attack
+from ..attacks.catalogue import AttackChoice
 from ..mechanisms.adapters.functions.guard import limit_calls
 from ..mechanisms.core.base import Mechanism, Neighbours
 from ..mechanisms.core.errors import DependentTrialsError, ManyRunsError, PrivacyViolation
@@ -27,6 +27,7 @@ from .games.external_scores import audit_scores
 from .games.pair import PairRun
 from .games.setup import AuditSetup
 from .results.audit_result import AuditResult
+from .results.plain import message
 from .results.text import INDEPENDENCE_ADVICE
 from .trials.options import RunOptions, Store
 from .trials.progress import Reporter
@@ -41,7 +42,7 @@ def audit(
     mechanism: Mechanism | Callable[..., Any],
     neighbours: Neighbours | None = None,
     *,
-    attack: str | Attack = "auto",
+    attack: AttackChoice = "auto",
     bound: BoundChoice = "auto",
     trials: int | float = 100_000,
     delta: float | None = None,
@@ -61,7 +62,8 @@ def audit(
         mechanism: a `Mechanism`, or a function `release(dataset, rng)` (one run) or `release(dataset, size, rng)`. If
             a call of the latter raises, all trials are repeated with one run per call, size=1.
         neighbours: the pair of datasets; None for `mechanism.worst_case()`. Needed for a function.
-        attack: a name in `dpassay.attacks.catalogue`, an `Attack`, or "auto": the likelihood ratio where the output
+        attack: a name in `dpassay.attacks.catalogue`, an `Attack`, a function from outputs to scores (see
+            `dpassay.attacks.FunctionAttack`), or "auto": the likelihood ratio where the output
             distribution is known, an attack on the canary for a DPSGD, else a classifier; see
             `dpassay.attacks.catalogue.choose`.
         bound: a name in `dpassay.audit.bounds.catalogue`, a `Bound`, or several of these, among which the significance
@@ -160,7 +162,7 @@ def assert_private(
     __tracebackhide__ = True
     result = audit(mechanism, neighbours, **options)
     if result.verdict is Verdict.VIOLATION:
-        raise PrivacyViolation(result.evidence(), result)
+        raise PrivacyViolation(message(result.text()), result)
     if result.verdict is Verdict.DEPENDENT:
         raise DependentTrialsError(display_name(result.mechanism), result.dependence or "", INDEPENDENCE_ADVICE)
     return result

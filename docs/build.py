@@ -1,7 +1,8 @@
 """Write what documents and tables of contents take from the code: `make docs`. A test keeps them current.
 
-Of hazards.md and learning.md it writes the tables between "<!-- NAME -->" and "<!-- end -->"; of every `__init__.py`
-the lines that name the modules and folders in it. The pages of all names and of all systems are for the site only.
+Of hazards.md, learning.md and demos.md it writes the tables between "<!-- NAME -->" and "<!-- end -->"; of every
+`__init__.py` the lines that name the modules and folders in it. The pages of all names and of all systems are for the
+site only.
 """
 
 import ast
@@ -11,7 +12,7 @@ import os
 import re
 import textwrap
 import tomllib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from pydantic import BaseModel
 
 from dpassay.attacks.canaries import Canary, worst_case_initial
 from dpassay.attacks.canaries.catalogue import catalogue as canaries
+from dpassay.experiments import demos as documents
 from dpassay.experiments.cli.listing import entries, kinds
 from dpassay.experiments.config.sections import DataSection, OneRunSection
-from dpassay.experiments.report.card.hazards import HAZARDS
+from dpassay.experiments.present.card.hazards import HAZARDS
 from dpassay.experiments.systems import FAMILIES, System, load
 from dpassay.mechanisms.core import Catalogue
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
@@ -31,6 +33,9 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 LEARNING = HERE / "reference" / "learning.md"
 HAZARDS_PAGE = HERE / "explanation" / "hazards.md"
+DEMOS_PAGE = HERE / "reference" / "demos.md"
+COURSE = HERE / "tutorials" / "course.md"
+HOUR = re.compile(r"^### (\d+)\. ([^\n]*)\n\n\* \*\*Demos\*\*: (.*?)^\* \*\*Before", re.MULTILINE | re.DOTALL)
 ROOMS = ("mechanisms", "attacks", "audit", "testing", "experiments")
 ENTRY = re.compile(r"\w+(\.py|/) |\s{8,}\S")  # a line of a table of contents, or its continuation
 TESTS = HERE.parent / "tests" / "experiments" / "systems" / "tests_of_systems.toml"
@@ -95,6 +100,33 @@ def hazards_page() -> str:
     """The page as it is, with its table written anew."""
     page = HAZARDS_PAGE.read_text()
     return BLOCK.sub(lambda block: f"{block[1]}{hazards_table()}\n{block[3].lstrip()}", page)
+
+
+def demos_page() -> str:
+    """Return the page as it is, with the question, time and hour of each demo in its list."""
+    page = DEMOS_PAGE.read_text()
+    shows = dict(re.findall(r"^\| `([\w-]+)` \| [^|]* \| ([^|]*?) \|", page, re.MULTILINE))
+    return BLOCK.sub(lambda block: f"{block[1]}{demos_table(shows)}\n{block[3].lstrip()}", page)
+
+
+def demos_table(shows: Mapping[str, str]) -> str:
+    """A row a demo, in the order of the course."""
+    head = ("name", "question", "what it shows", "time", "hour of the course")
+    rows = [
+        (f"`{name}`", f"[{question}](../demos/{name}.md)", shows.get(name, ""), f"{seconds} s", str(hour))
+        for name, (question, seconds, hour, _) in demos().items()
+    ]
+    return table(head, rows)
+
+
+def demos() -> dict[str, tuple[str, int, int, str]]:
+    """Return demo -> its question, seconds, and the number and title of its hour of the course, in that order."""
+    found = {}
+    for number, title, named in HOUR.findall(COURSE.read_text()):
+        for name in re.findall(r"\.\./demos/([\w-]+)\.md", named):
+            document = documents.document(name)
+            found[name] = document.title, document.seconds, int(number), title
+    return found
 
 
 def hazards_table() -> str:
@@ -218,6 +250,7 @@ TABLES = {
 
 if __name__ == "__main__":
     HAZARDS_PAGE.write_text(hazards_page())
+    DEMOS_PAGE.write_text(demos_page())
     LEARNING.write_text(learning_page())
     for folder in folders():
         (folder / "__init__.py").write_text(contents(folder))

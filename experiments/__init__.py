@@ -8,7 +8,7 @@ demos/        Demos that run: each asks a question, shows a leak or a misleading
               demo NAME`
 literature/   Data and studies of systems of the literature: census tables, votes of teachers, and shadow tables
 plugin/       Privacy claims as tests of pytest: what is behind `dpassay.pytest_plugin`, which holds the hooks
-report/       Reports: one self-contained HTML page, and Markdown for the summary of a CI job
+present/      Reports: one self-contained HTML page, and Markdown for the summary of a CI job
 runs/         Runs of experiments: from a configuration to a directory with results, figures and reports
 systems/      Systems of the literature, as data: what each guarantees, what implements it, and what shows it
 tasks/        Tasks: questions that are checked and ready to run. Here the interface, and those of the commands on files

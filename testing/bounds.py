@@ -17,7 +17,7 @@ from ..audit.calibration.methods import BitMethod, BoundMethod
 from ..audit.evidence.scores import BitScores, PairCounts, PairScores, Tally
 from ..audit.evidence.statement import Statement
 from ..mechanisms.accounting import GaussianDP
-from ..mechanisms.core import ParameterError
+from ..mechanisms.core import ParameterError, number, percent
 from .conformance import Check, require, run_checks
 
 TESTED_LAWS: tuple[tuple[Law, tuple[float, ...]], ...] = (
@@ -67,7 +67,10 @@ def coverage_is_at_least_the_confidence(case: BoundCase) -> None:
     kind: Any = BitMethod if case.bound.reads is BitScores else BoundMethod
     method = kind(case.bound)
     certificate = certify(CertificatePlan("conformance", settings, numbers=case.audits), [method], seed=0)
-    worst = [f"{cell.law} at delta = {cell.delta:g}: {cell.miss_rate:.1%} of audits" for cell in certificate.failures]
+    worst = [
+        f"{cell.law} at delta = {number(cell.delta)}: {percent(cell.miss_rate)} of audits"
+        for cell in certificate.failures
+    ]
     require(
         certificate.holds,
         f"it exceeds the true epsilon too often: {'; '.join(worst[:3])}. Count every choice that reads the scores.",

@@ -70,21 +70,20 @@ def few_copies(monkeypatch):
 def without_pictures(monkeypatch):
     """Runs write their numbers, and neither figures nor reports, which take longer than the runs."""
     for draw in ("draw_all", "membership.draw_study"):
-        monkeypatch.setattr(f"dpassay.experiments.report.plots.{draw}", lambda *_, **__: [])
-    for write in ("pages.write", "membership.write_membership"):
-        monkeypatch.setattr(f"dpassay.experiments.report.{write}", lambda *_, **__: [])
+        monkeypatch.setattr(f"dpassay.experiments.present.plots.{draw}", lambda *_, **__: [])
+    monkeypatch.setattr("dpassay.experiments.present.pages.write", lambda *_, **__: [])
 
 
 @pytest.fixture
 def one_picture(monkeypatch):
     """Runs draw and report the whole sweep, and no figures of its single audits."""
-    monkeypatch.setattr("dpassay.experiments.report.plots.draw.shown", lambda points: [])
+    monkeypatch.setattr("dpassay.experiments.present.plots.draw.shown", lambda points: [])
 
 
 @pytest.fixture
 def without_pixels(monkeypatch):
     """Figures are SVG files; the PNG files next to them are empty."""
-    monkeypatch.setattr("dpassay.experiments.report.plots.style._png", lambda figure: b"")
+    monkeypatch.setattr("dpassay.experiments.present.plots.style._png", lambda figure: b"")
 
 
 def pytest_addoption(parser):

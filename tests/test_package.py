@@ -71,8 +71,8 @@ def research(tmp_path):
                 call("check", "release.py:count", *pair, "--attack", "threshold", "--trials", "300")
 
             def test_config(monkeypatch):
-                monkeypatch.setattr("dpassay.experiments.report.plots.draw.shown", lambda points: [])
-                monkeypatch.setattr("dpassay.experiments.report.plots.style._png", lambda figure: b"")
+                monkeypatch.setattr("dpassay.experiments.present.plots.draw.shown", lambda points: [])
+                monkeypatch.setattr("dpassay.experiments.present.plots.style._png", lambda figure: b"")
                 call("run", "experiments/mine.toml", "--out", "out")
 
             def test_api():

@@ -150,7 +150,7 @@ def test_no_import_runs_back_up():
 
 
 HEAVY = {"scipy.stats", "sklearn", "pandas", "matplotlib", "joblib", "dp_accounting"}
-DRAWN = ("experiments.report.plots", "experiments.demos", "experiments.data.score_files")
+DRAWN = ("experiments.present.plots", "experiments.demos", "experiments.data.score_files")
 """What is asked for only where figures are drawn, a demo is shown, or a file of scores is read."""
 
 

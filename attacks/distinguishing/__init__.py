@@ -10,6 +10,8 @@ likelihood_ratio.py   The likelihood-ratio attack: the best possible attack if t
 low_level/            Leaks that classifiers miss: the format of an output, repeated values, and the order of
                       coordinates
 portfolio.py          The portfolio: the classifier, and rules for leaks that no classifier of ordinary features detects
+simple_rules.py       Events of learned scores in terms of the output: a rule on one number, or the few parts that the
+                      event depends on
 threshold.py          The threshold attack: one number computed from the output, and its direction
 """
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core import AttackError, Floats, Ints, Outputs, at_least, one_of_names
+from ...mechanisms.core import NO_NAMES, AttackError, Floats, Ints, OutputNames, Outputs, at_least, number, one_of_names
 from ..base import Attack, Target
 from ..learners.additive import AdditiveModel, fit_additive
 from ..learners.base import (
@@ -25,6 +25,7 @@ from ..learners.base import (
 from ..learners.features import FeatureKind, Features, as_rows
 from ..learners.table import OutputCells, TableModel, find_cells, fit_table
 from ..learners.trees import fit_boosting, fit_forest
+from .simple_rules import interval_in_words
 
 MODELS = ("auto", "logistic", "boosting", "forest", "table")
 CONTEST_ENTRIES = 2_000_000  # rows times columns in the cross-validation
@@ -135,11 +136,13 @@ class ClassifierScorer:
         model_name: name of the trained model.
         features: makes the columns that the model reads; None for the table, which reads the outputs.
         model: trained model, which returns the log odds.
+        names: names of the numbers of an output, for descriptions.
     """
 
     model_name: str
     features: Features | None
     model: ScoringModel
+    names: OutputNames = NO_NAMES
 
     def score(self, outputs: Outputs) -> Floats:
         """Return the scores of `outputs`, shape `(size,)`, natural logarithms."""
@@ -150,27 +153,25 @@ class ClassifierScorer:
     def describe(self, threshold: float, *, above: bool = True) -> str:
         """Describe the outputs that score at or above the threshold, or below: values or intervals where possible."""
         if isinstance(self.model, TableModel):
-            return _values(self.model, threshold, above)
+            return self._values(self.model, threshold, above)
         read = self.features
         if isinstance(self.model, AdditiveModel) and read is not None and read.of_one_number:
             intervals = read.centre[0] + read.scale[0] * self.model.where(threshold, above=above)
-            return f"the output is {' or '.join(_interval(*ends) for ends in intervals) or 'no possible value'}"
+            return f"the output is {' or '.join(interval_in_words(*ends) for ends in intervals) or 'no possible value'}"
         sign = ">=" if above else "<"
-        return f"log odds of side 1 {sign} {threshold:.4g}, learned by {MODEL_NAMES[self.model_name]}"
+        return f"log odds of side 1 {sign} {number(threshold)}, learned by {MODEL_NAMES[self.model_name]}"
 
+    def describes_outputs(self, threshold: float, *, above: bool = True) -> bool:
+        """Return whether `describe` names values or intervals."""
+        one_number = self.features is not None and self.features.of_one_number
+        return isinstance(self.model, TableModel) or (isinstance(self.model, AdditiveModel) and one_number)
 
-def _values(model: TableModel, threshold: float, above: bool) -> str:
-    """Describe the outputs of a table that reach the threshold, or do not."""
-    rows = model.cells.rows()[(model.scores[:-1] >= threshold) == above].tolist()
-    shown = [repr(row[0]) if len(row) == 1 else repr(tuple(row)) for row in rows[:MAX_VALUES_SHOWN]]
-    more = f" or {len(rows) - MAX_VALUES_SHOWN:,} more" * (len(rows) > MAX_VALUES_SHOWN)
-    return f"the output is {' or '.join(shown) or 'new'}{more}"
-
-
-def _interval(low: float, high: float) -> str:
-    if np.isinf(high):
-        return f"at least {low:.6g}" if np.isfinite(low) else "any"
-    return f"at most {high:.6g}" if np.isinf(low) else f"from {low:.6g} to {high:.6g}"
+    def _values(self, model: TableModel, threshold: float, above: bool) -> str:
+        """Describe the outputs of a table that reach the threshold, or do not."""
+        rows = model.cells.rows()[(model.scores[:-1] >= threshold) == above]
+        shown = [self.names.row(row[0] if len(row) == 1 else row) for row in rows[:MAX_VALUES_SHOWN]]
+        more = f" or {len(rows) - MAX_VALUES_SHOWN:,} more" * (len(rows) > MAX_VALUES_SHOWN)
+        return f"the output is {' or '.join(shown) or 'new'}{more}"
 
 
 def _losses(rows: tuple[NDArray[Any], NDArray[Any]], fit: Fitter) -> Floats:

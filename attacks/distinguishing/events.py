@@ -12,6 +12,7 @@ outputs.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, cast
@@ -19,7 +20,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core import AttackError, Bools, Floats, Outputs
+from ...mechanisms.core import AttackError, Bools, Floats, OutputNames, Outputs
 from ..base import Attack, Scorer, Target
 from ..learners.table import log_odds_of_counts
 from .low_level.labels import LabelOdds
@@ -31,6 +32,8 @@ N_BINS = 32
 EXCEPTIONAL_TEXTS = ("", "nan", "inf", "-inf")
 MAX_LABEL_LENGTH = 60
 MAX_EVENTS_SHOWN = 3  # events that a description names
+TEXT = "text "  # beginning of the label of a text
+_WORD = re.compile(r"\w+")
 
 
 def mark(outputs: Outputs) -> Outputs:
@@ -209,10 +212,31 @@ class EventScorer:
         description = "" if base is None else str(base(threshold, above=above))
         if self.labels is None or self.label_scores is None:
             return description
-        labels = self.labels[(self.label_scores >= threshold) == above].tolist()
+        if threshold == (np.inf if above else -np.inf):  # exceptional outputs only
+            description = ""
+        inside = (self.label_scores >= threshold) == above
+        labels = self.labels[inside].tolist()
+        if words := _common_words(labels, self.labels[~inside].tolist()):
+            events = (
+                f"a text with the words {' and '.join(map(repr, words))} ({len(labels):,} texts of the pilot, no other)"
+            )
+            return " or ".join(part for part in (description, events) if part)
         more = f" or {len(labels) - MAX_EVENTS_SHOWN:,} more" * (len(labels) > MAX_EVENTS_SHOWN)
         events = f"the event {' or '.join(map(repr, labels[:MAX_EVENTS_SHOWN]))}{more}" if labels else ""
         return " or ".join(part for part in (description, events) if part)
+
+    def describes_outputs(self, threshold: float, *, above: bool = True) -> bool:
+        """Return whether `describe` says which outputs are in an event, and not only which scores."""
+        describes = getattr(self.base, "describes_outputs", None)
+        if describes is None or (self.labels is not None and threshold == (np.inf if above else -np.inf)):
+            return hasattr(self.base, "describe")
+        return bool(describes(threshold, above=above))
+
+    def with_names(self, names: OutputNames) -> EventScorer:
+        """Return the scorer, with names of the numbers of an output for descriptions, if its base uses names."""
+        if not hasattr(self.base, "names"):
+            return self
+        return replace(self, base=replace(cast(Any, self.base), names=names))
 
     def _event_scores(self, events: Labels) -> Floats:
         """Return the score of each label."""
@@ -235,6 +259,20 @@ class EventScorer:
                 "+-inf if it settles the side, 0 if it carries no information."
             )
         return scores
+
+
+def _common_words(inside: list[str], outside: list[str]) -> list[str]:
+    """Return the words that all texts of an event share and no other text has, at most three; empty for one text.
+
+    >>> _common_words(["text 'red for Ada'", "text 'blue for Ada'"], ["text 'red'", "raised KeyError: 'Ada'"])
+    ['for', 'Ada']
+    """
+    if len(inside) < 2 or not all(label.startswith(TEXT) for label in inside):
+        return []
+    words = [_WORD.findall(label.removeprefix(TEXT)) for label in inside]
+    others = {word for label in outside if label.startswith(TEXT) for word in _WORD.findall(label.removeprefix(TEXT))}
+    shared = set.intersection(*map(set, words)) - others
+    return [word for word in dict.fromkeys(words[0]) if word in shared][:MAX_EVENTS_SHOWN]
 
 
 def _exceptional(rows: NDArray[Any]) -> NDArray[np.int8]:

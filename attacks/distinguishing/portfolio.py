@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core import Floats, Ints, Outputs, PositiveInt
+from ...mechanisms.core import NO_NAMES, Floats, Ints, OutputNames, Outputs, PositiveInt
 from ..base import Attack, Target
 from ..learners.base import N_FOLDS
 from ..learners.features import as_matrix
@@ -110,6 +110,7 @@ class PortfolioScorer:
         usual: tenth and ninetieth percentile of the classifier's scores.
         without_low_bits: the scorer learned from the same pilot without rules on the low bits of floats; None if no
             such rule is used.
+        names: names of the numbers of an output, for descriptions.
     """
 
     base: ClassifierScorer
@@ -117,6 +118,7 @@ class PortfolioScorer:
     held_out: tuple[Floats, Floats] | None = None
     usual: tuple[float, float] = (0.0, 0.0)
     without_low_bits: ClassifierScorer | PortfolioScorer | None = None
+    names: OutputNames = NO_NAMES
 
     @property
     def reads_low_bits(self) -> bool:
@@ -132,19 +134,29 @@ class PortfolioScorer:
 
     def describe(self, threshold: float, *, above: bool = True) -> str:
         """Describe the outputs that score at or above the threshold, or below, because of a rule."""
+        if decisive := self._decisive(threshold, above):
+            return _joined(decisive)
+        return replace(self.base, names=self.names).describe(threshold, above=above)
+
+    def describes_outputs(self, threshold: float, *, above: bool = True) -> bool:
+        """Return whether `describe` names levels, values or intervals."""
+        return bool(self._decisive(threshold, above)) or self.base.describes_outputs(threshold, above=above)
+
+    def _decisive(self, threshold: float, above: bool) -> list[tuple[float, str]]:
+        """Return the log odds and descriptions of the levels that put outputs into an event."""
         sign = 1.0 if above else -1.0
         for usual in self.usual if above else self.usual[::-1]:  # nearly all outputs of a level, or else some of them
             signed_odds = [
                 (sign * odds, text) for odds, text in self._described() if (usual + odds >= threshold) == above
             ]
             if decisive := [(odds, text) for odds, text in signed_odds if odds > 0.0]:
-                return _joined(decisive)
-        return self.base.describe(threshold, above=above)
+                return decisive
+        return []
 
     def _described(self) -> list[tuple[float, str]]:
         """Return the log odds that each level adds, and the description of the level."""
         return [
-            (float(odds), rule.describe(int(level)))
+            (float(odds), rule.describe(int(level), self.names))
             for rule, beyond in self.rules
             for level, odds in zip(beyond.known, beyond.log_odds, strict=True)
         ]

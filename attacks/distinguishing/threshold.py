@@ -65,8 +65,8 @@ class Threshold(Attack):
         """Return the statistic, with its sign learned from the pilot outputs."""
         self._check_pilot(pilot0, pilot1)
         positive_scorer = ThresholdScorer(self.statistic, 1.0)
-        superiority = _superiority(positive_scorer.score(pilot0), positive_scorer.score(pilot1))
-        return positive_scorer if superiority >= 0.0 else ThresholdScorer(self.statistic, -1.0)
+        higher = superiority(positive_scorer.score(pilot0), positive_scorer.score(pilot1))
+        return positive_scorer if higher >= 0.0 else ThresholdScorer(self.statistic, -1.0)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class ThresholdScorer:
         return self.sign * rows[:, self.statistic]
 
 
-def _superiority(out: Floats, in_: Floats) -> float:
+def superiority(out: Floats, in_: Floats) -> float:
     """Return Pr[in > out] - Pr[in < out] over all pairs: 2 AUC - 1, by sorted search instead of all pairs."""
     out = np.sort(out)
     below = np.searchsorted(out, in_, side="left")

@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from ...mechanisms.core import Bools, DpassayError, Floats, Ints
+from ...mechanisms.core import Bools, DpassayError, Floats, Ints, fixed, number, percent
 from .shadows import Shadows
 
 WARNING_LEVEL = 1e-3
@@ -87,9 +87,9 @@ def label_order_warning(log_p: Floats, y: Ints, inclusion: Bools) -> str | None:
         return None
     return (
         "labels seem to be in another order than the outputs: the models are surer of their members than of others "
-        f"({total:.1f} standard errors), but predict the labels of members no better than labels in a random order "
-        f"({gain / spread:.1f}; permutation test, level {WARNING_LEVEL:g} over all tests). Give the label of each "
-        "record in the order of the outputs."
+        f"({fixed(total, 1)} standard errors), but predict the labels of members no better than labels in a random "
+        f"order ({fixed(gain / spread, 1)}; permutation test, level {number(WARNING_LEVEL)} over all tests). Give the "
+        "label of each record in the order of the outputs."
     )
 
 
@@ -184,7 +184,7 @@ def _order_warning(kind: str, axis: str, mismatch: tuple[int, int] | None) -> st
     return (
         f"{kind}s seem to be in another order in the outputs than in membership: the outputs of {kind} {mismatch[0]} "
         f"go with the membership of {kind} {mismatch[1]}, and less with its own (partial rank correlations, level "
-        f"{WARNING_LEVEL:g} over all tests). Bring the {axis} of membership and outputs into one order."
+        f"{number(WARNING_LEVEL)} over all tests). Bring the {axis} of membership and outputs into one order."
     )
 
 
@@ -204,19 +204,21 @@ def _other_run(values: Floats, shadows: Shadows) -> str | None:
         together = np.sum(ranks[first] * ranks[shadows.partners[first]], axis=1) + 1.0 / (len(shadows) - 1)
         z = float(together.sum()) * np.sqrt(n / len(first))
         if len(shadows) > 2 and together.mean() < -0.1 and z < 2.0 * special.ndtri(TEST_LEVEL / 2):
-            evidence = f"models on complementary records have opposite outputs (rank correlation {together.mean():.2f}"
+            evidence = (
+                f"models on complementary records have opposite outputs (rank correlation {fixed(together.mean(), 2)}"
+            )
     if evidence is None and len(shadows) >= 16 and len(np.unique(values)) > 0.2 * values.size:
         scale = np.maximum(np.mean(x**2, axis=0), 1e-300)
         kurtosis = np.mean(x**4, axis=0) / scale**2
         limit = kurtosis.mean() - special.ndtri(TEST_LEVEL / 2) * kurtosis.std() / np.sqrt(n)
         if limit < UNIMODAL:
-            evidence = f"the outputs of a record have two modes (kurtosis {kurtosis.mean():.2f}"
+            evidence = f"the outputs of a record have two modes (kurtosis {fixed(kurtosis.mean(), 2)}"
     if evidence is None:
         return None
     return (
-        f"membership seems to be that of another run: {evidence}, level {WARNING_LEVEL:g} over all tests), as where "
-        "models remember their training sets, but no model has higher signals on its own members. Give the membership "
-        "of these models, with records in the order of the outputs."
+        f"membership seems to be that of another run: {evidence}, level {number(WARNING_LEVEL)} over all tests), as "
+        "where models remember their training sets, but no model has higher signals on its own members. Give the "
+        "membership of these models, with records in the order of the outputs."
     )
 
 
@@ -240,7 +242,7 @@ def _exchanged_axes(values: Floats, inclusion: Bools) -> str | None:
     share = between_models / (between_models + noise)
     return (
         f"models and records seem to be exchanged: of {n_models:,} models on {n_records:,} records, the models differ "
-        f"({100 * share:.0f} % of the variance) and the records do not (variance of their means 1/{ratio:.0f}; F-test, "
-        f"level {WARNING_LEVEL:g} over all tests), as records of {n_records:,} models would. If so, exchange the first "
-        "two axes of membership and outputs; if all canaries of a run share noise, ignore this."
+        f"({percent(share)} of the variance) and the records do not (variance of their means 1/{fixed(ratio, 0)}; "
+        f"F-test, level {number(WARNING_LEVEL)} over all tests), as records of {n_records:,} models would. If so, "
+        "exchange the first two axes of membership and outputs; if all canaries of a run share noise, ignore this."
     )

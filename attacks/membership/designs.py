@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.core import Bools, DpassayError, Ints
+from ...mechanisms.core import Bools, DpassayError, Ints, fixed, percent
 from .base import MembershipAttack
 from .shadows import Shadows
 
@@ -108,8 +108,8 @@ class Design:
             return "every reference saw all records that the target did not see"
         if self.related:
             return (
-                f"what the references saw depends on what the target saw: members are in {100 * inside.seen_by:.0f} % "
-                f"of the references, non-members in {100 * outside.seen_by:.0f} %"
+                f"what the references saw depends on what the target saw: members are in {percent(inside.seen_by)} "
+                f"of the references, non-members in {percent(outside.seen_by)}"
             )
         return "some references saw a record, and some did not"
 
@@ -148,9 +148,9 @@ class Design:
         if abs(spread[0] / spread[1] - 1.0) < MIN_REPORTED_DIFFERENCE:
             return None
         return (
-            f"members are compared with {counts[0]:.1f} references without the record on average, non-members with "
-            f"{counts[1]:.1f}: the scores of the side with fewer vary more, without any leak. Read the AUC; at low "
-            "false positive rates the true positive rates are "
+            f"members are compared with {fixed(counts[0], 1)} references without the record on average, non-members "
+            f"with {fixed(counts[1], 1)}: the scores of the side with fewer vary more, without any leak. Read the AUC; "
+            "at low false positive rates the true positive rates are "
             f"{'too high' if counts[0] < counts[1] else 'too low'}."
         )
 

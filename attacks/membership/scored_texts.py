@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...mechanisms.core import Floats, ParameterError, UnknownNameError
+from ...mechanisms.core import Floats, ParameterError, UnknownNameError, number
 from .token_padding import IGNORED_VALUE, MASK_THRESHOLD, ZERO_MEANINGS, find_padding
 
 POSITIVE_TOLERANCE = 1e-3
@@ -269,7 +269,7 @@ def _numbers(values: Any, field: str, id_: str) -> Floats:
     unusable = ~(np.abs(row) < -lowest) | ((row == IGNORED_VALUE) & (field != "alternatives"))
     if unusable.any():
         place = int(np.flatnonzero(unusable)[0])
-        mark = "" if field == "alternatives" else f", and not {IGNORED_VALUE:g}, the mark of ignored positions"
+        mark = "" if field == "alternatives" else f", and not {number(IGNORED_VALUE)}, the mark of ignored positions"
         raise ParameterError(
             f"{field} must be finite, above {lowest:g}{mark}, but that of {id_!r} has {row[place]:g} at index {place}. "
             "Compute the log softmax in single or double precision; a token that is impossible for the model needs "

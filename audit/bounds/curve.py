@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core import Guarantee
+from ...mechanisms.core import Guarantee, number
 from ..evidence.scores import Tally
 from .numerics.rectangle import Rectangle
 
@@ -54,8 +54,8 @@ class CurveViolation:
 
     def __str__(self) -> str:
         return (
-            f"at epsilon = {self.epsilon:.4g} the claim promises delta <= {self.delta:.4g}, "
-            f"but these trials show delta >= {self.delta_lower:.4g}"
+            f"at epsilon = {number(self.epsilon)} the claim promises delta <= {number(self.delta)}, "
+            f"but these trials show delta >= {number(self.delta_lower)}"
         )
 
 

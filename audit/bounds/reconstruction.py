@@ -29,6 +29,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from scipy import special
 
+from ...mechanisms.core import number
 from ...mechanisms.core.constraints import at_least
 from ...mechanisms.core.errors import ParameterError, RelationError, plural
 from ...mechanisms.core.guarantee import Guarantee
@@ -190,7 +191,7 @@ class FixedReconstruction(FixedBound[Successes]):
 
     def _ledger(self, successes: Successes) -> tuple[LedgerEntry, ...]:
         rounds = plural(successes.n_runs, "round")
-        observed = f"{successes.n_success} of {rounds}, prior success {successes.prior_success:.6g}"
+        observed = f"{successes.n_success} of {rounds}, prior success {number(successes.prior_success)}"
         entries = (
             LedgerEntry("success", observed, "one exact binomial limit; prior, tolerance and attack fixed beforehand"),
             LedgerEntry("direction", "both", "one limit is valid for both directions and every delta"),

@@ -9,4 +9,6 @@ peers.py         The estimators of jax-privacy on the samples of the certificate
                  request
 published.py     Rules from published audits, rebuilt from their descriptions, to measure how often they report a leak
                  where none is
+text.py          The text of a certificate: whether every bound keeps its level, how often each misses, and how close it
+                 comes
 """

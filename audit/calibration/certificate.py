@@ -122,6 +122,7 @@ class Certificate(Saved):
 
     FORMAT: ClassVar[str] = "dpassay.certificate"
     VERSION: ClassVar[int] = 3
+    DESCRIBED_BY: ClassVar[str] = "audit.calibration.text"
 
     plan: str
     seed: int

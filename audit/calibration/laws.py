@@ -16,7 +16,7 @@ import numpy as np
 
 from ...mechanisms.accounting import ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP
 from ...mechanisms.accounting.kinds.profile import ProfileGuarantee
-from ...mechanisms.core import Floats, Guarantee, Positive, unit_interval
+from ...mechanisms.core import Floats, Guarantee, Positive, parameter_text, unit_interval
 from ..evidence.scores import PairCounts, PairScores, Scores, Tally
 
 Sampler = Callable[[np.random.Generator, int], Floats]
@@ -108,22 +108,26 @@ def randomized_response(epsilon: float, delta: float = 0.0) -> FiniteLaw:
     """Return the worst case of (epsilon, delta)-DP: randomised response with an atom of mass delta on each side."""
     lie = (1.0 - delta) * math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
     p_out = np.array([delta, (1.0 - delta) - lie, lie, 0.0])
-    atom = f" with an atom of {delta:g}" if delta else ""
-    return FiniteLaw(f"randomized response{atom}, epsilon {epsilon:g}", np.arange(4.0), p_out, p_out[::-1])
+    atom = f" with an atom of {parameter_text(delta)}" if delta else ""
+    return FiniteLaw(
+        f"randomized response{atom}, epsilon {parameter_text(epsilon)}", np.arange(4.0), p_out, p_out[::-1]
+    )
 
 
 def k_ary_randomized_response(epsilon: float, k: int) -> FiniteLaw:
     """Return randomised response over k >= 3 values; the scores are the value of side 0, another, that of side 1."""
     truth, lie = 1.0, math.exp(-epsilon)
     p_out = np.array([truth, (k - 2) * lie, lie]) / (truth + (k - 1) * lie)
-    return FiniteLaw(f"{k}-ary randomized response, epsilon {epsilon:g}", np.arange(3.0), p_out, p_out[::-1])
+    return FiniteLaw(
+        f"{k}-ary randomized response, epsilon {parameter_text(epsilon)}", np.arange(3.0), p_out, p_out[::-1]
+    )
 
 
 def geometric(epsilon: float, reach: int = 12) -> FiniteLaw:
     """Return two-sided geometric noise around 0 and around 1, truncated at distance `reach`: many ties."""
     values = np.arange(-reach, reach + 2.0)
     p_out, p_in = _geometric_law(epsilon, reach, at=0), _geometric_law(epsilon, reach, at=1)
-    return FiniteLaw(f"geometric, epsilon {epsilon:g}", values, p_out, p_in)
+    return FiniteLaw(f"geometric, epsilon {parameter_text(epsilon)}", values, p_out, p_in)
 
 
 def all_equal() -> FiniteLaw:
@@ -144,7 +148,7 @@ def laplace(epsilon: float) -> SampledLaw:
     """Return Laplace noise around 0 and around 1; the output is the score."""
     scale = 1.0 / epsilon
     return SampledLaw(
-        f"laplace, epsilon {epsilon:g}",
+        f"laplace, epsilon {parameter_text(epsilon)}",
         lambda rng, size: rng.laplace(0.0, scale, size),
         lambda rng, size: rng.laplace(1.0, scale, size),
         LaplaceDP(epsilon),
@@ -158,14 +162,14 @@ def laplace_ratio(epsilon: float) -> SampledLaw:
     def ratio(sample: Sampler) -> Sampler:
         return lambda rng, size: epsilon * (2.0 * np.clip(sample(rng, size), 0.0, 1.0) - 1.0)
 
-    name = f"laplace ratio, epsilon {epsilon:g}"
+    name = f"laplace ratio, epsilon {parameter_text(epsilon)}"
     return SampledLaw(name, ratio(outputs.sample_out), ratio(outputs.sample_in), outputs.curve)
 
 
 def gaussian(mu: float) -> SampledLaw:
     """Return normal noise around 0 and around mu: the likelihood ratio is unbounded in the tails."""
     return SampledLaw(
-        f"gaussian, mu {mu:g}",
+        f"gaussian, mu {parameter_text(mu)}",
         lambda rng, size: rng.normal(0.0, 1.0, size),
         lambda rng, size: rng.normal(mu, 1.0, size),
         GaussianDP(mu),
@@ -175,7 +179,7 @@ def gaussian(mu: float) -> SampledLaw:
 def subsampled_gaussian(noise_multiplier: float, sampling_probability: float) -> SampledLaw:
     """Return one step of DP-SGD on a Poisson sample: the record, if it is drawn, adds 1 to normal noise."""
     return SampledLaw(
-        f"subsampled gaussian, noise {noise_multiplier:g}, rate {sampling_probability:g}",
+        f"subsampled gaussian, noise {parameter_text(noise_multiplier)}, rate {parameter_text(sampling_probability)}",
         lambda rng, size: rng.normal(0.0, noise_multiplier, size),
         lambda rng, size: rng.normal(0.0, noise_multiplier, size) + (rng.random(size) < sampling_probability),
         SubsampledGaussianDP(noise_multiplier, sampling_probability),

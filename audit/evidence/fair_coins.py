@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ...mechanisms.accounting.numerics.binomial import log_choose
-from ...mechanisms.core import ParameterError
+from ...mechanisms.core import ParameterError, number
 from .scores import BitScores
 
 STATED_COINS_LEVEL = 1e-9
@@ -51,7 +51,7 @@ def check_coins(evidence: BitScores, *, tossed: bool = False) -> None:
         doubt = None if tossed else _unfairness(evidence.bits, UNSTATED_COINS_LEVEL)
         if doubt is None:
             return
-        deviation = f"{doubt}, which happens to fair coins with probability {UNSTATED_COINS_LEVEL:g} or less"
+        deviation = f"{doubt}, which happens to fair coins with probability {number(UNSTATED_COINS_LEVEL)} or less"
         advice = "If an independent fair coin decided each bit, say so: tossed=True (--tossed)."
     raise ParameterError(
         f"bits must be independent fair coins, each tossed before its run, but {deviation}. {advice} If records were "

@@ -5,7 +5,8 @@
                    exceptional output, such as a text, that no pilot run gave: the attack could not learn anything
     dependent      the trials are not independent: no bound holds, and the claim is not tested; a witness is valid
                    without a bound
-    consistent     none of these; always reported with the power of the trials
+    consistent     none of these; always reported with the power of the trials, and `weak` if they would have detected,
+                   9 times in 10, only a true epsilon above 1.5 claims
 
 A verdict over several audits is a separate statement: `dpassay.mechanisms.core.multiplicity` corrects it over all of
 them.
@@ -17,6 +18,9 @@ from enum import StrEnum
 
 MAX_UNSEEN_SHARE = 0.9
 """Largest share of evaluation runs with exceptional outputs that no pilot run gave for the verdict `consistent`."""
+
+WEAK_FACTOR = 1.5
+"""A consistent verdict is weak if only a true epsilon above this multiple of the claim would have been detected."""
 
 
 class Verdict(StrEnum):
@@ -59,6 +63,20 @@ def judge(
         return Verdict.VIOLATION
     able = (ceiling > claim or curve_refutable) and not mostly_unseen(unseen)
     return Verdict.CONSISTENT if able else Verdict.UNDERPOWERED
+
+
+def is_weak(verdict: Verdict, detectable: float, claim: float) -> bool:
+    """Return whether a claim is consistent only because little could have refuted it.
+
+    Args:
+        verdict: on the claim.
+        detectable: smallest true epsilon that a perfect attack detects with power 90 %.
+        claim: claimed epsilon.
+
+    >>> is_weak(Verdict.CONSISTENT, 3.0, 1.0), is_weak(Verdict.CONSISTENT, 1.2, 1.0)
+    (True, False)
+    """
+    return verdict is Verdict.CONSISTENT and detectable > WEAK_FACTOR * claim > 0.0
 
 
 def mostly_unseen(unseen: float) -> bool:

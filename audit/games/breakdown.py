@@ -15,7 +15,7 @@ from ..results.audit_result import AuditResult
 from ..results.breakdown import EpsilonBreakdown, break_down
 from ..results.estimates.base import Estimate
 from ..results.estimates.gaussian_fit import gaussian_fit
-from ..results.text import Explanations
+from ..results.explanations import Explanations
 from .setup import AuditSetup
 
 ACCOUNTANT_PRECISION = 1e-3

@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from ...mechanisms.core import Guarantee
+from ...mechanisms.core import Guarantee, number
 from ..bounds.base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from ..evidence.statement import Statement
 from ..evidence.verdict import Verdict, judge, mostly_unseen
@@ -28,7 +28,7 @@ from ..power.power import Detectable, detectable, refutable
 from ..power.remedies import Remedy, remedies
 from ..results.audit_result import AuditResult, ClaimCurve, Provenance
 from ..results.claim_curve import claim_curve
-from ..results.text import Explanations
+from ..results.explanations import Explanations
 from ..trials.independence import Dependence
 
 MAX_KEPT_THRESHOLDS = 400
@@ -139,9 +139,9 @@ def _unless(bounds: tuple[LowerBound, ...], claim: float) -> tuple[str, ...]:
     """Return a warning for each bound that exceeds the claim and does not refute it, because it has a condition."""
     free = max((bound for bound in bounds if not bound.condition), key=lambda bound: bound.epsilon)
     return tuple(
-        f"The bound of {bound.method}, epsilon >= {bound.epsilon:.6g}, exceeds the claim, but refutes it only if "
+        f"The bound of {bound.method}, epsilon >= {number(bound.epsilon)}, exceeds the claim, but refutes it only if "
         f"{bound.condition}. No test of these scores can check this. {free.method}, which does not assume it, shows "
-        f"epsilon >= {free.epsilon:.6g}."
+        f"epsilon >= {number(free.epsilon)}."
         for bound in bounds
         if bound.condition and bound.epsilon > claim
     )
@@ -164,7 +164,7 @@ def _ledger(
     entries += best.ledger
     if best.condition:
         free = max((bound for bound in bounds if not bound.condition), key=lambda bound: bound.epsilon)
-        shown = f"epsilon >= {free.epsilon:.6g} at delta = {free.delta:g}"
+        shown = f"epsilon >= {number(free.epsilon)} at delta = {number(free.delta)}"
         entries.append(LedgerEntry("without the condition", shown, f"{free.method}, which decides the verdict"))
     if any(type(bound).curve_test is not FixedBound.curve_test for bound in fixed):
         entries.append(LedgerEntry("delta", "the whole claimed curve", "the limits hold at every delta simultaneously"))

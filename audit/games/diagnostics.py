@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer
+from ...attacks.distinguishing.simple_rules import OutputSample, SimpleRule
 from ...mechanisms.adapters.functions.first_runs import FirstRuns, digests_of
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.core import Mechanism, Outputs, ReleaseError, display_name
+from ...mechanisms.core import Mechanism, OutputNames, Outputs, display_name, number, percent
 from ..bounds.base import LedgerEntry
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
@@ -35,10 +35,7 @@ from ..results.witness.no_randomness import (
 from ..trials.examples import Examples
 from ..trials.execution import in_this_process
 from ..trials.independence import FALSE_ALARM_SHARE, Dependence, Independence
-from ..trials.plan import Chunk
 from ..trials.reduction import EvaluationScores
-from ..trials.seeds import Stage
-from ..trials.work import run
 from .setup import AuditSetup
 
 
@@ -77,13 +74,13 @@ class Diagnostics:
     def doubted(
         self,
         refuted_by_copies: Callable[[Outputs, Outputs], bool],
-        more_runs: Callable[[], tuple[Outputs, Outputs]],
+        more_runs: Callable[[], tuple[Outputs, Outputs] | None],
     ) -> Dependence | None:
         """Return a reason to doubt a violation (the trials could be a few remembered runs); None if there is none.
 
         Args:
             refuted_by_copies: returns True if fresh runs, as outputs of both sides, refute the claim by themselves.
-            more_runs: returns outputs of further runs in this process, of both sides.
+            more_runs: returns outputs of further runs in this process, of both sides; None if the function raises.
         """
         mechanism = self.setup.mechanism
         if self.independence is None or not isinstance(mechanism, FunctionMechanism):
@@ -101,17 +98,16 @@ class Diagnostics:
         return Dependence("memory", None, 0.0, f"{explanation}: {suspicion.what}")
 
     def _shared_noise(
-        self, function: Callable[..., Any], first: FirstRuns, more_runs: Callable[[], tuple[Outputs, Outputs]]
+        self, function: Callable[..., Any], first: FirstRuns, more_runs: Callable[[], tuple[Outputs, Outputs] | None]
     ) -> Suspicion | None:
         """Return a reason why all trials may share noise that was drawn once; None if there is none."""
         if not first.changed and not first.imported:
             return None
-        with suppress(ReleaseError):  # a function may raise in these runs only
-            before, runs = digests_of(function), more_runs()
-            after = digests_of(function)
-            stored = tuple(name for name in first.changed if before.get(name) == after.get(name))
-            return suspect_shared_noise(first, stored, self._copies, runs)
-        return None
+        before, runs, after = digests_of(function), more_runs(), digests_of(function)
+        if runs is None:  # a function may raise in these runs only
+            return None
+        stored = tuple(name for name in first.changed if before.get(name) == after.get(name))
+        return suspect_shared_noise(first, stored, self._copies, runs)
 
     def warnings(self) -> tuple[str, ...]:
         """Return warnings on randomness from other sources, outputs that never vary, and a wrong output law."""
@@ -146,9 +142,9 @@ class Diagnostics:
         """Return the ledger entry on the test of independence."""
         if self.independence is None:
             return ()
-        looked_at = f"tested on these trials, p {self.independence.p_value():.2g}"
+        looked_at = f"tested on these trials, p {number(self.independence.p_value(), 2)}"
         level = self.setup.guard_significance
-        share = f"{FALSE_ALARM_SHARE:.0%} of the significance, {level:.2g}; the bounds use the rest"
+        share = f"{percent(FALSE_ALARM_SHARE)} of the significance, {number(level, 2)}; the bounds use the rest"
         return (LedgerEntry("independence", looked_at, share),)
 
     @cached_property
@@ -169,30 +165,71 @@ def _first_runs(mechanism: Mechanism) -> FirstRuns:
     return FirstRuns() if first_runs is None else first_runs
 
 
-def deciding_event(result: AuditResult, scorer: EventScorer, examples: Examples) -> RefutingEvent | None:
-    """Return the event that refutes the claim, with examples; None if there is no event or no examples."""
+def deciding_event(
+    result: AuditResult, scorer: EventScorer, examples: Examples, fresh: tuple[Outputs, Outputs] | None
+) -> RefutingEvent | None:
+    """Return the event that refutes the claim, with examples; None if there is no event or no examples.
+
+    The rule of the event is one on a single number of the output, if there is one in `examples` that distinguishes the
+    sides as well; else that of `scorer`, with the parts of the output that hold the effect in `fresh` runs.
+    """
     decided = result.decided_by
     if result.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
         return None
-    above = points_to_side_1(decided.hits, (result.tally.n_out, result.tally.n_in))
+    sizes = (result.tally.n_out, result.tally.n_in)
+    above = points_to_side_1(decided.hits, sizes)
     outputs = examples.of(decided.threshold, above=above)
     if outputs is None:
         return None
     event = RefutingEvent("", decided.threshold, above, *outputs)
-    rule = scorer.describe(decided.threshold, above=above)
+    names: OutputNames | None = getattr(scorer.base, "names", None)
+    with in_this_process():
+        seen = None if fresh is None or names is None else OutputSample.of(scorer, *fresh, names)
+        counted = examples.rule(decided.threshold, above=above, n_runs=result.trials.evaluation)
+        if names is not None and counted is not None:
+            named = _with_rule(event, *counted, decided.hits, sizes, names, seen)
+            if named is not None:
+                return named
+        rule = scorer.describe(decided.threshold, above=above)
+        no_parts = seen is None or scorer.describes_outputs(decided.threshold, above=above)
+        parts = None if seen is None or no_parts else seen.parts()
+    if parts is not None:
+        return replace(event, rule=f"{parts}: {rule}", where=" and ".join(parts.names))
     return event if rule == event.name else replace(event, rule=rule)  # the rule, if the scorer has one
 
 
-def event_rule(
-    result: AuditResult, scorer: Scorer, setup: AuditSetup, *, n_runs: int, seed: int, timeout: float | None
-) -> EventRule | None:
-    """Return the event as a rule on outputs, derived from `n_runs` extra runs on each side; None if there is none."""
-    decided = result.decided_by
-    if decided.threshold is None or result.dependence is not None:
+def _with_rule(
+    event: RefutingEvent,
+    rule: SimpleRule,
+    counts: tuple[int, int],
+    hits: tuple[int, int],
+    sizes: tuple[int, int],
+    names: OutputNames,
+    seen: OutputSample | None,
+) -> RefutingEvent | None:
+    """Return the event with a rule on one number, with the counts of the rule in the evaluation runs.
+
+    Returns None if the rule is not exactly the event, and another part of the output matters too.
+    """
+    of_event = tuple(k if event.above else n - k for k, n in zip(hits, sizes, strict=True))
+    likelier = int(counts[1] * sizes[0] > counts[0] * sizes[1])
+    other, exact = 1 - likelier, rule.exact and of_event == counts
+    most = f"{counts[likelier]:,} of {sizes[likelier]:,}{'' if exact else ' evaluation'} runs of side {likelier}"
+    least = f"{counts[other]:,} of {sizes[other]:,}" if counts[other] else "none"
+    described, held = rule.describe(names), f"in {most} and in {least} of side {other}"
+    if exact:
+        return replace(event, rule=f"{described} {held}", where=names.name(rule.index))
+    part = None if seen is None or rule.index is None else seen.share(rule.index)
+    if part is not None and not part.is_most:
         return None
-    chunks = [Chunk(Stage.PROBE, side, 1, 0, n_runs) for side in (0, 1)]
-    with suppress(ReleaseError):  # a function may raise in these runs only
-        parts = [run(setup.mechanism, setup.neighbours, seed, chunk, timeout)[0] for chunk in chunks]
-        with in_this_process():
-            return rule_of(scorer, parts[0], parts[1], decided.threshold)
-    return None
+    close = f'close to "{described}", which holds {held}'
+    return replace(event, rule=close if part is None else f"{part}; {close}", where=names.name(rule.index))
+
+
+def event_rule(result: AuditResult, scorer: Scorer, fresh: tuple[Outputs, Outputs] | None) -> EventRule | None:
+    """Return the event as a rule on outputs, derived from `fresh` runs of each side; None if there is none."""
+    decided = result.decided_by
+    if fresh is None or decided.threshold is None or result.dependence is not None:
+        return None
+    with in_this_process():
+        return rule_of(scorer, *fresh, decided.threshold)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ...mechanisms.core import number
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Mechanism
 from ...mechanisms.core.errors import ParameterError, RelationError
@@ -276,8 +277,8 @@ def _constant(evidence: Evidence) -> tuple[str, ...]:
     if len(scores) < 2 or (scores != scores[0]).any():
         return ()
     return (
-        f"All {len(scores):,} scores are {scores[0]:g}, so that they show nothing about the claim. Check how they "
-        "were computed, and that they are of different outputs.",
+        f"All {len(scores):,} scores are {number(scores[0])}, so that they show nothing about the claim. Check how "
+        "they were computed, and that they are of different outputs.",
     )
 
 
@@ -333,7 +334,9 @@ def _looks(counted: Evidence, pilot: PairScores | None, set_aside: bool, tossed:
         unit = "canaries" if counted.relation is Relation.ADD_REMOVE else "records"
         coins = f"{int(counted.bits.sum()):,} of {counted.n_bits:,} are 1, and other exact tests of fair coins"
         level = STATED_COINS_LEVEL if tossed else UNSTATED_COINS_LEVEL
-        correction = f"none needed: a refusal states no bound; fair coins are refused with probability <= {level:g}"
+        correction = (
+            f"none needed: a refusal states no bound; fair coins are refused with probability <= {number(level)}"
+        )
         return (LedgerEntry(unit, size, "fixed beforehand"), LedgerEntry("coins", coins, correction))
     if isinstance(counted, Successes):
         return (LedgerEntry("rounds", f"{counted.n_runs}", "independent: assumed, not tested"),)

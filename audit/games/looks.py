@@ -20,10 +20,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ...mechanisms.core import Floats, Guarantee, ParameterError
+from ...mechanisms.core import Floats, Guarantee, ParameterError, confidence_text, number
 from ..bounds.base import LedgerEntry
 from ..results.audit_result import AuditResult
-from ..results.text import percent
 from ..trials.array_files import read_text
 
 LOOKS_SUFFIX = ".looks"
@@ -100,7 +99,7 @@ class Looks:
         same = [look.significance for look in before if look.question == question]
         earlier = tuple({look.question: look for look in before if look.question != question}.values())
         share, now = 1.0 - result.confidence, datetime.now(UTC).isoformat(timespec="seconds")
-        claim = f"epsilon <= {result.claim:g} at delta = {result.delta:g}"
+        claim = f"epsilon <= {number(result.claim)} at delta = {number(result.delta)}"
         look = LookAtCoins(self.coins, question, share, now, source, claim, str(result.verdict))
         unrecorded = self._add(look) if share > max(same, default=0.0) else ""
         largest = {previous.question: 0.0 for previous in before} | {question: share}
@@ -173,17 +172,17 @@ def _with_looks(
     if spent > planned * (1.0 + 1e-9):
         warnings.append(
             f"These coins were judged before: {'; '.join(map(str, earlier))}. Other scores, another delta or another "
-            f"bound are another look at the same coins. Together the {n} looks have {percent(1.0 - spent)} confidence, "
-            f"not {percent(1.0 - planned)}, and only if all scores were chosen before the first look. Toss new coins "
-            "for each training run; for several scores of one run, plan the number of looks before the first: "
-            f"`looks={n}`, or `--looks {n}`."
+            f"bound are another look at the same coins. Together the {n} looks have {confidence_text(1.0 - spent)} "
+            f"confidence, not {confidence_text(1.0 - planned)}, and only if all scores were chosen before the first "
+            "look. Toss new coins for each training run; for several scores of one run, plan the number of looks "
+            f"before the first: `looks={n}`, or `--looks {n}`."
         )
     if unrecorded:
         warnings.append(
             f"This look at the coins cannot be recorded next to them ({unrecorded}): later audits will not count it."
         )
     if n > 1 or result.confidence > 1.0 - planned * (1.0 - 1e-9):
-        together = f"union bound: {percent(1.0 - spent)} confidence together"
+        together = f"union bound: {confidence_text(1.0 - spent)} confidence together"
         ledger.append(LedgerEntry("looks at the coins", f"{n} so far", together))
     return replace(result, ledger=tuple(ledger), warnings=tuple(warnings))
 

@@ -16,6 +16,7 @@ of chunks only, so that the stopping time does not depend on workers or interrup
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -23,14 +24,15 @@ import numpy as np
 
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer, fit_scorer
-from ...mechanisms.core import Floats, Outputs, display_name
+from ...attacks.distinguishing.simple_rules import OutputSample, SimpleRule
+from ...mechanisms.core import Floats, Outputs, ReleaseError, display_name, fixed, number
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import PairScores, Scores
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult, WithoutLowBits
+from ..results.explanations import Explanations
 from ..results.refuting_event import points_to_side_1
-from ..results.text import Explanations
 from ..results.witness.base import as_json
 from ..trials.array_files import Arrays
 from ..trials.examples import Examples
@@ -131,13 +133,16 @@ class PairRun:
     def result(self) -> AuditResult:
         """Return the result: run the pilot and the evaluation, compute bounds and verdict."""
         first = Independence() if self.setup.guarded else None
-        pilots = self._pilot(first)
+        pilots, sample = self._pilot(first)
         track, *others = (self._track(*pilot, self.setup.significance_share / len(pilots)) for pilot in pilots)
         second = others[0] if others else None
         if self.store is not None:
             self.store.agree("pilot-scores", _fixed(track, *others))
         scorer, bounds = track.scorer, track.bounds
-        self.examples.follow([threshold for bound in bounds for threshold in bound.thresholds])
+        self.examples.follow(
+            [threshold for bound in bounds for threshold in bound.thresholds],
+            lambda threshold: _simple_rule(sample, track.pilot, threshold),
+        )
         independence = self._independence(track.pilot, bounds, first)
         if self.setup.stop:
             evaluated = self._evaluate_until_refuted(scorer, bounds, independence)
@@ -155,18 +160,41 @@ class PairRun:
 
     def _explain(self, result: AuditResult, scorer: EventScorer) -> AuditResult:
         """Return a violation with its explanation; a step that fails adds a warning and keeps the verdict."""
-        explained, n_runs = Explanations(), min(N_RULE_RUNS, self.plan.evaluation)
-        rule = partial(event_rule, n_runs=n_runs, seed=self.seed, timeout=self.timeout)
+        explained = Explanations()
+        fresh = explained.step("the further runs", lambda: self._fresh_runs(result), None)
         complete = replace(
             result,
-            deciding=explained.step("the deciding event", lambda: deciding_event(result, scorer, self.examples), None),
+            deciding=explained.step(
+                "the deciding event", lambda: deciding_event(result, scorer, self.examples, fresh), None
+            ),
             datasets=explained.step("the JSON of the datasets", lambda: as_json(self.setup.neighbours), None),
-            event_rule=explained.step("the rule of the event", lambda: rule(result, scorer, self.setup), None),
+            event_rule=explained.step("the rule of the event", lambda: event_rule(result, scorer, fresh), None),
         )
         return replace(complete, warnings=(*complete.warnings, *explained.warnings))
 
-    def _pilot(self, independence: Independence | None) -> list[tuple[EventScorer, PairScores]]:
-        """Return the scorer, and the pilot scores on which thresholds are chosen.
+    def _fresh_runs(self, result: AuditResult) -> tuple[Outputs, Outputs] | None:
+        """Return further runs of each side, which describe the deciding event; None if there is no use for them."""
+        if result.decided_by.threshold is None or result.dependence is not None:
+            return None
+        return self._further_runs(1)
+
+    def _further_runs(self, key: int) -> tuple[Outputs, Outputs] | None:
+        """Return runs of each side from separate streams; None if the function raises in them."""
+        setup, n_runs = self.setup, min(N_RULE_RUNS, self.plan.evaluation)
+        with suppress(ReleaseError):
+            out, in_ = (
+                run(
+                    setup.mechanism, setup.neighbours, self.seed, Chunk(Stage.PROBE, side, key, 0, n_runs), self.timeout
+                )[0]
+                for side in (0, 1)
+            )
+            return out, in_
+        return None
+
+    def _pilot(
+        self, independence: Independence | None
+    ) -> tuple[list[tuple[EventScorer, PairScores]], OutputSample | None]:
+        """Return the scorer, the pilot scores on which thresholds are chosen, and outputs that describe its events.
 
         If the scorer reads the low bits of floats and the number of trials is fixed, add a second scorer without them.
         """
@@ -174,16 +202,22 @@ class PairRun:
         work = PilotWork(setup.mechanism, setup.neighbours, self.seed, setup.guarded, self.timeout)
         self._execute(Stage.PILOT, work, outputs)
         side0, side1 = outputs.side(0), outputs.side(1)
+        names = setup.mechanism._output_names(outputs.texts())
         with in_this_process():
             scorer = fit_scorer(setup.attack, setup.target, side0, side1, stream(self.seed, Stage.FIT))
             if self.plan.pilot == 0:
-                return [(scorer, PairScores(np.empty(0), np.empty(0)))]
+                return [(scorer, PairScores(np.empty(0), np.empty(0)))], None
             without = None if setup.stop else scorer.without_low_bits
             scorers = [scorer] if without is None else [scorer, without]
-            return [
-                (replace(variant, held_out=None, without_low_bits=None), PairScores(*variant.score_pilot(side0, side1)))
+            scored = [
+                (
+                    replace(variant.with_names(names), held_out=None, without_low_bits=None),
+                    PairScores(*variant.score_pilot(side0, side1)),
+                )
                 for variant in scorers
             ]
+            learned = scored[0][0] if hasattr(scorer.base, "names") else None
+            return scored, None if learned is None else OutputSample.of(learned, side0, side1, names)
 
     def _track(self, scorer: EventScorer, pilot: PairScores, significance_share: float) -> ScorerBounds:
         setup, n = self.setup, self.plan.evaluation
@@ -222,7 +256,7 @@ class PairRun:
             if watched is None or partial is None:
                 return ""
             bound = watched.lower_bound(partial)  # for display; the audit does not stop on it
-            return f"epsilon >= {bound.epsilon:.3f} so far (claim {setup.statement.epsilon:.3g})"
+            return f"epsilon >= {fixed(bound.epsilon)} so far (claim {number(setup.statement.epsilon)})"
 
         work = self._work(track.scorer, track.grid, independence)
         if second is not None:
@@ -241,7 +275,7 @@ class PairRun:
             if not n_done:
                 return ""
             epsilon = max(bound.lower_bound(into.scores(n_done)).epsilon for bound in bounds)
-            return f"epsilon >= {epsilon:.3f} after {n_done:,} a side (claim {setup.statement.epsilon:.3g})"
+            return f"epsilon >= {fixed(epsilon)} after {n_done:,} a side (claim {number(setup.statement.epsilon)})"
 
         work = self._work(scorer, None, independence)
         if self.store is not None and self.store.share is not None:  # runs its slice of all rounds, and ends there
@@ -267,7 +301,7 @@ class PairRun:
             grid,
             events,
             self.timeout,
-            self.examples.thresholds,
+            self.examples.followed,
         )
 
     def _execute(self, stage: Stage, work: Work, into: Reduction, note: Callable[[], str] = str) -> None:
@@ -327,17 +361,10 @@ class PairRun:
         result = conclude(setup.statement, setup.bounds, track.bounds, scores, context)
         if result.refuted_by not in ("bound", "curve"):
             return with_breakdown(result, setup, scores)
-        dependence = observed.doubted(partial(self._refuted_by_copies, track), self._more_runs)
+        dependence = observed.doubted(partial(self._refuted_by_copies, track), partial(self._further_runs, 2))
         if dependence is None:
             return result
         return conclude(setup.statement, setup.bounds, track.bounds, scores, replace(context, dependence=dependence))
-
-    def _more_runs(self) -> tuple[Outputs, Outputs]:
-        """Return further runs of each side in this process."""
-        setup, n_runs = self.setup, min(N_RULE_RUNS, self.plan.evaluation)
-        chunks = [Chunk(Stage.PROBE, side, 2, 0, n_runs) for side in (0, 1)]
-        out, in_ = (run(setup.mechanism, setup.neighbours, self.seed, chunk, self.timeout)[0] for chunk in chunks)
-        return out, in_
 
     def _refuted_by_copies(self, track: ScorerBounds, out: Outputs, in_: Outputs) -> bool:
         """Return True if fresh runs alone refute the claim, by the same bounds at the same confidence."""
@@ -346,6 +373,15 @@ class PairRun:
         setup, sizes = self.setup, (len(out), len(in_))
         fixed = [bound.fix(setup.shared_at(track.significance_share), track.pilot, sizes) for bound in setup.bounds]
         return any(bound.refutes(scores) for bound in fixed)
+
+
+def _simple_rule(sample: OutputSample | None, pilot: PairScores, threshold: float) -> SimpleRule | None:
+    """Return the rule on one number of the output that stands for an event on the pilot; None if there is none."""
+    if sample is None:
+        return None
+    hits = int((pilot.out >= threshold).sum()), int((pilot.in_ >= threshold).sum())
+    above = points_to_side_1(hits, (len(pilot.out), len(pilot.in_)))
+    return Explanations().step("the rule on one number", lambda: sample.rule(threshold, above=above), None)
 
 
 def _fixed(*tracks: ScorerBounds) -> Arrays:

@@ -12,9 +12,19 @@ import numpy as np
 
 from ...attacks.base import Attack, Target
 from ...attacks.canaries.base import Canary
-from ...attacks.catalogue import choose
+from ...attacks.catalogue import AttackChoice, choose
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.core import Guarantee, KnownCurve, Mechanism, Neighbours, ParameterError, Tier, Workers, display_name
+from ...mechanisms.core import (
+    Guarantee,
+    KnownCurve,
+    Mechanism,
+    Neighbours,
+    ParameterError,
+    Tier,
+    Workers,
+    display_name,
+    percent,
+)
 from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.tiers import tier_of
 from ..bounds.base import LedgerEntry, PairBound, PilotMissingError
@@ -49,7 +59,7 @@ class AuditSetup:
         cls,
         mechanism: Mechanism | Callable[..., Any],
         neighbours: Neighbours | None,
-        attack: str | Attack,
+        attack: AttackChoice,
         bound: BoundChoice,
         delta: float | None,
         confidence: float,
@@ -140,7 +150,7 @@ class AuditSetup:
         """Return the ledger entries on choices before the trials."""
         learned = "trained on pilot trials only" if self.attack.minimum_pilot else "not trained on trials"
         raised = "2: a call with many runs raised, and all runs were repeated, one per call"
-        audits = LedgerEntry("audits", raised, f"{FALSE_ALARM_SHARE:.0%} of the significance for the second")
+        audits = LedgerEntry("audits", raised, f"{percent(FALSE_ALARM_SHARE)} of the significance for the second")
         return (
             *((audits,) if self.is_second_audit else ()),
             LedgerEntry("pair", "1, fixed beforehand", "no correction needed"),

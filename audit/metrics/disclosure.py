@@ -31,7 +31,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...attacks.people.disclosure.base import Disclosure, PeopleGroups
-from ...mechanisms.core import Ints, ParameterError, delta_range, non_negative, open_unit, unit_interval, whole
+from ...mechanisms.core import (
+    Ints,
+    ParameterError,
+    delta_range,
+    non_negative,
+    open_unit,
+    points,
+    unit_interval,
+    whole,
+)
 from .gain import Gain, gain
 
 MIN_GROUP_SIZE = 10
@@ -63,8 +72,8 @@ class DisclosureGains:
     def summary(self) -> str:
         """Return a table of the gains in plain text, and their interpretation."""
         name, worst = self.worst
-        low, high = 100 * worst.headline.lower, 100 * worst.headline.upper
-        text = f"{100 * worst.headline.value:+.1f} points ({low:+.1f} to {high:+.1f}), {worst.n:,} {worst.of}"
+        gained = points(worst.headline.value, worst.headline.lower, worst.headline.upper)
+        text = f"{gained}, {worst.n:,} {worst.of}"
         return "\n".join([self.overall.summary(), *([f"worst group, {name}: gain {text}"] if self.groups else [])])
 
 

@@ -33,10 +33,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...attacks.people.base import AttributeInference, People, Sensitive
 from ...attacks.people.imputation import Imputation
-from ...mechanisms.core import ParameterError, open_unit
+from ...mechanisms.core import (
+    ParameterError,
+    confidence_text,
+    fixed,
+    number,
+    open_unit,
+    percent,
+    percent_between,
+    points,
+)
 from ..bounds.numerics import binomial, bounded_mean, paired
 from ..results.saved import DrawnResult, require, within
-from ..results.text import percent
 
 Values = NDArray[np.bool_] | NDArray[np.float64]
 
@@ -117,7 +125,7 @@ class Gain(DrawnResult):
         """Smallest detectable gain: the length of the interval below the gain."""
         return self.headline.value - self.headline.lower
 
-    def summary(self) -> str:
+    def summary(self, *, details: bool = True) -> str:
         """Return a table of success and gains in plain text, and their interpretation."""
         rows = [("attack", _percent(self.attack), "")]
         rows += [
@@ -127,7 +135,7 @@ class Gain(DrawnResult):
         lines = [f"{a:<{name}}  {b:<{rate}}  {c}".rstrip() for a, b, c in rows]
         kind = "right" if self.exact else "mean score"
         headline = f"{_points(self.headline)} over the better baseline"
-        head = f"{kind}, of {self.n:,} {self.of}; intervals: {percent(self.confidence)} confidence"
+        head = f"{kind}, of {self.n:,} {self.of}; intervals: {confidence_text(self.confidence)} confidence"
         return "\n".join([head, *lines, f"gain: {headline}", interpretation(self)])
 
     def check(self, at: str = "") -> None:
@@ -140,8 +148,7 @@ class Gain(DrawnResult):
         within(0.0, 1.0, "attack", value=self.attack.value)
 
     def __repr__(self) -> str:
-        headline = f"{self.headline.value:+.3f} ({self.headline.lower:+.3f} to {self.headline.upper:+.3f})"
-        return f"<Gain {headline} over {self.better.baseline}, {self.n:,} {self.of}>"
+        return f"<Gain {_points(self.headline)} over {self.better.baseline}, {self.n:,} {self.of}>"
 
 
 def gain(
@@ -308,11 +315,11 @@ def _gain_limits(hit: Values, base: Values, level: float, exact: bool) -> tuple[
 
 def interpretation(gain: Gain) -> str:
     """Return the interpretation of the numbers for the release."""
-    least = f"{100 * gain.minimum_detectable:.2g} points"
+    least = f"{number(100 * gain.minimum_detectable, 2)} points"
     names = {over.baseline: over for over in gain.over}
     learned = any(over.gain.lower > 0.0 for name, over in names.items() if name != PERSON)
     if gain.significant:
-        text = f"The release leaks: the attack gains at least {100 * gain.headline.lower:.2g} points."
+        text = f"The release leaks: the attack gains at least {number(100 * gain.headline.lower, 2)} points."
     elif gain.headline.upper < 0.0:
         text = "The attack is worse than a baseline: it gains nothing."
     else:
@@ -329,12 +336,12 @@ def interpretation(gain: Gain) -> str:
 
 
 def _percent(rate: Rate) -> str:
-    return f"{100 * rate.value:.1f} % ({100 * rate.lower:.1f} to {100 * rate.upper:.1f})"
+    return f"{percent(rate.value)} ({percent_between(rate.lower, rate.upper)})"
 
 
 def _points(rate: Rate) -> str:
-    return f"{100 * rate.value:+.1f} points ({100 * rate.lower:+.1f} to {100 * rate.upper:+.1f})"
+    return points(rate.value, rate.lower, rate.upper)
 
 
 def _risk(rate: Rate) -> str:
-    return f"residual risk {rate.value:.2f} ({rate.lower:.2f} to {rate.upper:.2f})"
+    return f"residual risk {fixed(rate.value, 2)} ({fixed(rate.lower, 2)} to {fixed(rate.upper, 2)})"

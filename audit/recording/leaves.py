@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,48 @@ def leaves_of(output: Any, depth: int = 0) -> Leaves:
     if hasattr(output, "__array__"):
         return leaves_of(np.asarray(output), depth + 1)
     return [type(output).__name__, *leaves_of(vars(output) if hasattr(output, "__dict__") else None, depth + 1)]
+
+
+def leaf_names(output: Any, name: str = "output", depth: int = 0) -> list[str]:
+    """Return the names of the parts of an output, in the order of `leaves_of`.
+
+    >>> leaf_names({"total": 1.5, "rows": [1, 2]})
+    ['a key of output', "output['rows'][0]", "output['rows'][1]", 'a key of output', "output['total']"]
+    """
+    if isinstance(output, (str, bytes, type(None), type)) or depth == MAX_DEPTH:
+        return [name]
+    if isinstance(output, Mapping):
+        keys = sorted(output, key=by_name)
+        inside = [(key, f"{name}[{key!r}]") for key in keys]
+        return [
+            part
+            for key, at in inside
+            for part in (*leaf_names(key, f"a key of {name}", depth + 1), *leaf_names(output[key], at, depth + 1))
+        ]
+    if isinstance(output, (list, tuple)):
+        fields = getattr(output, "_fields", None)
+        ends = [f"[{i}]" for i in range(len(output))] if fields is None else [f".{field}" for field in fields]
+        return [
+            part for inside, end in zip(output, ends, strict=True) for part in leaf_names(inside, name + end, depth + 1)
+        ]
+    if isinstance(output, np.ndarray) and output.dtype.kind in "biuf":
+        return [f"{name}[{', '.join(map(str, index))}]" if index else name for index in np.ndindex(output.shape)]
+    if hasattr(output, "to_numpy") and hasattr(output, "index"):  # pandas
+        columns = [f"[{column!r}]" for column in getattr(output, "columns", ())]
+        cells = [f"{name}{column}[{label!r}]" for label in output.index for column in columns or [""]]
+        return [f"a name in {name}"] * (len(columns) + len(output.index)) + cells
+    if is_dataclass(output):
+        return [f"the type of {name}", *_field_names(output, name, depth)]
+    return [name] * len(leaves_of(output, depth))
+
+
+def _field_names(output: Any, name: str, depth: int) -> list[str]:
+    """Return the names of the parts of a dataclass, each after the name of its field."""
+    return [
+        part
+        for field in sorted(vars(output), key=by_name)
+        for part in (f"a field of {name}", *leaf_names(vars(output)[field], f"{name}.{field}", depth + 2))
+    ]
 
 
 def changes(one: Leaves, other: Leaves) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from ...mechanisms.adapters.functions.guard import Guard
 from ...mechanisms.adapters.functions.target import name_of, style_of
 from ...mechanisms.adapters.recording import RecordingGenerator, Tape, running
 from ...mechanisms.core import Neighbours
-from .leaves import Leaves, changes, equal_outputs, leaves_of
+from .leaves import Leaves, changes, equal_outputs, leaf_names, leaves_of
 from .recorded import Element, Recorded, Recordings
 
 __tracebackhide__ = True  # pytest shows the lines of the program only
@@ -46,7 +46,7 @@ def record(
         ...     return (sum(data) + rng.laplace(scale=1.0)) / len(data)
         >>> recorded = record(mean, Neighbours([1.0, 0.0], [1.0, 0.0, 0.0], "add_remove"))
         >>> print(recorded.findings(PureDP(1.0))[0])
-        parameters: the noise of primitive 1 (numpy laplace) is multiplied by 0.5 on side 0 and by 0.333333 on side 1.
+        parameters: the noise of primitive 1 (numpy laplace) is multiplied by 0.5 on side 0 and by 0.3333 on side 1.
     """
     program = _Program(function, style_of(function))
     return Recordings(tuple(program.recorded(neighbours, [seed, run]) for run in range(runs)))
@@ -61,11 +61,14 @@ class _Program:
 
     def recorded(self, pair: Neighbours, seed: Sequence[int]) -> Recorded:
         first = Tape()
-        output = self.run(pair.d0, seed, first)
+        names: list[str] = []
+        output = self.run(pair.d0, seed, first, names)
         repeat, other = Tape(first, follow=False), Tape(first)
         repeated = self.run(pair.d0, seed, repeat)
         outputs = output, self.run(pair.d1, seed, other)
-        recording = Recorded(name_of(self.function), (first, other), outputs, equal_outputs(output, repeated))
+        recording = Recorded(
+            name_of(self.function), (first, other), outputs, equal_outputs(output, repeated), names=tuple(names)
+        )
         if recording.parted or not recording.repeatable:
             return recording
         unsettled, influence = (
@@ -74,7 +77,8 @@ class _Program:
         )
         return dataclasses.replace(recording, unsettled=unsettled, influence=influence)
 
-    def run(self, dataset: Any, seed: Sequence[int], tape: Tape) -> Leaves:
+    def run(self, dataset: Any, seed: Sequence[int], tape: Tape, names: list[str] | None = None) -> Leaves:
+        """Return the parts of the output; their names are added to `names`, if given."""
         rng = RecordingGenerator(np.random.PCG64(np.random.SeedSequence(seed)))
         argument = copy.deepcopy(dataset)
         with Guard(name_of(self.function), seed=seed[0]), running(tape):
@@ -82,7 +86,10 @@ class _Program:
                 result = self.function(argument)
             else:
                 result = self.function(argument, rng) if self.style == "one-run" else self.function(argument, 1, rng)
-            return leaves_of(result)
+            leaves = leaves_of(result)
+            if names is not None:
+                names += leaf_names(result)
+            return leaves
 
     def _nudged(self, dataset: Any, seed: Sequence[int], first: Tape, by: Mapping[int, Any]) -> Leaves:
         """Return the output on a dataset with shifted draws, where no noisy value is replayed."""

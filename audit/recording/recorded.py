@@ -14,7 +14,7 @@ from ...mechanisms.adapters.recording import PrimitiveCall, Tape
 from ...mechanisms.adapters.recording.charges import input_change
 from ...mechanisms.adapters.recording.noisy import RELATIVE_TOLERANCE
 from ...mechanisms.adapters.recording.tape import CHOICE_PRIMITIVES, SOURCES
-from ...mechanisms.core import AccountingError, Floats, Guarantee, PrivacyViolation, plural
+from ...mechanisms.core import AccountingError, Floats, Guarantee, PrivacyViolation, number, plural
 from .leaves import Leaves, changes, equal_outputs
 
 Element = tuple[int, int] | None
@@ -57,6 +57,7 @@ class Recorded:
         repeatable: whether side 0 gives the same output again under the same primitives.
         unsettled: parts of the output that depend on noise whose use was not traced, which may hide a difference.
         influence: change of the parts of the output on side 0 when a noise value is shifted by `step()`.
+        names: names of the parts of the output on side 0; empty if unknown.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Recorded:
     repeatable: bool
     unsettled: frozenset[int] = frozenset()
     influence: Mapping[Element, Floats] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
 
     @property
     def calls(self) -> tuple[tuple[PrimitiveCall, ...], tuple[PrimitiveCall, ...]]:
@@ -200,7 +202,7 @@ class Recorded:
             draw = self.tapes[1].draws.get(at)
             if draw is not None and draw.uneven is not None and not self.parted:
                 by0, by1 = draw.uneven
-                sides = f"by {by0:.6g} on side 0 and by {by1:.6g} on side 1"
+                sides = f"by {number(by0)} on side 0 and by {number(by1)} on side 1"
                 text = f"the noise of primitive {at + 1} ({one}) is multiplied {sides}."
                 yield Finding("parameters", text, at)
 
@@ -218,7 +220,8 @@ class Recorded:
                     yield Finding("distance", f"the input of {primitive} is {sides}.", at)
                 elif most > one.sensitivity * (1.0 + RELATIVE_TOLERANCE):
                     text = (
-                        f"the input of {primitive} changes by {most:.6g}, but its sensitivity is {one.sensitivity:g}."
+                        f"the input of {primitive} changes by {number(most)}, but its sensitivity is "
+                        f"{number(one.sensitivity)}."
                     )
                     yield Finding("distance", text, at)
 
@@ -246,9 +249,9 @@ class Recorded:
         for i in np.flatnonzero(changes(out0, out1)):
             if int(i) not in self.unsettled:
                 sides = f"{_part(out0[i])} on side 0 and {_part(out1[i])} on side 1"
-                text = (
-                    f"part {i + 1} of the output is {sides}, after equal noisy values: no noise hides the difference."
-                )
+                name = self.names[i] if len(self.names) == len(out0) else f"part {i + 1} of the output"
+                name = "the output" if name == "output" else name
+                text = f"{name} is {sides}, after equal noisy values: no noise hides the difference."
                 yield Finding("no noise", text)
                 return
 
@@ -280,7 +283,7 @@ class Recordings:
         if spent is None or (epsilon := float(spent.epsilon(at))) <= claimed * (1.0 + CLAIM_TOLERANCE):
             return ()
         epsilon_text, claimed_text = _distinct(epsilon, claimed)
-        text = f"the primitives compose to epsilon {epsilon_text} at delta {at:g}, but {claimed_text} is claimed."
+        text = f"the primitives compose to epsilon {epsilon_text} at delta {number(at)}, but {claimed_text} is claimed."
         return (Finding("spent", text),)
 
     def spent(self) -> Guarantee | None:
@@ -369,7 +372,7 @@ def _numeric(*fed: Any) -> bool:
 
 
 def _part(part: Any) -> str:
-    return f"{part:.6g}" if isinstance(part, float) else short_repr(part)
+    return f"{number(part)}" if isinstance(part, float) else short_repr(part)
 
 
 def _distinct(first: float, second: float) -> tuple[str, str]:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from ...mechanisms.core import Tier
+from ...mechanisms.core import Tier, number
 from ..bounds.base import LedgerEntry, LowerBound
 from ..bounds.curve import CurveViolation
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Tally
-from ..evidence.verdict import Verdict, mostly_unseen
+from ..evidence.verdict import Verdict, is_weak, mostly_unseen
 from ..power.remedies import Remedy
 from .breakdown import EpsilonBreakdown
 from .estimates.base import Estimate
@@ -138,6 +138,7 @@ class AuditResult(Provenance, DrawnResult):
 
     FORMAT: ClassVar[str] = "dpassay.audit-result"
     VERSION: ClassVar[int] = 4
+    DESCRIBED_BY: ClassVar[str] = "audit.results.text"
 
     claim: float
     claim_name: str
@@ -218,17 +219,10 @@ class AuditResult(Provenance, DrawnResult):
         """First witness that refutes the claim; None if there is none."""
         return next((witness for witness in self.witnesses if witness.refutes), None)
 
-    def summary(self) -> str:
-        """Return the result as a table in plain text."""
-        from .text import summary
-
-        return summary(self)
-
-    def evidence(self) -> str:
-        """Return about a dozen lines on the deciding event, enough to check the verdict by hand."""
-        from .text import evidence
-
-        return evidence(self)
+    @property
+    def weak(self) -> bool:
+        """Whether the claim is not refuted, and would have been, 9 times in 10, only by a much larger epsilon."""
+        return is_weak(self.verdict, self.detectable, self.claim)
 
     def to_witness(self, path: Path | str) -> None:
         """Write a violation as JSON, with datasets, event, counts and seeds, for `results.witness.checker`.
@@ -277,7 +271,7 @@ class AuditResult(Provenance, DrawnResult):
         _check_verdict(self, at)
 
     def __repr__(self) -> str:
-        bound = f"epsilon >= {self.bound.epsilon:.4g}, claimed {self.claim:.4g} at delta {self.delta:g}"
+        bound = f"epsilon >= {number(self.bound.epsilon)}, claimed {number(self.claim)} at delta {number(self.delta)}"
         return f"<AuditResult {self.verdict.value}: {bound}, {self.mechanism}>"
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from ...mechanisms.core import ParameterError
+from ...mechanisms.core import ParameterError, number
 from .estimates.base import Estimate
 from .saved import require
 
@@ -77,7 +77,7 @@ class EpsilonBreakdown:
         names = tuple(step for part in self.parts for step in part.steps)
         require(names == PARTS, at, f"the parts of the claim are {names}, but must be {PARTS}")
         require(self.bound == bound, at, f"the bound is {bound:.6g}, but its breakdown ends at {self.bound:.6g}")
-        total = f"the parts and the bound sum to {self.claim:.6g}, not to the claim of {claim:.6g}"
+        total = f"the parts and the bound sum to {number(self.claim)}, not to the claim of {number(claim)}"
         require(math.isclose(self.claim, claim, rel_tol=1e-9, abs_tol=1e-9), at, total)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...mechanisms.core import number
+
 Outputs = tuple[str, ...]
 
 
@@ -12,11 +14,13 @@ class RefutingEvent:
     """An event whose counts contradict a claim.
 
     Args:
-        rule: when an output is in the event, in words; empty where the attack has none.
+        rule: when an output is in the event, in words; empty where the attack has none. A rule that is close to the
+            event says so, with its own counts in the evaluation runs.
         threshold: of the score.
         above: whether the event is {score >= threshold}, likelier on side 1, or {score < threshold}, likelier on
             side 0; of reversed scores each is likelier on the other side.
         outputs0, outputs1: its first outputs on each side, as text, at most three.
+        where: the parts of the output that the rule names, without their values; empty where it names none.
     """
 
     rule: str
@@ -24,11 +28,12 @@ class RefutingEvent:
     above: bool
     outputs0: Outputs
     outputs1: Outputs
+    where: str = ""
 
     @property
     def name(self) -> str:
         """Description of the event by its score."""
-        return f"score {'>=' if self.above else '<'} {self.threshold:.6g}"
+        return f"score {'>=' if self.above else '<'} {number(self.threshold)}"
 
 
 def points_to_side_1(hits: tuple[int, int], sizes: tuple[int, int]) -> bool:
@@ -50,16 +55,3 @@ def points_to_side_1(hits: tuple[int, int], sizes: tuple[int, int]) -> bool:
 def ratio_of_rates(likelier: tuple[int, int], other: tuple[int, int]) -> float:
     """Return the estimated ratio of two rates, each from (hits, runs)."""
     return (likelier[0] + 0.5) / (likelier[1] + 1.0) / ((other[0] + 0.5) / (other[1] + 1.0))
-
-
-def event_rows(event: RefutingEvent, hits: tuple[int, int] | None, sizes: tuple[int, int]) -> list[tuple[str, str]]:
-    """Return rows of a table: the rule, and for each side the count of the event and examples."""
-    rows = [("rule", event.rule)] if event.rule else []
-    for side, outputs in ((1, event.outputs1), (0, event.outputs0)):
-        count = ""
-        if hits is not None:
-            n = hits[side] if event.above else sizes[side] - hits[side]
-            count = f"{n:,} of {sizes[side]:,} = {n / sizes[side]:.6g}"
-        examples = f": {'; '.join(outputs)}" if outputs else ""
-        rows.append((f"on side {side}", f"{count}{examples}"))
-    return rows

@@ -22,10 +22,10 @@ import json
 import math
 import operator
 import types
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sized
 from enum import Enum
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
@@ -33,6 +33,8 @@ import numpy as np
 
 from ...mechanisms.core import DpassayError, Floats, Ints, ResultError
 from ..evidence.scores import Tally
+from .plain import plain
+from .result_text import ResultText
 
 DIGEST_KEY = "sha256"
 DRAWINGS_GROUP = "dpassay.drawings"
@@ -43,7 +45,28 @@ _ITEM_TYPES: dict[Any, Any] = {Floats: float, Ints: int}
 _ADVICE = "Restore an intact copy, or run the same command again."
 
 
-class Saved:
+class Described:
+    """A result with a text, which all its forms show."""
+
+    DESCRIBED_BY: ClassVar[str]
+    """Module of the package whose function `describe` returns the text, so that results import no text."""
+
+    def text(self) -> ResultText:
+        """Return the text of the result: headline, answer, facts, evidence, next steps and details."""
+        module = import_module(f"{__package__.partition('.audit')[0]}.{self.DESCRIBED_BY}")
+        described: ResultText = module.describe(self)
+        return described
+
+    def summary(self, *, details: bool = True) -> str:
+        """Return the result as plain text.
+
+        Args:
+            details: whether to add power, assumptions, choices and corrections, below the result.
+        """
+        return plain(self.text(), details=details)
+
+
+class Saved(Described):
     """A result with a JSON form: a frozen dataclass that states its format and version, and checks its numbers."""
 
     FORMAT: ClassVar[str]
@@ -75,12 +98,8 @@ class Saved:
         return result
 
 
-class DrawnResult(Saved, ABC):
+class DrawnResult(Saved):
     """A saved result with a table, a figure and arrays: audits and metrics; equal if the JSON forms are equal."""
-
-    @abstractmethod
-    def summary(self) -> str:
-        """Return the result as a table in plain text."""
 
     def plot(self) -> Any:
         """Return a matplotlib Figure of the result.

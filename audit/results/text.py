@@ -1,31 +1,34 @@
-"""Results as plain text: the summary table, the evidence for a violation, and the steps of an explanation."""
+"""The text of an audit: verdict, claim and bound, the evidence, the next step, and the details."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING
 
-from ...mechanisms.adapters.functions.guard import in_words
-from ...mechanisms.core import line
+from ...mechanisms.core import (
+    beside,
+    chance,
+    confidence_text,
+    number,
+    p_value_text,
+    percent,
+    percent_below,
+)
 from ..evidence.verdict import Verdict, mostly_unseen
-from .refuting_event import event_rows
+from .explanations import Explanations
+from .found_pair import found_rows
+from .result_text import ResultText, Row, TextSection, TextTable, tone_of
 
 if TYPE_CHECKING:
-    from ..bounds.base import LowerBound
-    from ..bounds.curve import CurveViolation
     from ..power.remedies import Remedy
     from .audit_result import AuditResult
     from .recovery import Recovery
 _MEANING = {
-    Verdict.VIOLATION: "these trials contradict the claim: implementation, proof or accounting is wrong",
+    Verdict.VIOLATION: "these trials contradict the claim",
     Verdict.CONSISTENT: "these trials do not contradict the claim",
     Verdict.UNDERPOWERED: "no outcome of these trials could have contradicted the claim",
-    Verdict.DEPENDENT: "no verdict: the trials are not independent, so no bound is valid",
+    Verdict.DEPENDENT: "the trials are not independent, so no bound is valid",
 }
-
-
 INDEPENDENCE_ADVICE = (
     "Let each run draw all of its randomness from the rng (or the seed) that it receives, and keep no state from one "
     "run to the next"
@@ -33,14 +36,121 @@ INDEPENDENCE_ADVICE = (
 """Advice that makes trials independent."""
 MAX_KINDS_SHOWN = 10
 """Largest number of kinds of exceptional outputs in a table."""
+CLEAR = 1e-4
+"""Largest p-value at which a violation is stated without the chance of a false alarm."""
+WRONG = "The implementation, the proof or the accounting is wrong"
+CONFIRMING = 1e-6
+"""Significance at which an unclear violation is to be repeated."""
+TIGHT = 0.9
+"""Share of the claim from which on a bound is tight."""
+STRONGEST = "likelihood-ratio"
+"""Most powerful attack on a known output distribution (Neyman and Pearson, 1933)."""
+ESTIMATE_LABEL = "estimate, no guarantee"
+"""Label of an estimate wherever it is shown."""
 
 
-def mechanism(result: AuditResult) -> str:
-    """Return the mechanism with its trust tier."""
-    return result.mechanism if result.tier is None else f"{result.mechanism}   [{result.tier}]"
+def describe(result: AuditResult) -> ResultText:
+    """Return the text of one audit."""
+    explained = Explanations()
+    tone = tone_of(result.verdict, weak=result.weak)
+    evidence = _evidence(result, explained)
+    examples = explained.step("the examples", lambda: _examples(result), [])
+    return ResultText(
+        tone=tone,
+        headline=headline(result),
+        answer=answer(result),
+        conditions=(result.valid_if,) if result.valid_if else (),
+        facts=tuple(_facts(result)),
+        evidence=tuple(evidence),
+        examples=tuple(examples),
+        warnings=(*result.warnings, *explained.warnings),
+        next_steps=next_steps(result),
+        table=None,
+        notes=result.notes,
+        details=tuple(_details(result)),
+    )
 
 
-def verdict_meaning(verdict: Verdict) -> str:
+def headline(result: AuditResult) -> str:
+    """Return the verdict in a few words, with the numbers that decide it."""
+    label, bound = tone_of(result.verdict, weak=result.weak).label, result.bound
+    if result.verdict is Verdict.VIOLATION:
+        if result.witness is not None:
+            return f"{label}: a witness contradicts the claim"
+        if result.refuted_elsewhere is not None:
+            return f"{label}: the claim is refuted at another delta than {number(result.delta)}"
+        lower, claimed = beside(result.refuting_bound.epsilon, result.claim)
+        return f"{label}: epsilon >= {lower}, but at most {claimed} is claimed"
+    if result.verdict is Verdict.DEPENDENT:
+        return f"{label}: the trials are not independent"
+    if result.verdict is Verdict.UNDERPOWERED:
+        return f"{label}: {_reason_of_no_power(result)}"
+    if result.weak and math.isinf(result.detectable):
+        return f"{label}: no epsilon above the claim of {number(result.claim)} is detected reliably"
+    if result.weak:
+        return f"{label}: detects only epsilon above {number(result.detectable)}, and {number(result.claim)} is claimed"
+    if result.condition:
+        return f"{label}: the bound exceeds the claim only under a condition that no test can check"
+    if result.claim <= 0:
+        return f"{label}: epsilon >= {number(bound.epsilon)}, claimed {number(result.claim)}"
+    share = percent_below(bound.epsilon / result.claim)
+    return f"{label}: epsilon >= {number(bound.epsilon)}, {share} of the claim of {number(result.claim)}"
+
+
+def answer(result: AuditResult) -> str:
+    """Return the verdict in one to three sentences, with its error rate."""
+    confidence = confidence_text(result.confidence)
+    if result.verdict is Verdict.VIOLATION:
+        return f"{_refutation(result)}{error_rate(result)}"
+    if result.verdict is Verdict.DEPENDENT:
+        return f"There is no verdict: {result.dependence}."
+    if result.verdict is Verdict.UNDERPOWERED:
+        return f"{_capitalised(verdict_reason(result))}: the largest bound is {number(result.ceiling)}."
+    if result.condition:
+        return f"{_capitalised(verdict_reason(result))}. {power(result)}"
+    return (
+        f"These trials do not contradict the claim. With {confidence} confidence they show that epsilon is at least "
+        f"{number(result.bound.epsilon)}; at most {number(result.claim)} is claimed. {power(result)}"
+    )
+
+
+def _refutation(result: AuditResult) -> str:
+    """Return a sentence on what refutes the claim, if the headline does not say it."""
+    if result.witness is not None:
+        return f"{result.witness} "
+    if (where := result.refuted_elsewhere) is not None:
+        return f"{_capitalised(str(where))}. "
+    return ""
+
+
+def error_rate(result: AuditResult) -> str:
+    """Return what a violation means at its level: a bug, or a result that true claims give at times."""
+    if result.witness is not None:
+        return f"{WRONG}: a witness needs no statistics."
+    return meaning_of_violation(result.p_value, result.confidence)
+
+
+def meaning_of_violation(p_value: float, confidence: float, audits: str = "audits of right mechanisms") -> str:
+    """Return sentences on what refuted claims mean, with the share of false alarms if it is not negligible.
+
+    Args:
+        p_value: of a refuted claim, corrected for the number of audits.
+        confidence: of the verdict.
+        audits: plural noun for what gives a false alarm.
+
+    >>> print(meaning_of_violation(0.016, 0.95))
+    At 95 % confidence, 1 in 20 audits of right mechanisms gives such a result: repeat it with another seed and \
+confidence=1 - 1e-6 before you call the mechanism wrong.
+    """
+    if p_value <= CLEAR:
+        return f"{WRONG}, with {confidence_text(confidence)} confidence."
+    return (
+        f"At {confidence_text(confidence)} confidence, {chance(1.0 - confidence)} {audits} gives such a result: repeat "
+        f"it with another seed and confidence=1 - {number(CONFIRMING)} before you call the mechanism wrong."
+    )
+
+
+def _verdict_meaning(verdict: Verdict) -> str:
     """Return the meaning of a verdict, as one clause."""
     return _MEANING[verdict]
 
@@ -48,14 +158,180 @@ def verdict_meaning(verdict: Verdict) -> str:
 def verdict_reason(result: AuditResult) -> str:
     """Return the meaning of the verdict of this result, as one clause."""
     if result.refuted_by == "witness":
-        return "a witness contradicts the claim, without statistics: implementation, proof or accounting is wrong"
-    if result.verdict is Verdict.UNDERPOWERED and mostly_unseen(result.unseen):
-        return f"the attack could not learn from the pilot: {new_outputs(result)}"
+        return "a witness contradicts the claim, without statistics"
+    if result.verdict is Verdict.UNDERPOWERED:
+        return _reason_of_no_power(result)
     if result.condition and result.verdict is Verdict.CONSISTENT:
         return f"these trials contradict the claim only if {result.condition}, which no test of them can check"
-    if result.condition and result.verdict is Verdict.UNDERPOWERED:
+    if result.weak:
+        return f"these trials would have detected only an epsilon above {number(result.detectable)}"
+    return _verdict_meaning(result.verdict)
+
+
+def _reason_of_no_power(result: AuditResult) -> str:
+    if mostly_unseen(result.unseen):
+        return f"the attack could not learn from the pilot: {new_outputs(result)}"
+    if result.condition:
         return f"no outcome of these trials could have contradicted the claim unless {result.condition}"
-    return verdict_meaning(result.verdict)
+    return _verdict_meaning(Verdict.UNDERPOWERED)
+
+
+def next_steps(result: AuditResult) -> tuple[str, ...]:
+    """Return what to do now, at most two sentences."""
+    if result.verdict is Verdict.DEPENDENT:
+        return (f"{INDEPENDENCE_ADVICE}.",)
+    if result.verdict is Verdict.UNDERPOWERED:
+        if mostly_unseen(result.unseen):
+            return (
+                "Return numbers, or few distinct texts, such as rounded numbers; or use an attack that parses these "
+                "outputs.",
+            )
+        return (text,) if (text := what_to_change(result)) else ()
+    if result.verdict is Verdict.VIOLATION:
+        return tuple(_after_violation(result))
+    if result.condition:
+        return ()
+    if result.weak:
+        if result.remedies:
+            return (what_to_change(result),)
+        return (
+            f"For a smaller detectable epsilon, use more {result.game.words.unit} (now "
+            f"{result.game.short_trials(result.trials)}) or a lower confidence (now "
+            f"{confidence_text(result.confidence)}).",
+        )
+    return (text,) if (text := reading(result)) else ()
+
+
+def _after_violation(result: AuditResult) -> list[str]:
+    """Return the next steps after a refuted claim: the likeliest cause, and how to pass the evidence on."""
+    without = result.without_low_bits
+    if without is not None and not without.refutes(result.claim):
+        steps = ["Only the low bits of floats leak: add discrete noise, or round the noisy output to a coarse grid."]
+    elif result.relation == "add_remove" and result.game.has_scores:
+        steps = [
+            "Compare the noise with the sensitivity on this pair. If it was computed for datasets of equal size, as "
+            "for a mean, the claim is about replace_one: audit that relation, or add noise for add_remove."
+        ]
+    else:
+        steps = [f"Compare the noise with the sensitivity under {result.relation} on this pair."]
+    if result.datasets is not None or result.event_rule is not None:
+        steps.append("To pass the evidence on, write a witness: `--witness FILE`, or `result.to_witness(path)`.")
+    return steps
+
+
+def reading(result: AuditResult) -> str:
+    """Return the interpretation of the distance between bound and claim of a claim that is not refuted."""
+    share = result.bound.epsilon / result.claim if result.claim > 0 else None
+    exact = result.exact_epsilon
+    if share is not None and share >= TIGHT:
+        return f"Tight: the bound reaches {percent_below(share)} of the claim."
+    if exact is not None and exact < TIGHT * result.claim:
+        return f"Loose: the exact epsilon of this pair is {number(exact)}, and {number(result.claim)} is claimed."
+    if exact is None:
+        return (
+            "The bound is well below the claim: the attack may be weak, the claim may be loose, or there may be too "
+            "few trials. These trials cannot distinguish the reasons."
+        )
+    if result.attack == STRONGEST:
+        return "The claim is exact, and no attack is stronger than this one: more trials would bring the bound closer."
+    return "The claim is exact: a stronger attack or more trials would bring the bound closer."
+
+
+def _facts(result: AuditResult) -> list[Row]:
+    """Return what was tested, and the bound."""
+    return [
+        *found_rows(result.ledger),
+        ("mechanism", mechanism(result)),
+        (result.game.words.setting.lower(), result.game.relation(result.relation)),
+        ("claim", f"epsilon <= {number(result.claim)} at delta = {number(result.delta)}   [{result.claim_name}]"),
+        ("bound", f"{_bound(result)}   [{result.bound.method}]"),
+    ]
+
+
+def mechanism(result: AuditResult) -> str:
+    """Return the mechanism with its trust tier."""
+    return result.mechanism if result.tier is None else f"{result.mechanism}   [{result.tier}]"
+
+
+def _bound(result: AuditResult) -> str:
+    if result.dependence is not None:
+        return f"no valid bound; {number(result.bound.epsilon)} if the trials were independent"
+    lower, _ = beside(result.bound.epsilon, result.claim)
+    return f"epsilon >= {lower} with {confidence_text(result.confidence)} confidence"
+
+
+def _evidence(result: AuditResult, explained: Explanations) -> list[Row]:
+    """Return what shows the verdict: a witness, the dependence, the deciding event, the success rate."""
+    rows: list[Row] = []
+    if result.without_low_bits is not None and result.dependence is None:
+        rows += explained.step("the bound without low bits", lambda: [("no low bits", without_low_bits(result))], [])
+    if (recovery := result.recovery) is not None:
+        rows += explained.step("the success rate", lambda: [("recovered", recovered(recovery))], [])
+    rows += explained.step("the witness", lambda: witnessed(result), [])
+    if result.dependence is not None:
+        rows.append(("dependence", result.dependence))
+    if (elsewhere := result.refuted_elsewhere) is not None:
+        rows.append(("curve", f"{elsewhere}   [{elsewhere.method}]"))
+    if result.verdict is Verdict.VIOLATION and result.refuted_by != "witness":
+        event = (lambda: _event(result)) if result.game.has_scores else (lambda: _guesses(result))
+        rows += explained.step("the deciding event", event, [])
+    if result.exact_epsilon is not None:
+        rows.append(("exact", f"epsilon  = {number(result.exact_epsilon)} on this pair"))
+    rows += [("assumes", text) for text in result.bound.assumptions]
+    rows += [(ESTIMATE_LABEL, f"epsilon  ~ {number(e.value)}   [{e.method}; {e.label}]") for e in result.estimates]
+    return rows
+
+
+def _details(result: AuditResult) -> list[TextSection]:
+    """Return power, attack and trials, exceptional outputs, assumptions and choices."""
+    bound = result.bound
+    power_rows: list[Row] = []
+    if result.dependence is None:
+        unassumed = " without its unchecked condition" if bound.condition else ""
+        power_rows = [
+            ("p-value", f"{p_value_text(result.p_value, 1.0 - result.confidence)} against the claim"),
+            ("ceiling", f"{number(result.ceiling)}: the largest bound{unassumed} that these trials could have given"),
+            ("detectable", detectable(result)),
+        ]
+    outputs = exceptional(result)
+    shown: list[Row] = [("exceptional", text) for text in outputs[:MAX_KINDS_SHOWN]]
+    if len(outputs) > MAX_KINDS_SHOWN:
+        shown.append(("exceptional", f"... and {len(outputs) - MAX_KINDS_SHOWN:,} more kinds"))
+    trials: list[Row] = [
+        ("attack", result.attack),
+        ("trials", result.game.describe_trials(result.trials)),
+        ("seed", f"{result.seed}, digest {result.fingerprint[:16]}"),
+    ]
+    return [
+        TextSection("Power", tuple(power_rows)),
+        TextSection("Trials", (*trials, *shown)),
+        TextSection("All bounds", table=_bounds_table(result)) if len(result.bounds) > 1 else TextSection("All bounds"),
+        TextSection("Choices and corrections", tuple(_ledger_rows(result))),
+    ]
+
+
+def _ledger_rows(result: AuditResult) -> list[Row]:
+    """Return the choices that depend on data, with their corrections."""
+    return [("ledger", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
+
+
+def _bounds_table(result: AuditResult) -> TextTable:
+    """Return a table of all bounds of an audit."""
+    rows = tuple(
+        (
+            "",
+            (
+                bound.method,
+                "a family of curves" if bound.assumptions else "nothing",
+                number(bound.epsilon),
+                number(bound.ceiling),
+                confidence_text(bound.confidence),
+            ),
+        )
+        for bound in result.bounds
+    )
+    caption = "All bounds. The significance is divided among them, so the largest one is reported."
+    return TextTable(("bound", "assumes", "epsilon >=", "ceiling", "confidence"), rows, 2, caption)
 
 
 def what_to_change(result: AuditResult) -> str:
@@ -77,43 +353,18 @@ def _changes(result: AuditResult, remedy: Remedy) -> list[str]:
     if remedy.trials is not None:
         changes.append(result.game.describe_needed(remedy.trials, result.trials))
     if remedy.confidence is not None:
-        changes.append(f"a confidence of {percent(remedy.confidence)} or less")
+        changes.append(f"a confidence of {confidence_text(remedy.confidence)} or less")
     if remedy.delta is not None:
-        changes.append(f"a claim of the same epsilon at a delta of {remedy.delta:g} or less")
+        changes.append(f"a claim of the same epsilon at a delta of {number(remedy.delta)} or less")
     if remedy.prior_success is not None:
-        changes.append(f"a secret that is guessed without the output with probability {remedy.prior_success:g} or less")
+        secret = "a secret that is guessed without the output with probability"
+        changes.append(f"{secret} {number(remedy.prior_success)} or less")
     return changes
 
 
 def new_outputs(result: AuditResult) -> str:
     """Return a clause on the share of evaluation runs whose outputs did not occur in the pilot."""
-    return f"{result.unseen:.3%} of the evaluation runs gave a text or an event that no pilot run gave"
-
-
-def percent(confidence: float) -> str:
-    """Return a confidence as text: "95 %", "99.9999 %"; beyond that as 1 - significance."""
-    significance = 1.0 - confidence
-    return f"{100 * confidence:.8g} %" if significance >= 1e-6 else f"1 - {significance:.2g}"
-
-
-def _p_value_text(result: AuditResult) -> str:
-    """Return the p-value as text, with enough digits to compare it to the significance; computed down to 1e-12."""
-    value = result.p_value
-    text = "<= 1e-12" if value <= 1e-12 else f"{value:.{digits_beside(value, 1.0 - result.confidence, 3)}g}"
-    return f"{text} against the claim"
-
-
-def digits_beside(value: float, limit: float, digits: int) -> int:
-    """Return the least number of digits, from `digits` on, with which `value` rounds neither to `limit` nor beyond it.
-
-    >>> digits_beside(0.0495, 0.05, 1), digits_beside(0.04, 0.05, 1), digits_beside(1.0004, 1.0, 3)
-    (3, 1, 5)
-    """
-    for more in range(digits, 16):
-        rounded = float(f"{value:.{more}g}")
-        if not math.isclose(rounded, limit, rel_tol=1e-9) and (rounded < limit) == (value < limit):
-            return more
-    return digits
+    return f"{percent(result.unseen)} of the evaluation runs gave a text or an event that no pilot run gave"
 
 
 def detectable(result: AuditResult) -> str:
@@ -121,80 +372,26 @@ def detectable(result: AuditResult) -> str:
     if math.isinf(result.detectable):
         return "inf: no outcome of these trials could have contradicted the claim"
     return (
-        f"{result.detectable:.6g}: a perfect attack detects an epsilon this large with power 90 %, if the true curve "
+        f"{number(result.detectable)}: a perfect attack detects an epsilon this large 9 times in 10, if the true curve "
         f"is that of {result.detectable_family}"
     )
 
 
-ESTIMATE_LABEL = "estimate, no guarantee"
-"""Label of an estimate wherever it is shown."""
+def power(result: AuditResult) -> str:
+    """Return a sentence on the power of an audit."""
+    if result.detectable == math.inf:
+        return "With so few trials no excess over the claim can be detected reliably."
+    return f"With a perfect attack, 9 of 10 such audits detect a true epsilon of {number(result.detectable)}."
 
 
-def witnessed(result: AuditResult) -> list[tuple[str, str]]:
+def witnessed(result: AuditResult) -> list[Row]:
     """Return the witnesses as rows of a table."""
-    rows: list[tuple[str, str]] = []
+    rows: list[Row] = []
     for witness in result.witnesses:
         rows += [("witness", str(witness)), ("refutes", witness.contradicts)]
-        sides = enumerate(witness.outputs)
-        rows += [(f"on side {side}", "; ".join(outputs)) for side, outputs in sides if outputs]
         rows += [("replay", witness.again)] if witness.again else []
         rows += [("assumes", text) for text in witness.assumptions]
     return rows
-
-
-def summary(result: AuditResult) -> str:
-    """Return the summary table of one audit."""
-    bound = result.bound
-    rows = [
-        *_condition(result),
-        ("verdict", f"{result.verdict.value.upper()}: {verdict_reason(result)}"),
-        ("mechanism", mechanism(result)),
-        (result.game.words.setting.lower(), result.game.relation(result.relation)),
-        ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
-        ("bound", f"{_bound(result)}   [{bound.method}]"),
-    ]
-    explained = Explanations()
-    unassumed = " without its unchecked condition" if bound.condition else ""
-    if result.without_low_bits is not None and result.dependence is None:
-        rows += explained.step("the bound without low bits", lambda: [("no low bits", without_low_bits(result))], [])
-    if (recovery := result.recovery) is not None:
-        rows += explained.step("the success rate", lambda: [("recovered", recovered(recovery))], [])
-    rows += explained.step("the witness", lambda: witnessed(result), [])
-    if result.dependence is not None:
-        rows += [("dependence", result.dependence), ("next step", INDEPENDENCE_ADVICE)]
-    if result.curve_violation is not None:
-        rows.append(("curve", f"{result.curve_violation}   [{result.curve_violation.method}]"))
-    rows += explained.step("the deciding event", lambda: _deciding(result), [])
-    if result.exact_epsilon is not None:
-        rows.append(("exact", f"epsilon  = {result.exact_epsilon:.6g} on this pair"))
-    rows += [(ESTIMATE_LABEL, f"epsilon  ~ {e.value:.6g}   [{e.method}; {e.label}]") for e in result.estimates]
-    if result.dependence is None:
-        rows += [
-            ("p-value", _p_value_text(result)),
-            ("ceiling", f"{result.ceiling:.6g}: the largest bound{unassumed} that these trials could have given"),
-            ("detectable", detectable(result)),
-        ]
-    rows += [("remedy", text)] if (text := what_to_change(result)) else []
-    rows += [
-        ("attack", result.attack),
-        ("trials", result.game.describe_trials(result.trials)),
-        ("seed", str(result.seed)),
-    ]
-    rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]
-    rows += [("note", text) for text in result.notes]
-    events = _exceptional(result)
-    rows += [("exceptional", text) for text in events[:MAX_KINDS_SHOWN]]
-    if len(events) > MAX_KINDS_SHOWN:
-        rows.append(("exceptional", f"... and {len(events) - MAX_KINDS_SHOWN:,} more kinds"))
-    rows += [("assumes", text) for text in bound.assumptions]
-    rows += [("ledger", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {line(text)}" for name, text in rows)
-
-
-def _condition(result: AuditResult) -> list[tuple[str, str]]:
-    """Return the row on the condition of the bound, which comes before any number; none without a condition."""
-    return [("condition", result.valid_if)] if result.valid_if else []
 
 
 def without_low_bits(result: AuditResult) -> str:
@@ -202,7 +399,7 @@ def without_low_bits(result: AuditResult) -> str:
     without = result.without_low_bits
     if without is None:
         return ""
-    bound = f"epsilon >= {without.bound.epsilon:.6g} without rules on the low bits of floats"
+    bound = f"epsilon >= {number(without.bound.epsilon)} without rules on the low bits of floats"
     if not without.refutes(result.claim):
         only_low_bits = result.verdict is Verdict.VIOLATION and result.witness is None
         end = "only the low bits refute the claim" if only_low_bits else "the claim is not contradicted"
@@ -210,46 +407,6 @@ def without_low_bits(result: AuditResult) -> str:
     where = f": {without.curve_violation}" if without.bound.epsilon <= result.claim else ""
     rule = f" ({without.rule})" if without.rule else ""
     return f"{bound}{rule}: the claim is refuted without the low bits too{where}"
-
-
-def _deciding(result: AuditResult) -> list[tuple[str, str]]:
-    """Return rows on the event that refutes the claim, with its counts and example outputs of each side."""
-    event, decided = result.deciding, result.decided_by
-    if event is None:
-        return []
-    sizes = (result.tally.n_out, result.tally.n_in)
-    return [("event", f"{event.name} under the {result.attack} attack"), *event_rows(event, decided.hits, sizes)]
-
-
-def _bound(result: AuditResult) -> str:
-    if result.dependence is not None:
-        return f"no valid bound; {result.bound.epsilon:.6g} if the trials were independent"
-    return f"epsilon >= {result.bound.epsilon:.6g} with {percent(result.confidence)} confidence"
-
-
-def evidence(result: AuditResult) -> str:
-    """Return about a dozen lines on the deciding event, enough to check the verdict by hand."""
-    bound, explained = result.bound, Explanations()
-    decided = result.decided_by
-    event = (lambda: _event(result, decided)) if result.game.has_scores else (lambda: _guesses(result))
-    shared = f", divided among {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""
-    rows = [
-        *_condition(result),
-        _headline(result),
-        ("mechanism", mechanism(result)),
-        ("claim", f"{result.claim_name} at delta = {result.delta:g}, relation {result.relation}"),
-        *((f"d{side}", _truncated_text(dataset)) for side, dataset in enumerate(result.datasets or ())),
-        *explained.step("the witness", lambda: witnessed(result), []),
-        *explained.step("the deciding event", event, []),
-        ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
-        *([("no low bits", without_low_bits(result))] if result.without_low_bits is not None else []),
-        ("p-value", f"{_p_value_text(result)}; ceiling {result.ceiling:.6g}"),
-        ("trials", "; ".join([result.game.describe_trials(result.trials), *_exceptional(result)[:3]])),
-        ("reproduce", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
-    ]
-    rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]
-    rows += [("assumes", text) for text in bound.assumptions]
-    return "\n".join(f"{name:<11} {line(text)}" for name, text in rows)
 
 
 def _truncated_text(text: str, longest: int = 80) -> str:
@@ -262,78 +419,58 @@ def _truncated_text(text: str, longest: int = 80) -> str:
     return text if len(text) <= longest else f"{text[: longest - end - 5].rstrip()} ... {text[-end:].lstrip()}"
 
 
-def _event(result: AuditResult, decided: LowerBound | CurveViolation) -> list[tuple[str, str]]:
-    """Return rows on the deciding event, its counts on each side, and example outputs where they were recorded."""
-    if result.deciding is not None:
-        return _deciding(result)
+def _event(result: AuditResult) -> list[Row]:
+    """Return rows on the event that decides a violation, with its counts on each side."""
+    event, decided = result.deciding, result.decided_by
     sizes, rates = (result.tally.n_out, result.tally.n_in), ["more than one event"] * 2
     if decided.hits is not None:
-        rates = [f"{k:,} of {n:,} = {k / n:.6g}" for k, n in zip(decided.hits, sizes, strict=True)]
-    at = "" if decided.threshold is None else f" >= {decided.threshold:.6g}"
-    event = ("event", f"score{at} under the {result.attack} attack")
-    return [event, ("on side 1", rates[1]), ("on side 0", rates[0])]
+        below = event is not None and not event.above
+        counts = [n - k if below else k for k, n in zip(decided.hits, sizes, strict=True)]
+        rates = [f"{k:,} of {n:,} = {number(k / n)}" for k, n in zip(counts, sizes, strict=True)]
+    at = "" if decided.threshold is None else f" >= {number(decided.threshold)}"
+    name = f"score{at}" if event is None else event.name
+    rule = [("rule", event.rule)] if event is not None and event.rule else []
+    return [
+        ("event", f"{name} under the {result.attack} attack"),
+        *rule,
+        ("on side 1", rates[1]),
+        ("on side 0", rates[0]),
+    ]
+
+
+def _examples(result: AuditResult) -> list[Row]:
+    """Return datasets and outputs, which may be values of people: shown where the result was made, never passed on."""
+    rows = [(f"d{side}", _truncated_text(dataset)) for side, dataset in enumerate(result.datasets or ())]
+    event = result.deciding
+    for side, outputs in () if event is None else ((1, event.outputs1), (0, event.outputs0)):
+        if outputs:
+            rows.append((f"outputs {side}", "; ".join(outputs)))
+    for witness in result.witnesses:
+        rows += [(f"outputs {side}", "; ".join(outputs)) for side, outputs in enumerate(witness.outputs) if outputs]
+    return rows
 
 
 def recovered(recovery: Recovery) -> str:
     """Return the success rate of a reconstruction, as one line."""
-    limits = "" if math.isnan(recovery.lower) else f" ({recovery.lower:.4g} to {recovery.upper:.4g})"
-    rate = f"{recovery.success:.4g}{limits}; {recovery.prior:.4g} without the output"
-    return f"{rate}, at most {recovery.allowed:.4g} under the claim"
+    limits = "" if math.isnan(recovery.lower) else f" ({number(recovery.lower)} to {number(recovery.upper)})"
+    rate = f"{number(recovery.success)}{limits}; {number(recovery.prior)} without the output"
+    return f"{rate}, at most {number(recovery.allowed)} under the claim"
 
 
-def _guesses(result: AuditResult) -> list[tuple[str, str]]:
+def _guesses(result: AuditResult) -> list[Row]:
     """Return rows on the success rate, with the output and without, and on the distribution of the secret."""
     drawn = [entry.looked_at for entry in result.bound.ledger if entry.what == "secret"]
     successes = [entry.looked_at for entry in result.bound.ledger if entry.what == "success"]
     event = ("event", f"the {result.attack} guess is close enough")
     rows = [event, *(("successes", text) for text in successes), *(("secret", text) for text in drawn)]
-    return rows if result.recovery is None else [*rows, ("allowed", f"{result.recovery.allowed:.6g} of the rounds")]
+    return rows if result.recovery is None else [*rows, ("allowed", f"{number(result.recovery.allowed)} of the rounds")]
 
 
-def _headline(result: AuditResult) -> tuple[str, str]:
-    """Return the verdict and its basis: the bound at the delta of the audit, or the claimed curve at another delta."""
-    shown = result.refuting_bound if result.verdict is Verdict.VIOLATION else result.bound
-    bound, claim = f"epsilon >= {shown.epsilon:.6g}", f"{result.claim:.6g} is claimed"
-    if result.witness is not None:
-        return "VIOLATION:", f"{result.witness}"
-    if result.verdict is not Verdict.VIOLATION:
-        return f"{result.verdict.value}:", f"{bound}, and {claim}"
-    return "VIOLATION:", f"{result.refuted_elsewhere or f'{bound}, but {claim}'}"
-
-
-def _exceptional(result: AuditResult) -> list[str]:
+def exceptional(result: AuditResult) -> list[str]:
     """Return the exceptional outputs, with their counts on side 0 and side 1, the most frequent first."""
     events = sorted(result.events.items(), key=lambda event: -sum(event[1]))
     return [f"{name}: {out:,} on side 0, {in_:,} on side 1" for name, (out, in_) in events]
 
 
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Explanations:
-    """The steps of one explanation, and a warning for each step that raised.
-
-    Args:
-        through: exceptions that are not caught, such as that of a full disk.
-        warnings: of the steps so far, a clause each.
-
-    Example:
-        >>> explained = Explanations()
-        >>> explained.step("the rule of the event", lambda: 1 // 0, otherwise=None)
-        >>> explained.warnings
-        ['the rule of the event is missing: ZeroDivisionError: integer division or modulo by zero']
-    """
-
-    through: tuple[type[Exception], ...] = ()
-    warnings: list[str] = field(default_factory=list)
-
-    def step(self, what: str, make: Callable[[], T], otherwise: Any) -> T:
-        """Return the value of `make`, or `otherwise` if it raises; `what` names the step in the warning."""
-        try:
-            return make()
-        except self.through:
-            raise
-        except Exception as error:
-            self.warnings.append(f"{what} is missing: {in_words(error)}")
-            return cast("T", otherwise)
+def _capitalised(clause: str) -> str:
+    return clause[0].upper() + clause[1:]

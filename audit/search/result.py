@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...mechanisms.core import Dataset, Neighbours, plural
+from ...mechanisms.core import Dataset, Neighbours, number, plural
 from ..bounds.base import LedgerEntry, LowerBound
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
+from ..results.found_pair import CHOSEN, WINNER
+from ..results.result_text import ResultText
 from ..results.saved import Saved, require
 
-CHOSEN = "chosen by the search, before these trials"
 CONFIRMED = "the best one confirmed on fresh trials, from separate random streams"
 MAX_LOOKS_SHOWN = 5
 """Number of looks, the best ones, in the ledger of a search in a domain; the result has all of them."""
@@ -95,9 +96,9 @@ class SearchResult(Saved):
         """Index of the confirmed pair among the candidates."""
         return 0 if self.winner is None else self.looks[self.winner].candidate
 
-    def summary(self) -> str:
-        """Return the table of the confirmation, whose ledger has the looks."""
-        return self.confirmed.summary()
+    def text(self) -> ResultText:
+        """Return the text of the confirmation, whose ledger has the looks."""
+        return self.confirmed.text()
 
     def check(self, at: str = "") -> None:
         """Raise `ResultError` if the confirmation contradicts itself, or another look has the largest bound."""
@@ -172,8 +173,10 @@ Entries = tuple[LedgerEntry, ...]
 
 
 def _entry(look: Look, index: int, winner: int, pair: str) -> LedgerEntry:
-    bound = f"{pair} under {look.attack}: epsilon >= {look.epsilon:.4g} at confidence {SCREENING_CONFIDENCE:g}"
-    counted = "the winner; these trials are not counted" if index == winner else "not counted"
+    bound = (
+        f"{pair} under {look.attack}: epsilon >= {number(look.epsilon)} at confidence {number(SCREENING_CONFIDENCE)}"
+    )
+    counted = WINNER if index == winner else "not counted"
     return LedgerEntry(f"look {index + 1}", bound, counted)
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ...attacks.base import Attack
+from ...attacks.catalogue import AttackChoice
 from ...mechanisms.adapters.functions.forms import ResultForm
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.guard import limit_calls
@@ -67,7 +68,7 @@ def search(
     *,
     domain: SearchDomain[Any] | str | Mapping[str, Any] | None = None,
     relation: str | Relation | None = None,
-    attacks: Sequence[str | Attack] = ("auto",),
+    attacks: Sequence[AttackChoice] = ("auto",),
     bound: BoundChoice = "auto",
     explore: int = 2_000,
     budget: int | float | None = None,
@@ -167,7 +168,7 @@ class _Looks:
     """One search: its looks, and its confirmation."""
 
     mechanism: Mechanism | Callable[..., Any]
-    attacks: tuple[str | Attack, ...]
+    attacks: tuple[AttackChoice, ...]
     explore: int
     seed: int
     home: Path | None
@@ -267,7 +268,7 @@ class _Looks:
         return tuple(self._look_once(mechanism, pair, attack, self.explore * times) for attack in self.attacks)
 
     def _look_once(
-        self, mechanism: Mechanism | Callable[..., Any], pair: Neighbours, attack: str | Attack, trials: int
+        self, mechanism: Mechanism | Callable[..., Any], pair: Neighbours, attack: AttackChoice, trials: int
     ) -> Look:
         index, self.n_made = self.n_made, self.n_made + 1
         child = child_seed(self.seed, Stage.SEARCH, index)
@@ -309,8 +310,8 @@ def _relation_of(mechanism: Any, claim: Guarantee | None) -> Relation | None:
     return mechanism.relation if isinstance(mechanism, Mechanism) else None if claim is None else claim.relation
 
 
-def _attacks(attacks: Sequence[str | Attack]) -> tuple[str | Attack, ...]:
-    listed = tuple([attacks] if isinstance(attacks, (str, Attack)) else attacks)
+def _attacks(attacks: Sequence[AttackChoice]) -> tuple[AttackChoice, ...]:
+    listed = tuple([attacks] if isinstance(attacks, (str, Attack)) or callable(attacks) else attacks)
     if not listed:
         raise ParameterError("attacks must contain at least one attack, but is empty.", argument="attacks")
     return listed

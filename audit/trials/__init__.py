@@ -2,7 +2,8 @@
 
 array_files.py          Arrays and texts from untrusted files: NPZ archives in which every header is read, and bounded,
                         before any data
-examples.py             A few outputs of each side that fell into an event, for the report of a refuted claim
+examples.py             A few outputs of each side that fell into an event, and counts of a simple rule, for the report
+                        of a refuted claim
 execution.py            Execution of chunks on workers; finished chunks are kept in the store
 folder.py               A folder that confines all writes below it
 impossible_outputs.py   Outputs of one side that are impossible under the law of the other side, if the law is known

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ...mechanisms.core import line
+from ...mechanisms.core import fixed, line
 from .plan import Chunk
 
 
@@ -97,7 +97,7 @@ class ProgressBar(SilentReporter):
         """Advance the bar."""
         self.moved = True
         task = self._progress.tasks[0] if self._progress.tasks else None
-        rate = f"{task.speed:,.0f}/s" if task is not None and task.speed else ""
+        rate = f"{fixed(task.speed, 0)}/s" if task is not None and task.speed else ""
         self._note = note or self._note
         self._progress.update(self._task, advance=runs, rate=rate, note=self._note)
 
@@ -158,8 +158,8 @@ def in_words(seconds: float) -> str:
     """
     for size, unit in ((31_557_600.0, "years"), (86_400.0, "days"), (3_600.0, "hours")):
         if seconds >= 1.5 * size:
-            return f"{seconds / size:,.0f} {unit}"
-    return f"{seconds / 60.0:.0f} minutes"
+            return f"{fixed(seconds / size, 0)} {unit}"
+    return f"{fixed(seconds / 60.0, 0)} minutes"
 
 
 def reporter_for(progress: bool | Reporter) -> Reporter:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...mechanisms.core import Floats, Outputs
 from ..evidence.scores import PairCounts, PairScores, Scores, Tally
-from .array_files import Arrays
+from .array_files import Arrays, Expected
 from .impossible_outputs import ImpossibleOutputs
 from .independence import Independence
 from .plan import Chunk, TrialPlan
@@ -58,10 +58,40 @@ class PilotOutputs:
         if self._independence is not None:
             self._independence.add(chunk, arrays)
 
+    def texts(self) -> dict[float, str]:
+        """Return the texts that numbers of the outputs stand for."""
+        parts = [side[index] for side in self._parts for index in sorted(side)]
+        return {code: text for part in parts for code, text in _texts_in(part).items()}
+
     def side(self, side: int) -> Outputs:
         """Return all pilot outputs of one side."""
         parts = [self._parts[side][index] for index in sorted(self._parts[side])]
         return joined([Outputs(part["values"], part.get("events")) for part in parts] or [Outputs(np.empty(0))])
+
+
+MAX_TEXTS = 200
+"""Largest number of texts that are kept of a chunk of pilot outputs, the first ones."""
+EXPECTED_TEXTS = {
+    "text_codes": Expected("f", (range(MAX_TEXTS + 1),), optional=True),
+    "texts": Expected("U", (range(MAX_TEXTS + 1),), optional=True),
+}
+
+
+def texts_as_arrays(texts: Mapping[float, str]) -> Arrays:
+    """Return the first texts and the numbers that stand for them, for the file of a chunk; empty if there are none."""
+    if not texts:
+        return {}
+    return {
+        "text_codes": np.array(list(texts)[:MAX_TEXTS], dtype=np.float64),
+        "texts": np.array(list(texts.values())[:MAX_TEXTS], dtype=np.str_),
+    }
+
+
+def _texts_in(arrays: Arrays) -> dict[float, str]:
+    """Return the texts of a chunk by the numbers that stand for them."""
+    if "texts" not in arrays or "text_codes" not in arrays:
+        return {}
+    return dict(zip(arrays["text_codes"].tolist(), arrays["texts"].tolist(), strict=False))
 
 
 def joined(runs: Sequence[Outputs]) -> Outputs:

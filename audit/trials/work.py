@@ -21,11 +21,11 @@ from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.core.errors import DpassayError, ReleaseError, plural
 from ...mechanisms.core.printable import display_name
 from .array_files import NUMBER_KINDS, Arrays, Expected
-from .examples import examples, expected_examples
+from .examples import Followed, examples, expected_examples
 from .impossible_outputs import N_KEPT_OUTPUTS, impossible
 from .independence import expected_order, independent_by_construction, order, order_of_sums
 from .plan import Chunk
-from .reduction import SECOND_PREFIX
+from .reduction import EXPECTED_TEXTS, SECOND_PREFIX, texts_as_arrays
 from .repeated_outputs import SIGNATURE_TYPE, common_output_digest, signature
 from .seeds import Stage, stream
 
@@ -162,14 +162,16 @@ class PilotWork:
         outputs, changed = run(self.mechanism, self.neighbours, self.seed, chunk, self.timeout)
         events = {} if outputs.events is None else {"events": outputs.events}
         ordering = order_of_sums(outputs) if self.tested else {}
-        return {"values": outputs.values, "signature": signature(outputs)} | events | ordering | changed
+        kept = {"values": outputs.values, "signature": signature(outputs)}
+        return kept | events | texts_as_arrays(outputs.texts) | ordering | changed
 
     def expected(self, chunk: Chunk) -> dict[str, Expected]:
         """Return the types and shapes of the arrays of a chunk."""
         values = Expected(f"{NUMBER_KINDS}cU", (chunk.size,), more=True)
         events = Expected("U", (chunk.size,), optional=True)
         ordering = expected_order(chunk.size, 0) if self.tested else {}
-        return {"values": values, "events": events, "signature": SIGNATURE_TYPE, "changed": NAMES_TYPE} | ordering
+        kept = {"values": values, "events": events, "signature": SIGNATURE_TYPE, "changed": NAMES_TYPE}
+        return kept | EXPECTED_TEXTS | ordering
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +182,7 @@ class EvaluationWork:
         grid: `(m,)` increasing thresholds, or None to keep the scores.
         events: `(k,)` thresholds of the events whose independence is tested; None if it is not tested.
         timeout: seconds that one call of audited code may take.
-        followed: thresholds of the events for which a few outputs are kept as examples.
+        followed: events for which a few outputs are kept as examples.
         second: a second scorer of the same outputs, and its grid; None for none.
     """
 
@@ -191,7 +193,7 @@ class EvaluationWork:
     grid: Floats | None
     events: Floats | None = None
     timeout: float | None = None
-    followed: tuple[float, ...] = ()
+    followed: tuple[Followed, ...] = ()
     second: tuple[Scorer, Floats | None] | None = None
 
     def __call__(self, chunk: Chunk) -> Arrays:
@@ -205,8 +207,7 @@ class EvaluationWork:
             reduced |= order(outputs, scores, self.events)
         details = {"signature": signature(outputs), "only_output": common_output_digest(outputs)}
         details |= self._impossible(outputs, scores, chunk.side)
-        form = self.mechanism.form if isinstance(self.mechanism, FunctionMechanism) else None
-        details |= examples(outputs, scores, self.followed, form)
+        details |= examples(outputs, scores, self.followed, self.mechanism._output_names(outputs.texts))
         return reduced | details | _event_counts(outputs) | changed
 
     def expected(self, chunk: Chunk) -> dict[str, Expected]:

@@ -32,7 +32,7 @@ from typing import Any
 
 from ...mechanisms.adapters.functions.fresh_runs import cloudpickle
 from ...mechanisms.adapters.functions.guard import mark_expendable, work_in_threads
-from ...mechanisms.core import ClusterError, DpassayError, ParameterError, ReleaseError
+from ...mechanisms.core import ClusterError, DpassayError, ParameterError, ReleaseError, number
 from .options import versions
 
 WATCH_SECONDS = 0.5
@@ -255,7 +255,7 @@ def _worker_died_error(error: BrokenExecutor, name: str, timeout: float | None) 
         )
     exit_codes = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
     codes = f" ({exit_codes[1]})" if exit_codes else ""
-    late = "" if timeout is None else f" It may have ignored timeout={timeout:g} seconds."
+    late = "" if timeout is None else f" It may have ignored timeout={number(timeout)} seconds."
     return ReleaseError(
         f"a worker process that ran {name} died{codes}: {name} ended it, as os._exit does, "
         f"crashed, or used up the memory.{late} There is no result without its runs. Try n_jobs=1 to see where it "

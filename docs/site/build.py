@@ -1,23 +1,27 @@
 """Build the site: `make site`. Writes docs/_build/html.
 
-docs/*/*.md  ->  docs/_build/pages  (links to files outside docs become text; gallery and demos are executed; the
-                 catalogues, the reference and the lists of each section are written)  ->  Sphinx
+docs/*/*.md, and a few pages of the repository  ->  docs/_build/pages  (the catalogues, the reference and the lists of
+each section are written; gallery and demos are executed where something changed)  ->  Sphinx  ->  links are followed
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import runpy
 import shutil
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import api
 import executed
-
-from dpassay.experiments.report.plots.style import dark_rules
+import links
 
 SITE = Path(__file__).parent
 DOCS = SITE.parent
@@ -35,6 +39,7 @@ SECTIONS = {
     "results": ("Results", "Compare published tables with ours."),
     "reference": ("Reference", "Look up names, options, systems and terms."),
     "decisions": ("Decisions", "See why the code is as it is, and what it costs."),
+    "project": ("Project", "Change the code: its map, how to contribute, what has changed, and security."),
 }
 """Folder -> title and line of its card, in the order of the front page."""
 FIRST = {
@@ -60,45 +65,121 @@ FIRST = {
     "reference": ("glossary", "config", "command-line", "catalogue", "systems"),
 }
 """Folder -> pages that are listed before the others."""
-LINK = re.compile(r"\[([^\]]*)\]\((\.\.?/[^)\s#]*|[\w-]+\.\w+)(#[^)]*)?\)")
+PROJECT = {
+    "ARCHITECTURE.md": "project/architecture.md",
+    "CHANGELOG.md": "project/changelog.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
+    "tests/README.md": "project/tests.md",
+    "README.md": "index.md",
+}
+"""File of the repository -> page of the site that links to the file lead to; the front page has a text of its own."""
 
 
-def main() -> int:
-    """Stage all pages, and run Sphinx on them; 0 if it had nothing to complain about."""
+def main(arguments: Sequence[str] = ()) -> int:
+    """Make the site: all pages first, then those that are executed where something that they use has changed.
+
+    Args:
+        arguments: names of demos and of pages of the gallery; only these are executed. All by default.
+
+    Returns:
+        0 if every page could be executed, Sphinx had nothing to complain about, and every link leads somewhere.
+    """
+    started = sum(os.times()[:4])
+    jobs = [executed.Job(path) for folder in ("gallery", "demos") for path in sorted(DOCS.glob(f"{folder}/*.md"))]
+    jobs = [job for job in jobs if job.kind == "demos" or "```python" in job.page.read_text()]
+    changed = [job for job in jobs if not job.is_fresh()]
+    stale = [job for job in changed if not arguments or job.page.stem in arguments]
+    say(f"{len(jobs)} pages with code: {len(jobs) - len(changed)} reused, since nothing that they use has changed")
+    failed, of_demos = make(jobs), 0.0
+    if stale and not failed:
+        errors, of_demos = execute(stale)
+        failed = make(jobs) or bool(errors)
+    found = [] if failed else links.problems(HTML, *sources(stage(jobs)))
+    sys.stderr.writelines(f"{line}\n" for line in found)
+    of_pages = sum(os.times()[:4]) - started
+    say(f"{len(links.Site(HTML).pages)} pages, {len(found)} wrong links: {HTML}")
+    say(f"CPU time: {of_pages:.0f} s for the pages, {of_demos:.0f} s for what was executed")
+    return int(failed or bool(found))
+
+
+def say(text: str) -> None:
+    """Print a line at once, also into a file."""
+    print(text, flush=True)
+
+
+def execute(jobs: Sequence[executed.Job]) -> tuple[list[str], float]:
+    """Execute pages, and return the errors and the CPU seconds."""
+    errors, spent, done, total = [], 0.0, Counter[str](), Counter(job.kind for job in jobs)
+    names = {"demos": "demos", "gallery": "figures of the gallery"}
+    for job, seconds, error in executed.execute_all(jobs):
+        done[job.kind] += 1
+        spent += seconds
+        line = f"{done[job.kind]} of {total[job.kind]} {names[job.kind]}: {job.page.stem}, {seconds:.0f} s"
+        say(f"{line}, failed\n{error}" if error else line)
+        errors += [error] if error else []
+    return errors, spent
+
+
+def make(jobs: Sequence[executed.Job]) -> bool:
+    """Write all pages, with what is executed so far; return whether Sphinx has complained."""
+    staged = stage(jobs)
+    of_sources, places = sources(staged)
+    files: dict[str, Path] = {}
+    write({page: links.rewritten(text, page, source, places, files) for page, (source, text) in of_sources.items()})
+    for job in jobs:
+        if (book := job.folder / f"{job.page.stem}.ipynb").exists():
+            shutil.copy2(book, PAGES / job.kind / book.name)
+    options = ["-b", "html", "-W", "--keep-going", "-n", "-q", "-j", "auto", "-c", SITE, "-d", BUILD / "doctrees"]
+    failed = subprocess.run([sys.executable, "-m", "sphinx", *options, PAGES, HTML], check=False).returncode
+    for place, file in files.items():
+        (HTML / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, HTML / place)
+    return bool(failed)
+
+
+def stage(jobs: Sequence[executed.Job]) -> dict[str, str]:
+    """Return the text of every page, before its links are rewritten."""
     staged = {path.relative_to(DOCS).as_posix(): path.read_text() for path in written()}
     staged |= {f"reference/{name}": text for name, text in generated().items()}
-    staged |= gallery() | demo_pages()
+    staged |= {f"gallery/{job.page.name}": job.body() for job in jobs if job.kind == "gallery"}
+    staged["gallery/other-libraries.md"] = staged["gallery/other-libraries.md"].replace(
+        "<!-- libraries.json -->", libraries()
+    )
+    staged |= {f"demos/{job.page.name}": demo(job) for job in jobs if job.kind == "demos"}
     staged |= {f"reference/api/{package}.md": text for package, text in api.pages(staged).items()}
+    staged |= {page: (ROOT / file).read_text() for file, page in PROJECT.items()}
     staged["reference/command-line.md"] = api.command_line()
     staged |= {f"{folder}/index.md": section(folder, staged) for folder in SECTIONS}
+    staged["demos/index.md"] = list_of_demos()
     staged["reference/api/index.md"] = api_index(staged)
     staged["index.md"] = (SITE / "index.md").read_text().replace("CARDS", cards())
-    write({path: without_outside_links(path, text, staged) for path, text in staged.items()})
-    options = ["-b", "html", "-W", "--keep-going", "-n", "-q", "-j", "auto", "-c", SITE, "-d", BUILD / "doctrees"]
-    return subprocess.run([sys.executable, "-m", "sphinx", *options, PAGES, HTML], check=False).returncode
+    return staged
+
+
+def sources(staged: Mapping[str, str]) -> tuple[dict[str, tuple[Path, str]], dict[Path, str]]:
+    """Return page -> the file that its links start from, and its text; and file -> page."""
+    at = {page: DOCS / page for page in staged}
+    at |= {page: ROOT / file for file, page in PROJECT.items()} | {"index.md": SITE / "index.md"}
+    places = {DOCS / page: page for page in staged} | {ROOT / file: page for file, page in PROJECT.items()}
+    return {page: (at[page], text) for page, text in staged.items()}, places
 
 
 def written() -> list[Path]:
-    """Return the pages of the repository; demos are executed, see `demo_pages`."""
+    """Return the pages of the repository that are not executed."""
     return [path for path in sorted(DOCS.glob("[!_]*/*.md")) if path.parent.name not in ("demos", "site")]
 
 
+@cache
 def generated() -> dict[str, str]:
     """Return the pages that are written from the catalogues."""
-    made = runpy.run_path(str(DOCS / "build.py"))
-    return {f"{name}.md": made[f"{name}_page"]() for name in ("catalogue", "systems")}
+    return {f"{name}.md": made()[f"{name}_page"]() for name in ("catalogue", "systems")}
 
 
-def gallery() -> dict[str, str]:
-    """Return the executed pages of the gallery, and the table of other libraries."""
-    figures = [path for path in sorted((DOCS / "gallery").glob("*.md")) if "```python" in path.read_text()]
-    bodies = executed.bodies(dict.fromkeys(figures, "gallery"))
-    missing = [path.name for path, body in bodies.items() if body is None]
-    if missing:
-        raise SystemExit(f"pages of the gallery that fail: {', '.join(missing)}")
-    pages = {f"gallery/{path.name}": body for path, body in bodies.items() if body}
-    table = "gallery/other-libraries.md"
-    return pages | {table: (DOCS / table).read_text().replace("<!-- libraries.json -->", libraries())}
+@cache
+def made() -> dict[str, Any]:
+    """Return the functions of docs/build.py."""
+    return runpy.run_path(str(DOCS / "build.py"))
 
 
 def libraries() -> str:
@@ -112,32 +193,52 @@ def libraries() -> str:
     )
 
 
-def demo_pages() -> dict[str, str]:
-    """Return an executed page for each demo."""
-    bodies = executed.bodies(dict.fromkeys(sorted(DOCS.glob("demos/*.md")), "demo"))
-    missing = [path.name for path, body in bodies.items() if body is None]
-    if missing:
-        raise SystemExit(f"demos that fail: {', '.join(missing)}")
-    found = {f"demos/{path.stem}.md": f"{body}\n{notebook(path.stem)}\n" for path, body in bodies.items()}
-    return {path: linked(text) for path, text in found.items()}
+def demo(job: executed.Job) -> str:
+    """Return the page of a demo: below its question, its hour of the course, its time, and its notebook."""
+    title, _, text = job.body().partition("\n")
+    _, seconds, hour, of_hour = made()["demos"]()[job.page.stem]
+    name = f"{job.page.stem}.ipynb"
+    book = f" Notebook with its outputs: {{download}}`{name} <{name}>`." if (job.folder / name).exists() else ""
+    facts = f"Hour {lesson(hour, of_hour)} of the course, about {seconds} s.{book}"
+    return f"{title}\n\n{facts}\n{linked(text)}"
+
+
+def lesson(hour: int, title: str) -> str:
+    """Return a link to an hour of the course."""
+    anchor = re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-")
+    return f"[{hour}. {title}](../tutorials/course.md#{hour}-{anchor})"
+
+
+def list_of_demos() -> str:
+    """Return the page of all demos, in the order of the course."""
+    title, line = SECTIONS["demos"]
+    rows = "".join(
+        f"| [{question}]({name}.md) | {seconds} s | {lesson(hour, of_hour)} |\n"
+        for name, (question, seconds, hour, of_hour) in made()["demos"]().items()
+    )
+    tree = "".join(f"{name}\n" for name in made()["demos"]())
+    return (
+        f"# {title}\n\n{line} `dpassay demo NAME` plays one in the terminal; [how to use and write them]"
+        "(../reference/demos.md), and [a course](../tutorials/course.md) of twelve hours.\n\n"
+        f"| question | time | hour of the course |\n|---|---|---|\n{rows}\n```{{toctree}}\n:hidden:\n\n{tree}```\n"
+    )
+
+
+@cache
+def titles() -> dict[str, tuple[str, str]]:
+    """Return the name of a page -> its folder and title."""
+    return {path.stem: (path.parent.name, heading(path.read_text())) for path in written()}
 
 
 def linked(text: str) -> str:
-    """Return the text of a demo with links to the pages that it names, such as `docs/mechanisms/noise.md`."""
-    titles = {path.stem: (path.parent.name, heading(path.read_text())) for path in written()}
+    """Return the text of a demo with links to the pages and demos that it names, such as `docs/mechanisms/noise.md`."""
 
-    def link(named: re.Match[str]) -> str:
-        folder, title = titles[named[1]]
+    def page(named: re.Match[str]) -> str:
+        folder, title = titles()[named[1]]
         return f"[{title}](../{folder}/{named[1]}.md)"
 
-    return re.sub(rf"`docs/(?:[\w-]+/)?({'|'.join(titles)})\.md`", link, text)
-
-
-def notebook(name: str) -> str:
-    """Copy the notebook of a demo beside its page, and return a link to it."""
-    (PAGES / "demos").mkdir(parents=True, exist_ok=True)
-    shutil.copy2(executed.CACHE / f"demo-{name}" / f"{name}.ipynb", PAGES / "demos" / f"{name}.ipynb")
-    return f"Download this page with its outputs: {{download}}`{name}.ipynb <{name}.ipynb>`."
+    text = re.sub(rf"`docs/(?:[\w-]+/)?({'|'.join(titles())})\.md`", page, text)
+    return re.sub(r"^- `dpassay demo ([\w-]+)`", r"- [`dpassay demo \1`](\1.md)", text, flags=re.MULTILINE)
 
 
 def section(folder: str, staged: dict[str, str]) -> str:
@@ -193,20 +294,6 @@ def api_index(staged: dict[str, str]) -> str:
     )
 
 
-def without_outside_links(path: str, text: str, staged: dict[str, str]) -> str:
-    """Return a page whose links to files of the repository that are no pages are text with the path as its title."""
-
-    def replaced(link: re.Match[str]) -> str:
-        there = (PAGES / path).parent.joinpath(link[2]).resolve()
-        inside = there.is_relative_to(PAGES)
-        if inside and (there.relative_to(PAGES).as_posix() in staged or there.suffix == ".png"):
-            return link[0]
-        name = (DOCS / path).parent.joinpath(link[2]).resolve().relative_to(ROOT).as_posix()
-        return f'<span title="{name}">{link[1]}</span>'
-
-    return LINK.sub(replaced, text)
-
-
 def write(staged: dict[str, str]) -> None:
     """Write the pages that differ from those of the last build, and remove the others."""
     for path in PAGES.rglob("*.md") if PAGES.exists() else ():
@@ -219,6 +306,8 @@ def write(staged: dict[str, str]) -> None:
             path.write_text(text)
     for picture in DOCS.glob("[!_]*/*.png"):
         shutil.copy2(picture, PAGES / picture.relative_to(DOCS))
+    from dpassay.experiments.present.plots.style import dark_rules  # here, since processes of demos import this module
+
     STATIC.mkdir(parents=True, exist_ok=True)
     dark = dark_rules('body[data-theme="dark"] .dpassay-figure')
     forced = dark[dark.index("{") + 1 : -1]
@@ -227,4 +316,4 @@ def write(staged: dict[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,62 +1,81 @@
-"""Pages that are executed for the site, each in its own process, with a cache.
+"""Pages that are executed for the site, two processes at a time, with a cache.
 
-    python docs/site/executed.py gallery|demo PAGE FOLDER
-
-A page is executed again where its text or a module that it imported has changed. FOLDER receives `body.md`, the
-Markdown of the executed page, its figures, and `uses.json`: file -> digest.
+A page is executed again where its text, a file of the repository that it used (modules, tables of data), or a version
+of a numerical library has changed. Its folder in the cache receives `body.md`, the Markdown of the executed page, its
+figures, and `uses.json`: what it used, each with a digest. A demo also leaves its notebook and its page of one file.
 """
 
 from __future__ import annotations
 
 import ast
-import base64
 import hashlib
 import json
+import multiprocessing
+import os
 import re
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / "docs" / "_build" / "executed"
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-SVG_THEME = re.compile(r"@media screen and \(prefers-color-scheme:dark\)\{(?:[^{}]*\{[^{}]*\})*\}")
+CELL = re.compile(r"^```\{code-cell\} python\n(?::tags:.*\n\n?)?", re.MULTILINE)
+BREAK = re.compile(r"^\+\+\+.*\n", re.MULTILINE)
+LIBRARIES = ("numpy", "scipy", "pandas", "matplotlib")
+SHARED = ["scipy.stats", "scipy.optimize", "scipy.special", "pandas", "matplotlib.figure", "jinja2", "pydantic"]
+"""Imported once, and not by each page: libraries only, since modules of this repository are recorded for each page."""
 
 
-def bodies(pages: dict[Path, str], jobs: int = 2) -> dict[Path, str | None]:
-    """Return the Markdown of executed pages, two processes at a time; None for a page that cannot be executed.
+@dataclass(frozen=True)
+class Job:
+    """A page to execute.
 
     Args:
-        pages: page -> "gallery" or "demo".
+        page: its source.
+        root: the repository.
+        cache: the folder of all executed pages.
     """
-    with ThreadPoolExecutor(jobs) as pool:
-        return dict(zip(pages, pool.map(body, pages, pages.values()), strict=True))
+
+    page: Path
+    root: Path = ROOT
+    cache: Path = CACHE
+
+    @property
+    def kind(self) -> str:
+        """The folder of the page: "demos" or "gallery"."""
+        return self.page.parent.name
+
+    @property
+    def folder(self) -> Path:
+        """Where what the page makes is."""
+        return self.cache / f"{self.kind}-{self.page.stem}"
+
+    def is_fresh(self) -> bool:
+        """Whether the cached page was made from this text, these files and these libraries."""
+        file = self.folder / "uses.json"
+        uses = json.loads(file.read_text()) if file.exists() else {}
+        return bool(uses) and uses["libraries"] == versions() and all(
+            digest(self.root / path) == known for path, known in uses["files"].items()
+        )  # fmt: skip
+
+    def body(self) -> str:
+        """Return the Markdown of the executed page, or while it is not executed that of its text and code."""
+        if self.is_fresh():
+            return (self.folder / "body.md").read_text()
+        return BREAK.sub("", CELL.sub("```python\n", self.page.read_text()))
 
 
-def body(page: Path, kind: str) -> str | None:
-    """Return the Markdown of an executed page, from the cache where nothing that it uses has changed."""
-    folder = CACHE / f"{kind}-{page.stem}"
-    if not is_fresh(folder, page):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "uses.json").unlink(missing_ok=True)
-        done = subprocess.run(
-            [sys.executable, __file__, kind, page, folder], capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            sys.stderr.write(f"{page}: not executed\n{done.stderr}\n")
-            return None
-        sys.stdout.write(f"executed {page.relative_to(ROOT)}\n")
-    return (folder / "body.md").read_text()
-
-
-def is_fresh(folder: Path, page: Path) -> bool:
-    """Whether the cached page was made from this text and this code."""
-    file = folder / "uses.json"
-    uses = json.loads(file.read_text()) if file.exists() else {}
-    return str(page.relative_to(ROOT)) in uses and all(digest(ROOT / path) == known for path, known in uses.items())
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that numbers and drawings depend on."""
+    return {"python": sys.version.partition(" ")[0]} | {name: version(name) for name in LIBRARIES}
 
 
 @cache
@@ -65,91 +84,103 @@ def digest(path: Path) -> str | None:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
 
 
+def execute_all(jobs: Sequence[Job], workers: int = 2) -> Iterator[tuple[Job, float, str]]:
+    """Execute pages, and yield each one when it ends, with its CPU seconds and its error, empty if it has none."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(SHARED)
+    with ProcessPoolExecutor(workers, mp_context=context, max_tasks_per_child=1) as pool:
+        running = {pool.submit(execute, job): job for job in jobs}
+        for done in as_completed(running):
+            yield running[done], *done.result()
+
+
 # --- in the process of one page ---------------------------------------------------------------------------------------
 
 
-def execute(kind: str, page: Path, folder: Path) -> None:
-    """Execute a page, and write its Markdown and what it used."""
-    text = gallery(page) if kind == "gallery" else demo(page, folder)
-    (folder / "body.md").write_text(text)
+def execute(job: Job) -> tuple[float, str]:
+    """Execute a page, write its Markdown and what it used, and return its CPU seconds and its error."""
+    opened: set[str] = set()
+    sys.addaudithook(lambda event, args: opened.add(str(args[0])) if event == "open" else None)
+    started = sum(os.times()[:4])
+    (job.folder / "uses.json").unlink(missing_ok=True)
+    job.folder.mkdir(parents=True, exist_ok=True)
+    try:
+        text = gallery(job) if job.kind == "gallery" else demo(job)
+    except (Exception, SystemExit):
+        return sum(os.times()[:4]) - started, traceback.format_exc()
+    (job.folder / "body.md").write_text(text)
+    files = {path: digest(job.root / path) for path in used(opened, job)}
+    (job.folder / "uses.json").write_text(json.dumps({"libraries": versions(), "files": files}))
+    return sum(os.times()[:4]) - started, ""
+
+
+def used(opened: Iterable[str], job: Job) -> list[str]:
+    """Return the files of the repository that this process has imported or opened, the page among them."""
     loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    files = {Path(file).resolve() for file in loaded if file} | {page, Path(__file__)}
-    ours = [file for file in files if file.is_relative_to(ROOT) and not file.is_relative_to(sys.prefix)]
-    (folder / "uses.json").write_text(json.dumps({str(file.relative_to(ROOT)): digest(file) for file in sorted(ours)}))
+    files = {Path(file).resolve() for file in (*opened, *loaded) if file and not file.isdigit()} | {job.page}
+    inside = [file for file in files if file.is_relative_to(job.root) and not file.is_relative_to(sys.prefix)]
+    made = (job.cache.parent, job.root / ".git")
+    kept = [file for file in inside if file.is_file() and not any(map(file.is_relative_to, made))]
+    return sorted(file.relative_to(job.root).as_posix() for file in kept if file.suffix != ".pyc")
 
 
-def gallery(page: Path) -> str:
-    """Return a page whose last block ends with `PLOT.plot()`, with the figure after the block."""
-    text = page.read_text()
+def gallery(job: Job) -> str:
+    """Return a page whose last block ends with `PLOT.plot()`, with the figure before the block."""
+    from dpassay.experiments.demos.page import drawing
+    from dpassay.experiments.present.plots import figure_of
+    from dpassay.experiments.present.plots.style import save
+
+    text = job.page.read_text()
     (block,) = BLOCK.findall(text)
     *statements, last = ast.parse(block).body
     if not (isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and not last.value.args):
-        raise SystemExit(f"{page}: the block must end with PLOT.plot()")
+        raise SystemExit(f"{job.page}: the block must end with PLOT.plot()")
     names: dict[str, Any] = {}
-    exec(compile(ast.Module(statements, []), str(page), "exec"), names)
-    plot = eval(compile(ast.Expression(last.value.func.value), str(page), "eval"), names)  # type: ignore[attr-defined]
-    return BLOCK.sub(lambda match: f"{match[0]}\n\n{figure(plot)}", text)
+    exec(compile(ast.Module(statements, []), str(job.page), "exec"), names)
+    plot = eval(compile(ast.Expression(last.value.func.value), str(job.page), "eval"), names)  # type: ignore[attr-defined]
+    files = save(figure_of(plot), job.folder / job.page.stem, title=plot.title, description="")
+    return BLOCK.sub(lambda match: f"{_raw(drawing(files, plot.caption))}\n\n{match[0]}", text)
 
 
-def figure(plot: Any) -> str:
-    """Return a plot as HTML: the drawing, with its title as text alternative, and its caption."""
-    from dpassay.experiments.report.plots.style import _svg_text
+def demo(job: Job) -> str:
+    """Return a demo as Markdown, with each picture before its code; write its notebook and its page."""
+    from dpassay.experiments.demos import document
+    from dpassay.experiments.demos.execution import CellRunner
+    from dpassay.experiments.demos.notebook import notebook
+    from dpassay.experiments.demos.page import demo_page, pictures_first
 
-    drawn = plot.plot()
-    svg = _svg_text(drawn.figure, title=plot.title, description=plot.caption)
-    return f"```{{raw}} html\n<figure>{inline(svg)}<figcaption>{escaped(plot.caption)}</figcaption></figure>\n```\n"
-
-
-def inline(svg: str) -> str:
-    """Return an SVG for a page: its colours follow the theme of the site (site.css), not that of the system."""
-    return SVG_THEME.sub("", svg).replace("\n\n", "\n")
-
-
-def escaped(text: str) -> str:
-    """Return text for HTML."""
-    return text.replace("&", "&amp;").replace("<", "&lt;")
+    name = job.page.stem
+    found = document(name)
+    runner = CellRunner(found, job.folder)
+    played = [(cell, runner.run(cell) if cell.is_code else ()) for cell in found.cells]
+    (job.folder / f"{name}.ipynb").write_text(notebook(played))
+    (job.folder / f"{name}.html").write_text(demo_page(found, played))
+    parts = [_part(*part) for part in pictures_first(played)]
+    return "\n\n".join(parts) + "\n"
 
 
-def demo(page: Path, folder: Path) -> str:
-    """Return a demo as Markdown, from the notebook that `dpassay demo NAME --out` writes."""
-    from dpassay.experiments.cli.commands import app
-
-    app(["demo", page.stem, "--out", str(folder)], standalone_mode=False)
-    (notebook,) = folder.glob("*.ipynb")
-    drawings = iter(sorted(folder.rglob("*.svg")))
-    cells = json.loads(notebook.read_text())["cells"]
-    return "\n\n".join(_cell(cell, drawings) for cell in cells) + "\n"
-
-
-def _cell(cell: dict[str, Any], drawings: Any) -> str:
-    source, tags = "".join(cell["source"]), cell["metadata"].get("tags", [])
-    if cell["cell_type"] == "markdown":
-        hidden = re.fullmatch(r"<details><summary>Answer</summary>\n\n(.*)\n\n</details>", source, re.DOTALL)
-        return f":::::{{dropdown}} Answer\n{hidden[1]}\n:::::" if hidden else source
-    outputs = "\n\n".join(_output(output, drawings) for output in cell["outputs"])
-    code = f"```python\n{source}\n```"
-    if "hide-cell" in tags:
-        return f":::::{{dropdown}} Answer: code\n{code}\n\n{outputs}\n:::::"
-    return f"::::{{dropdown}} Code\n{code}\n::::\n\n{outputs}" if "hide-input" in tags else f"{code}\n\n{outputs}"
+def _part(cell: Any, outputs: Sequence[Any], shows_code: bool) -> str:
+    """Return a part of a demo as Markdown for Sphinx."""
+    shown = [_output(output) for output in outputs]
+    if shows_code:
+        code = f"```python\n{cell.source}\n```" if cell.is_code else cell.source
+        shown.insert(0, f"::::{{dropdown}} Code\n{code}\n::::" if cell.is_hidden else code)
+    text = "\n\n".join(shown)
+    return f":::::{{dropdown}} Answer{': code' if cell.is_code else ''}\n{text}\n:::::" if cell.is_answer else text
 
 
-def _output(output: dict[str, Any], drawings: Any) -> str:
-    if output["output_type"] == "stream":
-        return f"```text\n{''.join(output['text'])}\n```"
-    data = output["data"]
-    if "image/png" in data:
-        drawing = next(drawings, None)
-        alt = output["metadata"].get("image/png", {}).get("alt", "")
-        png = "".join(data["image/png"])
-        picture = f'<img alt="{escaped(alt)}" src="data:image/png;base64,{png}">'
-        if drawing is not None:
-            picture = inline(drawing.read_text())
-        else:
-            base64.b64decode(png)
-        return f"```{{raw}} html\n<figure>{picture}</figure>\n```"
-    html = "".join(data.get("text/html", "")) or f"<pre>{escaped(''.join(data['text/plain']))}</pre>"
-    return f'```{{raw}} html\n<div class="table-wrapper">{html}</div>\n```'
+def _output(output: Any) -> str:
+    """Return what a cell printed or displayed as Markdown for Sphinx."""
+    from dpassay.experiments.demos.execution import Printed, ShownTable
+    from dpassay.experiments.demos.page import drawing, html_table
+
+    if isinstance(output, Printed):
+        return f"```text\n{output.text.rstrip()}\n```"
+    if isinstance(output, ShownTable):
+        return _raw(f'<div class="table-wrapper" tabindex="0">{html_table(output)}</div>')
+    return _raw(drawing(output.files))
 
 
-if __name__ == "__main__":
-    execute(sys.argv[1], Path(sys.argv[2]).resolve(), Path(sys.argv[3]))
+def _raw(html: str) -> str:
+    lines = re.sub(r"\n\s*\n", "\n", html)
+    return f"```{{raw}} html\n{lines}\n```"

@@ -8,16 +8,17 @@ from __future__ import annotations
 from xml.sax.saxutils import escape
 
 from ...audit.evidence.verdict import Verdict
-from ...mechanisms.core import html
-from ..report.results.formatting import distinguishable, number
+from ...audit.results.result_text import Tone
+from ...mechanisms.core import beside, html, number
 from .checked import CheckedClaim, CheckedClaims
 
 LABEL = "dpassay"
 COLOURS = {
-    Verdict.VIOLATION: "#b3261e",
-    Verdict.CONSISTENT: "#2b6e3f",
-    Verdict.UNDERPOWERED: "#8a5a00",
-    Verdict.DEPENDENT: "#5a5a5a",
+    Tone.VIOLATION: "#b3261e",
+    Tone.CONSISTENT: "#2b6e3f",
+    Tone.WEAK: "#6b6b00",
+    Tone.UNDERPOWERED: "#8a5a00",
+    Tone.DEPENDENT: "#5a5a5a",
 }
 """Backgrounds, each with a contrast of at least 5:1 to white text."""
 _WIDE, _NARROW, _SPACE = "mwMW%@≥∞", "fijlrt.,:;!'|I()[]-", " "
@@ -29,14 +30,14 @@ _USUAL, _PADDING, _HEIGHT = 7.0, 12.0, 20
 def badge(checked: CheckedClaims, *, label: str = LABEL) -> str:
     """Return the badge of a result: its verdict, and the numbers of the claim that decides it."""
     message = badge_text(checked)
-    return _svg(html(label), html(message), COLOURS[checked.verdict])
+    return _svg(html(label), html(message), COLOURS[checked.tone])
 
 
 def badge_text(checked: CheckedClaims) -> str:
     """Return the text on the right of the badge."""
     counted = [claim for claim in checked.claims if not claim.expected]
-    verdict, n = checked.verdict, len(counted)
-    those = [claim for claim in counted if claim.verdict is verdict]
+    verdict, tone, n = checked.verdict, checked.tone, len(counted)
+    those = [claim for claim in counted if claim.tone is tone]
     several = "" if n <= 1 else f" ({len(those)} of {n} claims)" if len(those) < n else f" ({n} claims)"
     if not those:
         return "no claims tested"
@@ -44,13 +45,16 @@ def badge_text(checked: CheckedClaims) -> str:
         return f"no verdict: dependent trials{several}"
     if verdict is Verdict.UNDERPOWERED:
         return f"underpowered{several}"
+    if tone is Tone.WEAK:
+        only = f": detects ε > {number(those[0].detectable)}, claimed {number(those[0].claim)}"
+        return f"{checked.outcome}{several or only}"
     return f"{verdict.value}{several or f': {_numbers(those[0])}'}"
 
 
 def _numbers(claim: CheckedClaim) -> str:
     """Return bound and claim; the claim only, where another delta or a witness refutes it."""
     if claim.bound > claim.claim:
-        bound, claimed = distinguishable(claim.bound, claim.claim)
+        bound, claimed = beside(claim.bound, claim.claim)
     else:
         bound, claimed = number(claim.bound), number(claim.claim)
     elsewhere = claim.verdict is Verdict.VIOLATION and claim.bound <= claim.claim

@@ -13,14 +13,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from ...audit.evidence.verdict import Verdict
+from ...audit.evidence.verdict import Verdict, is_weak
 from ...audit.results.audit_result import AuditResult
+from ...audit.results.result_text import Tone, tone_of
 from ...audit.results.saved import Saved, require, within
-from ..report.results.formatting import distinct_texts
-from ..report.results.sweep import SweepResult
+from ..present.results.parameters import distinct_texts
+from ..present.results.sweep import SweepResult
 
 AUDIT, SWEEP, SESSION = "audit", "sweep", "session"
 """Sources of tested claims: one audit, a sweep of a configuration, a session of pytest."""
+WEAK = ", weak"
+"""Addition to a verdict that would have found only an epsilon far above the claim."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,16 @@ class CheckedClaim:
     p_value: float
     verdict: Verdict
     expected: bool = False
+
+    @property
+    def tone(self) -> Tone:
+        """The verdict, or weak for a consistent one with little power."""
+        return tone_of(self.verdict, weak=is_weak(self.verdict, self.detectable, self.claim))
+
+    @property
+    def outcome(self) -> str:
+        """The verdict in lower case: "violation", "consistent", "consistent, weak", ..."""
+        return f"{self.verdict.value}{WEAK if self.tone is Tone.WEAK else ''}"
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,16 @@ class CheckedClaims(Saved):
         found = {claim.verdict for claim in self.claims if not claim.expected}
         by_severity = (Verdict.VIOLATION, Verdict.DEPENDENT, Verdict.UNDERPOWERED)
         return next((verdict for verdict in by_severity if verdict in found), Verdict.CONSISTENT)
+
+    @property
+    def tone(self) -> Tone:
+        """The verdict, or weak for a consistent one with a weak claim."""
+        return tone_of(self.verdict, weak=any(claim.tone is Tone.WEAK for claim in self.claims if not claim.expected))
+
+    @property
+    def outcome(self) -> str:
+        """The verdict in lower case, as that of a claim."""
+        return f"{self.verdict.value}{WEAK if self.tone is Tone.WEAK else ''}"
 
 
 def claims_of(result: AuditResult | SweepResult) -> CheckedClaims:

@@ -39,9 +39,7 @@ from enum import StrEnum
 
 from ...audit.evidence.verdict import Verdict
 from ...audit.power.power import COARSE_PRECISION
-from ...audit.results.text import percent
-from ...mechanisms.core import ParameterError, plural
-from ..report.results.formatting import distinguishable, number
+from ...mechanisms.core import ParameterError, beside, confidence_text, number, plural
 from .checked import SESSION, CheckedClaim, CheckedClaims
 
 POWER_LOSS = 0.25
@@ -120,8 +118,8 @@ class Comparison:
     def level(self) -> str:
         """Return a sentence on false alarms."""
         return (
-            f"If all claims hold, the probability of any new violation is at most {self.false_alarm:.2g}. Power is a "
-            "function of the settings, and bounds that change by chance never fail."
+            f"If all claims hold, the probability of any new violation is at most {number(self.false_alarm, 2)}. Power "
+            "is a function of the settings, and bounds that change by chance never fail."
         )
 
 
@@ -189,7 +187,7 @@ def _change(before: CheckedClaim | None, after: CheckedClaim, power_loss: float)
     if after.verdict is _REFUTED:
         if before is not None and _already_refuted(before, after):
             return Change.KNOWN_VIOLATION, ""
-        now, claimed = distinguishable(after.bound, after.claim, 4)
+        now, claimed = beside(after.bound, after.claim, 4)
         return Change.NEW_VIOLATION, f"epsilon >= {now} is shown, but {claimed} is claimed."
     if before is None:
         return Change.ADDED, ""
@@ -216,7 +214,7 @@ def _lost(before: CheckedClaim, after: CheckedClaim, power_loss: float) -> str:
         changed = [
             f"{name} is now {b}, and was {a}"
             for name, a, b in (
-                ("delta", f"{before.delta:g}", f"{after.delta:g}"),
+                ("delta", number(before.delta), number(after.delta)),
                 ("relation", before.relation, after.relation),
             )
             if a != b
@@ -243,7 +241,7 @@ def _differences(before: CheckedClaim, after: CheckedClaim) -> tuple[str, ...]:
         if getattr(before, name) != getattr(after, name)
     ]
     if not math.isclose(1 - before.confidence, 1 - after.confidence, rel_tol=1e-6):
-        texts.append(f"confidence: {percent(before.confidence)} -> {percent(after.confidence)}")
+        texts.append(f"confidence: {confidence_text(before.confidence)} -> {confidence_text(after.confidence)}")
     return tuple(texts)
 
 

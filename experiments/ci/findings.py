@@ -11,13 +11,14 @@ import ast
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.text import verdict_reason
-from ..report.results.sweep import SweepResult
+from ...audit.results.plain import plain
+from ...audit.results.result_text import ResultText, Tone
+from ...audit.results.withheld import without_values
+from ..present.results.sweep import SweepResult
 from .checked import CheckedClaims, claims_of
 from .comparison import Comparison
 
@@ -44,8 +45,8 @@ class Findings:
     Args:
         checked: the claims.
         place: what was audited.
-        details: long text of each claim, in the same order: the evidence of a violation, otherwise the summary.
-        reasons: one clause on each verdict, in the same order.
+        details: text of each claim, in the same order, without values of datasets and outputs.
+        headlines: the verdict on each claim in a few words, in the same order.
         seconds: duration by the name of the claim; empty where unknown.
         strict: whether an underpowered audit is a failure.
         comparison: with a baseline; None without one.
@@ -54,7 +55,7 @@ class Findings:
     checked: CheckedClaims
     place: Place
     details: tuple[str, ...]
-    reasons: tuple[str, ...]
+    headlines: tuple[str, ...]
     seconds: Mapping[str, float] = field(default_factory=dict)
     strict: bool = False
     comparison: Comparison | None = None
@@ -69,20 +70,20 @@ def findings_of(
     comparison: Comparison | None = None,
 ) -> Findings:
     """Return the findings of an audit or a sweep."""
-    audits = [result] if isinstance(result, AuditResult) else [point.result for point in result.points]
+    if isinstance(result, AuditResult):
+        texts: tuple[ResultText, ...] = (without_values(result).text(),)
+    else:
+        points = tuple(replace(point, result=without_values(point.result)) for point in result.points)
+        texts = replace(result, points=points).text().parts
     return Findings(
         checked=claims_of(result),
         place=place,
-        details=tuple(_detail(audit) for audit in audits),
-        reasons=tuple(verdict_reason(audit) for audit in audits),
+        details=tuple(plain(each, details=each.tone is not Tone.VIOLATION) for each in texts),
+        headlines=tuple(each.headline for each in texts),
         seconds=seconds or {},
         strict=strict,
         comparison=comparison,
     )
-
-
-def _detail(audit: AuditResult) -> str:
-    return audit.evidence() if audit.verdict is Verdict.VIOLATION else audit.summary()
 
 
 def place_of_target(target: str | None, program: str | None) -> Place:

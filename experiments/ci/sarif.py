@@ -1,6 +1,7 @@
 """SARIF 2.1.0 (OASIS 2020), which code scanning of GitHub and others shows in the sources.
 
-A result is a claim that needs attention; claims that hold have none, so that their alerts close. With a baseline, each
+A result is a claim that needs attention: a violation, an audit without power, or, as a note that fails nothing, a weak
+one. Other claims have none, so that their alerts close. With a baseline, each
 result has a `baselineState`: "new" for a new violation, "unchanged" for a known one. `partialFingerprints` depend on
 the claim and not on the line or the numbers, so that an alert stays the same alert when the code moves.
 """
@@ -13,15 +14,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ...audit.evidence.verdict import Verdict
+from ...audit.results.result_text import Tone
 from ...mechanisms.core import line, terminal
-from ..report.results.provenance import versions
+from ..present.results.provenance import versions
 from .checked import CheckedClaim
 from .comparison import Change, ComparedClaim
 from .findings import Findings, Place
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 VIOLATION, LOST_POWER, UNDERPOWERED, DEPENDENT = "privacy-violation", "lost-power", "underpowered", "dependent-trials"
+WEAK = "weak-audit"
 _RULES = {
     VIOLATION: (
         "error",
@@ -52,12 +54,21 @@ _RULES = {
         "No bound is valid for dependent trials, so that there is no verdict.",
         "Draw all randomness of a run from the rng that it receives, and keep no state between runs.",
     ),
+    WEAK: (
+        "note",
+        "1.0",
+        "The audit detects only an epsilon far above the claim",
+        "The claim is not contradicted, but only a true epsilon above 1.5 claims would have been detected 9 times in "
+        "10.",
+        "Use more trials, or a lower confidence.",
+    ),
 }
 """Rule -> its level, its severity from 0 to 10, its title, description and advice."""
-_BY_VERDICT = {
-    Verdict.VIOLATION: VIOLATION,
-    Verdict.UNDERPOWERED: UNDERPOWERED,
-    Verdict.DEPENDENT: DEPENDENT,
+_BY_TONE = {
+    Tone.VIOLATION: VIOLATION,
+    Tone.UNDERPOWERED: UNDERPOWERED,
+    Tone.DEPENDENT: DEPENDENT,
+    Tone.WEAK: WEAK,
 }
 _STATES = {Change.NEW_VIOLATION: "new", Change.KNOWN_VIOLATION: "unchanged", Change.LOST_POWER: "new"}
 
@@ -98,7 +109,7 @@ def _driver() -> dict[str, Any]:
 def _result(found: Findings, claim: CheckedClaim, detail: str, compared: ComparedClaim | None) -> dict[str, Any] | None:
     """Return the result of one claim; None for one that needs no attention."""
     lost = compared is not None and compared.change is Change.LOST_POWER
-    rule = LOST_POWER if lost else _BY_VERDICT.get(claim.verdict)
+    rule = LOST_POWER if lost else _BY_TONE.get(claim.tone)
     if rule is None:
         return None
     reason = f"{compared.reason}\n" if lost and compared is not None else ""
@@ -111,7 +122,7 @@ def _result(found: Findings, claim: CheckedClaim, detail: str, compared: Compare
         "confidence": claim.confidence,
         "pValue": claim.p_value,
         "minimumDetectableEpsilon": _finite(claim.detectable),
-        "verdict": claim.verdict.value,
+        "verdict": claim.outcome,
     }
     body = _body(rule, f"{claim.name}: {reason}{detail}", claim, found.place, compared)
     return {**body, "properties": properties}

@@ -18,11 +18,11 @@ from typing import Any
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.saved import Saved
 from ...audit.trials.array_files import read_text
-from ...mechanisms.core import DpassayError, ResultError
+from ...mechanisms.core import DpassayError, ResultError, fixed, number
 from ..config.schema import Config
 from ..config.sweep import folder_name
-from ..report.results.provenance import read_times
-from ..report.results.sweep import SweepResult
+from ..present.results.provenance import read_times
+from ..present.results.sweep import SweepResult
 from ..runs.directory import JUDGED
 from ..runs.record import NAME as ENVIRONMENT, NUMBERS
 from .checked import CheckedClaims, claims_of
@@ -147,8 +147,8 @@ def run_notes(before: SavedRun, after: SavedRun, comparison: Comparison) -> list
     notes = [f"differs: {text}" for text in [*_changed_settings(before, after), *common_differences(comparison.claims)]]
     first, second = before.total_seconds, after.total_seconds
     if first is not None and second is not None:
-        ratio = f" ({second / first:.2g} times)" if first > 0 else ""
-        notes.append(f"time: {first:.1f} s -> {second:.1f} s{ratio}")
+        ratio = f" ({number(second / first, 2)} times)" if first > 0 else ""
+        notes.append(f"time: {fixed(first, 1)} s -> {fixed(second, 1)} s{ratio}")
         notes += _slower(before, after)
     return notes
 
@@ -162,7 +162,7 @@ def _slower(before: SavedRun, after: SavedRun) -> list[str]:
     grown = after.seconds[name] - before.seconds[name]
     if grown <= 0:
         return []
-    return [f"time: largest growth in {name}: {before.seconds[name]:.1f} s -> {after.seconds[name]:.1f} s"]
+    return [f"time: largest growth in {name}: {fixed(before.seconds[name], 1)} s -> {fixed(after.seconds[name], 1)} s"]
 
 
 def _changed_settings(before: SavedRun, after: SavedRun) -> list[str]:

@@ -9,8 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ...mechanisms.core import StoreError, fenced, markdown
-from ..report.results.formatting import number
+from ...mechanisms.core import StoreError, fenced, markdown, number
 from .checked import CheckedClaim, CheckedClaims
 from .comparison import ComparedClaim, Comparison
 
@@ -38,10 +37,10 @@ def claims_section(checked: CheckedClaims, *, heading: str, notes: Iterable[str]
     """Return the claims of a result as a section of Markdown."""
     head = ("audit", "epsilon ≥", "claimed", "delta", "detects", "verdict")
     rows = [
-        (c.name, number(c.bound, 4), number(c.claim, 4), number(c.delta), number(c.detectable, 4), _verdict(c))
+        (c.name, number(c.bound), number(c.claim), number(c.delta), number(c.detectable), _verdict(c))
         for c in checked.claims
     ]
-    return _section(f"{heading}: {checked.verdict.value}", [*_table(head, rows), "", *_bullets(notes)])
+    return _section(f"{heading}: {checked.outcome}", [*_table(head, rows), "", *_bullets(notes)])
 
 
 def comparison_section(comparison: Comparison, *, heading: str, notes: Iterable[str] = ()) -> str:
@@ -64,12 +63,12 @@ COMPARISON_HEAD = ("audit", "epsilon ≥", "claimed", "detects", "verdict", "cha
 def comparison_cells(claim: ComparedClaim) -> tuple[str, ...]:
     """Return the cells of one claim, with both values where they differ in the digits that are shown."""
     both = [side for side in (claim.before, claim.after) if side is not None]
-    numbers = [_arrow([number(getattr(side, name), 4) for side in both]) for name in ("bound", "claim", "detectable")]
-    return (claim.name, *numbers, _arrow([side.verdict.value for side in both]), claim.change.value)
+    numbers = [_arrow([number(getattr(side, name)) for side in both]) for name in ("bound", "claim", "detectable")]
+    return (claim.name, *numbers, _arrow([side.outcome for side in both]), claim.change.value)
 
 
 def _verdict(claim: CheckedClaim) -> str:
-    return f"{claim.verdict.value} (expected)" if claim.expected else claim.verdict.value
+    return f"{claim.outcome} (expected)" if claim.expected else claim.outcome
 
 
 def _arrow(values: Sequence[str]) -> str:

@@ -132,7 +132,7 @@ def check_command(
     witness: option.WitnessFile = None,
 ) -> int:
     """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
-    from ...audit.results.text import Explanations
+    from ...audit.results.explanations import Explanations
     from ...mechanisms.core import DpassayError, ParameterError
     from ..ci.findings import place_of_target
     from .check import Claimed, PairSearch, baseline_of, check

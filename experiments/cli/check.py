@@ -13,6 +13,7 @@ import numpy as np
 from ...audit.api import audit
 from ...audit.recording import record
 from ...audit.results.audit_result import AuditResult
+from ...audit.results.withheld import without_values
 from ...audit.search import domain_from, search
 from ...audit.trials.array_files import read_text
 from ...mechanisms.accounting import ApproximateDP, PureDP
@@ -24,7 +25,7 @@ from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.core.errors import DpassayError, NeighboursError, ParameterError, plural
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.printable import fenced
-from ..ci.checked import SESSION, CheckedClaims
+from ..ci.checked import SESSION, CheckedClaims, claims_of
 from .supervisor import in_child
 
 LONGEST_SHOWN = 200
@@ -115,7 +116,7 @@ def check(
         ParameterError: target and program, or neither; claim or pair missing; a pair and a search; a recording of
             something other than a function.
     """
-    options |= {"seed": seed, "n_jobs": n_jobs}
+    options |= {"seed": seed, "n_jobs": n_jobs, "attack": _attack(options.get("attack", "auto"))}
     run_audit = (
         partial(_check, claimed=claimed)
         if pair_search is None
@@ -142,6 +143,15 @@ def check(
     return replace(result, warnings=(*result.warnings, *warnings)) if warnings else result
 
 
+def _attack(name: str) -> Any:
+    """Return the attack of --attack: its name, or code of the user as "mine.py:score"."""
+    if ":" not in name:
+        return name
+    from ..config.tasks.own import own_attack
+
+    return own_attack(load_target(name, argument="attack"), name)
+
+
 def _findings(function: Any, target: str, claimed: Claimed) -> tuple[str, ...]:
     """Return the findings of a recording of the function, in sentences."""
     pair = claimed.pair(as_json=False)
@@ -159,10 +169,16 @@ def _findings(function: Any, target: str, claimed: Claimed) -> tuple[str, ...]:
 
 
 def _instance(loaded: Any, target: str) -> Any:
-    """Return the loaded object; raises `ParameterError` for the class of a mechanism."""
+    """Return the loaded object; raises `ParameterError` for the class of a mechanism, or a measurement of OpenDP."""
     if isinstance(loaded, type) and issubclass(loaded, Mechanism):
         raise ParameterError(
             f"{target} is a class: give an instance of it, such as `mechanism = {loaded.__name__}(...)`."
+        )
+    if type(loaded).__name__ == "Measurement" and type(loaded).__module__.startswith("opendp"):
+        raise ParameterError(
+            f"{target} is a Measurement of OpenDP, which knows its own claim: in the file, write `mechanism = "
+            "opendp_measurement(measurement, d0, d1)`, from dpassay.mechanisms.adapters, and name `mechanism` instead. "
+            "Leave out --epsilon, --d0 and --d1."
         )
     return loaded
 
@@ -205,8 +221,11 @@ def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any
 
 
 def markdown_summary(result: AuditResult) -> str:
-    """Return the result as a section of Markdown, with the verdict as its heading."""
-    return f"### dpassay check: {result.verdict.value}\n\n{fenced(result.summary())}\n"
+    """Return the result as a section of Markdown for a build server, with the verdict as its heading.
+
+    Values of datasets and outputs are left out, since build servers keep and show what they receive.
+    """
+    return f"### dpassay check: {claims_of(result).outcome}\n\n{fenced(without_values(result).summary())}\n"
 
 
 def baseline_of(file: Path | None) -> CheckedClaims | None:

@@ -86,7 +86,7 @@ def main(
     if version:
         import dpassay
 
-        from ..report.results.provenance import commit
+        from ..present.results.provenance import commit
 
         known = commit()
         sys.stdout.write(f"dpassay {dpassay.__version__}{f' (commit {known})' if known else ''}\n")
@@ -105,7 +105,7 @@ def run_app(arguments: list[str] | None = None) -> NoReturn:
 def _runs_audited_code(words: list[str]) -> bool:
     """Return True if a command runs user code in this process."""
     options = {word.partition("=")[0] for word in words}
-    return (words[:1] == ["check"] and "--command" not in options) or (
+    return (words[:1] == ["check"] and ("--command" not in options or "--attack" in options)) or (
         words[:1] in (["run"], ["merge"]) and "--allow" in options
     )
 

@@ -22,9 +22,9 @@ from packaging.specifiers import SpecifierSet
 
 from ...audit.api import audit
 from ...mechanisms.accounting import PureDP
-from ...mechanisms.core import Neighbours, Relation
+from ...mechanisms.core import Neighbours, Relation, fixed
 from ..data.datasets import ADULT, MNIST, VARIABLE
-from ..report.results.provenance import commit
+from ..present.results.provenance import commit
 
 Status = Literal["ok", "note", "failed"]
 RUNS = Path("runs")
@@ -169,7 +169,7 @@ def _runs() -> Check:
     except OSError as error:
         advice = "work in another folder, or give --out"
         return Check("runs", "failed", f"{folder.absolute()} cannot be written: {error.strerror}", advice)
-    found = f"{folder.absolute()} can be written, {free / 2**30:.1f} GiB free"
+    found = f"{folder.absolute()} can be written, {fixed(free / 2**30, 1)} GiB free"
     return Check("runs", "ok", found) if free >= MIN_FREE_BYTES else Check("runs", "note", found, "free some space")
 
 
@@ -201,7 +201,7 @@ def _self_check() -> Iterator[Check]:
         except Exception as error:
             yield Check(name, "failed", f"{type(error).__name__}: {error}", report)
             continue
-        found = f"{results[0].verdict.value}, epsilon >= {results[0].bound.epsilon:.3f}"
+        found = f"{results[0].verdict.value}, epsilon >= {fixed(results[0].bound.epsilon)}"
         if results[0].verdict.value != expected:
             yield Check(name, "failed", f"{found}; expected {expected}", report)
         elif results[0].to_json() != results[1].to_json():

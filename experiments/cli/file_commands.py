@@ -34,25 +34,34 @@ def coins_command(
         typer.Option(
             metavar="E",
             parser=option.real,
-            help="Claimed epsilon: print what this number of canaries could show. No coin changes.",
+            help="Claimed epsilon: print what this number of canaries can show; if nothing, no coin is tossed.",
         ),
     ] = None,
     delta: Annotated[float, typer.Option(metavar="D", parser=option.real, help="Claimed delta, with --epsilon.")] = 0.0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Toss the coins even if so few canaries cannot contradict the claim.")
+    ] = False,
 ) -> int:
     """Toss a fair coin for each canary, before training: which are in the run, and which are not."""
     from ...audit.games.coins import Coins
+    from ...mechanisms.core import ParameterError
     from ..data.score_files import read_ids
     from ..tasks.judgement import shown_by_canaries
 
-    ids = read_ids(file, column=column)
-    planned = "" if epsilon is None else f"{shown_by_canaries(len(ids), epsilon, delta)}\n\n"
+    ids, planned = read_ids(file, column=column), ""
+    if epsilon is not None:
+        able, shown = shown_by_canaries(len(ids), epsilon, delta)
+        if not able and not force:
+            advice = f"No coin is tossed, and {out} is not written. Change the number of canaries, or add --force."
+            raise ParameterError(f"{shown} {advice}", argument="epsilon", advice=advice)
+        planned = f"{shown}\n\n"
     coins = Coins.toss(ids, seed=seed, file=out)
     sys.stdout.write(
         f"{len(coins.included_ids):,} of {len(coins.ids):,} canaries are included: `included` in {out}\n"
         f"digest {coins.digest}\n\n{planned}"
         "Train with the included canaries only, and score all canaries with the same code. Then:\n"
-        f"dpassay judge SCORES.csv --coins {out} --epsilon {'E' if epsilon is None else f'{epsilon:g}'} --delta "
-        f"{'D' if epsilon is None else f'{delta:g}'}    (columns id, and loss or score)\n"
+        f"dpassay judge SCORES.csv --coins {out} --epsilon {'E' if epsilon is None else epsilon} --delta "
+        f"{'D' if epsilon is None else delta}    (columns id, and loss or score)\n"
     )
     return 0
 
@@ -266,27 +275,36 @@ def risk_command(
         float, typer.Option(metavar="C", parser=option.real, help="1 - C is the error of all findings together.")
     ] = 0.95,
     seed: Annotated[int, typer.Option(metavar="S", help="Seed of the random choices of the attacks.")] = 0,
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="CSV of the real records that were found, with their values: keep it to yourself."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory for numbers and report. Default: none.")
     ] = None,
 ) -> int:
     """Measure what a synthetic table discloses about the records it was made of; exit with 1 on a finding."""
-    from ...mechanisms.core import terminal
+    from ...mechanisms.core import plural, terminal
     from ..tasks.table_risk import TableRisk
     from .outcomes import code_of_risk
 
     task = TableRisk.of(locals())
     sys.stdout.write(f"{terminal(task.result.summary())}\n")
+    if records is not None:
+        task.write_records(records)
+        n_found = plural(len(task.result.found), "record")
+        sys.stdout.write(f"wrote {n_found} to {terminal(str(records))}: values of real people, for this machine only\n")
     _keep(task, out)
     return code_of_risk(task.result)
 
 
 def _keep(task: FileTask, out: Path | None) -> None:
-    """Keep the results of a task in a directory, if there is one, and print the paths."""
+    """Keep the results of a task in a directory, if there is one, and print the path of the first page."""
     if out is None:
         return
     from ..runs.kept import keep
     from .terminal import show_files
 
-    for kept in keep(task, out):
-        show_files(kept)
+    show_files(keep(task, out)[0])

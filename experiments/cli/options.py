@@ -97,7 +97,12 @@ Stop = Annotated[
     str | None,
     typer.Option(metavar="WHEN", help="'anytime': stop as soon as the claim is refuted. Default: run all trials."),
 ]
-AttackName = Annotated[str, typer.Option(metavar="NAME", help="See `dpassay list attacks`.")]
+AttackName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="See `dpassay list attacks`; or code of yours that scores outputs: mine.py:score."
+    ),
+]
 BoundNames = Annotated[
     list[str] | None,
     typer.Option(
@@ -208,6 +213,7 @@ OF_ARGUMENTS = {
             "confidence",
             "delta",
             "epsilon",
+            "ignore",
             "p",
             "queries",
             "repeats",
@@ -217,9 +223,10 @@ OF_ARGUMENTS = {
             "stop",
             "timeout",
             "trials",
+            "unit",
         )
     },
-    **{"bounds": "bound", "domain": "search", "n_jobs": "jobs"},
+    **{"bounds": "bound", "categories": "category", "domain": "search", "n_jobs": "jobs", "secrets": "secret"},
 }
 """Arguments of the library -> the options that set them."""
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...audit.results.audit_result import AuditResult
-from ...mechanisms.core import ParameterError, terminal
+from ...mechanisms.core import ParameterError, number, terminal
 from ..ci.checked import CheckedClaims, claims_of
 from ..ci.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
 from ..ci.findings import Findings, Place, findings_of, line_of_table
 from ..ci.step_summary import claims_section, comparison_section, text_section
-from ..report.results.sweep import SweepResult
+from ..present.results.sweep import SweepResult
 from .application import MISTAKE, VIOLATION, print_error
 from .check import markdown_summary
 from .outputs import OutputFiles
@@ -57,7 +57,7 @@ class Baseline:
 
 def _against(claim: ComparedClaim) -> str:
     before = claim.before
-    was = "" if before is None else f" (epsilon >= {before.bound:.6g} then, detectable {before.detectable:.4g})"
+    was = "" if before is None else f" (epsilon >= {number(before.bound)} then, detectable {number(before.detectable)})"
     return f"{claim.change.value}{was}{': ' if claim.reason else ''}{claim.reason}"
 
 
@@ -128,7 +128,7 @@ def write_run(files: OutputFiles, done: ConfigRun, config: str, *, strict: bool,
 
 
 def _section(done: ConfigRun) -> str:
-    from ..report.results.sentences import warning_notes
+    from ..present.results.sweep_text import warning_notes
 
     if not isinstance(done.result, SweepResult):
         return text_section(done.result.summary(), heading=f"dpassay run: {done.directory.name}")

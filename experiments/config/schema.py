@@ -237,6 +237,9 @@ def _message(detail: Any, source: Source) -> str:
     if detail["type"] == "missing":
         needed = f"[{key}] is missing" if len(path) == 1 else f"{key} is missing"
         return str(source.error(path, f"{needed}: add {allowed}."))
+    if allowed == f"a table [{key}]" and isinstance(detail["input"], str):
+        name = json.dumps(detail["input"])
+        return str(source.error(path, f"[{key}] is a table: write name = {name} below a line [{key}]."))
     value = f"{detail['input']!r} ({type(detail['input']).__name__})"
     return str(source.error(path, f"{key} must be {allowed}, but is {value}."))
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ...audit.trials.array_files import open_regular
-from ...mechanisms.core import ParameterError, available_memory
+from ...mechanisms.core import ParameterError, available_memory, csv_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,6 +183,12 @@ def _array(path: Path) -> pd.DataFrame:
     if array.ndim != 2:
         raise ValueError(f"it must have two axes, rows and columns, but has shape {array.shape}")
     return pd.DataFrame(array, columns=[f"column {i + 1}" for i in range(array.shape[1])])
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """Return a table as CSV, without cells or names that a spreadsheet would take for formulas."""
+    text: str = table.map(csv_cell).rename(columns=csv_cell).to_csv(index=False, lineterminator="\n")
+    return text
 
 
 _KINDS: dict[str, Callable[[Path], pd.DataFrame]] = {

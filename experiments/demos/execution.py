@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..report.plots.style import save
+from ..present.plots.style import save
 from .document import Cell, Document
 
 

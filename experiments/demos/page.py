@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
@@ -12,8 +13,8 @@ from pygments.formatters.html import HtmlFormatter
 from pygments.lexers.python import PythonLexer
 
 from ...mechanisms.core import html
-from ..report.pages import load_figures, page, versions_text
-from ..report.results.provenance import environment
+from ..present.pages import load_figures, page, versions_text
+from ..present.results.provenance import environment
 from .document import Cell, Document
 from .execution import Output, Printed, ShownFigure, ShownTable
 from .terminal import is_number_column
@@ -23,7 +24,7 @@ _PROSE = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 def demo_page(document: Document, played: Sequence[tuple[Cell, Sequence[Output]]]) -> str:
     """Return the page of an executed document; its figures have been saved to files."""
-    blocks = [(cell.is_answer, _block(cell, outputs)) for cell, outputs in played]
+    blocks = [(part[0].is_answer, _block(*part)) for part in pictures_first(played)]
     return page(
         "demo.html.j2",
         title=document.title,
@@ -33,8 +34,32 @@ def demo_page(document: Document, played: Sequence[tuple[Cell, Sequence[Output]]
     )
 
 
-def _block(cell: Cell, outputs: Sequence[Output]) -> Markup:
-    """Return the HTML of a cell: prose, or code and outputs."""
+def pictures_first(
+    played: Sequence[tuple[Cell, Sequence[Output]]],
+) -> Iterator[tuple[Cell, Sequence[Output], bool]]:
+    """Return the parts of a page: a cell, outputs, and whether the cell itself is shown before these outputs.
+
+    A figure comes before the code that computes and draws it, which may be several cells without text between them.
+    """
+    held: list[tuple[Cell, Sequence[Output], bool]] = []
+    for cell, outputs in played:
+        if held and (not cell.is_code or cell.is_answer != held[0][0].is_answer):
+            yield from held
+            held = []
+        figures = [output for output in outputs if isinstance(output, ShownFigure)]
+        if figures:
+            yield cell, figures, False
+        held.append((cell, [output for output in outputs if not isinstance(output, ShownFigure)], True))
+        if figures or not cell.is_code:
+            yield from held
+            held = []
+    yield from held
+
+
+def _block(cell: Cell, outputs: Sequence[Output], shows_code: bool) -> Markup:
+    """Return the HTML of a part of a page: prose, or code and outputs."""
+    if not shows_code:
+        return Markup("").join(map(_output, outputs))
     if not cell.is_code:
         return _scrolling(Markup(_PROSE.render(cell.source)))
     coloured = highlight(cell.source, PythonLexer(), HtmlFormatter(nowrap=True))
@@ -49,12 +74,16 @@ def _output(output: Output) -> Markup:
         return Markup('<pre class="output" tabindex="0">{}</pre>').format(html(output.text.rstrip()))
     if isinstance(output, ShownTable):
         return _scrolling(Markup(html_table(output)))
-    return _drawing(output)
+    return drawing(output.files)
 
 
-def _drawing(output: ShownFigure) -> Markup:
-    (figure,) = load_figures(output.files).values()
-    return Markup('<figure><div class="drawing">{}</div></figure>').format(figure.svg)
+def drawing(files: Iterable[Path], caption: str = "") -> Markup:
+    """Return a figure from the files that it was saved to, with its form for a telephone where it has one."""
+    wide, *narrow = (form.svg for form in load_figures(files).values())
+    forms = [Markup('<div class="drawing{}">{}</div>').format(" roomy" if narrow else "", wide)]
+    forms += [Markup('<div class="drawing narrow">{}</div>').format(form) for form in narrow]
+    under = Markup("<figcaption>{}</figcaption>").format(html(caption)) if caption else ""
+    return Markup("<figure>{}{}</figure>").format(Markup("").join(forms), under)
 
 
 def html_table(output: ShownTable) -> str:

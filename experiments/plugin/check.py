@@ -60,6 +60,7 @@ class DPAudit:
     def _checked(self, mechanism: Any, options: Mapping[str, Any], outcome: Outcome) -> AuditResult:
         """Return the result of the audit, or raise if it fails the test."""
         __tracebackhide__ = True
+        from ...audit.results.plain import message
         from ...audit.results.text import INDEPENDENCE_ADVICE
         from ...mechanisms.core import DependentTrialsError, PrivacyViolation
 
@@ -69,7 +70,7 @@ class DPAudit:
         check = compared(record(result, identity(self._item), outcome.call), self._plan)
         self._item.user_properties.append((PROPERTY, json.dumps(check)))
         if check["verdict"] == "violation" and check["change"] != "known violation":
-            raise PrivacyViolation(result.evidence(), result)
+            raise PrivacyViolation(message(result.text()), result)
         if check["verdict"] == "dependent":
             raise DependentTrialsError(result.mechanism, result.dependence or "", INDEPENDENCE_ADVICE)
         if check["change"] == "lost power":
@@ -98,10 +99,11 @@ class DPAudit:
 
 def _ledger_entry(plan: SessionPlan, test: str, call: int, significance: float) -> LedgerEntry:
     from ...audit.bounds.base import LedgerEntry
+    from ...mechanisms.core import number
 
     return LedgerEntry(
         what="test session",
         looked_at=f"check {call} of {test}, one of {plan.n_tests} privacy tests",
-        correction=f"union bound over the session: significance {significance:.3g} = {plan.false_alarm:g} / "
+        correction=f"union bound over the session: significance {number(significance)} = {number(plan.false_alarm)} / "
         f"{plan.n_tests} * 6 / (pi^2 j^2) with j = {call}",
     )

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 PROPERTY, EXPECTED = "dp_check", "dp_expected"
 """Names of the properties in the report of a test: for a check, and for one whose violation the test expects."""
-COLOURS = {"violation": {"red": True}, "underpowered": {"yellow": True}, "dependent": {"yellow": True}}
+COLOURS = {
+    "violation": {"red": True},
+    "consistent, weak": {"yellow": True},
+    "underpowered": {"yellow": True},
+    "dependent": {"yellow": True},
+}
 
 
 def record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
@@ -45,6 +50,7 @@ def record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
         "trials": result.trials.per_side,
         "seed": result.seed,
         "verdict": result.verdict.value,
+        "weak": result.weak,
         "warnings": list(result.warnings),
         "to_change": what_to_change(result),
         "change": "",
@@ -54,9 +60,11 @@ def record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
 
 def underpowered(check: Mapping[str, Any]) -> str:
     """Return the reason why a pass of this check is not informative, and the remedy."""
+    from ...mechanisms.core import number
+
     return (
-        f"underpowered: the bound from {check['trials']:,} runs a side is at most {check['ceiling']:.4g} and can never "
-        f"refute a claim of {check['claim']:.4g}. Passing is not informative. {check['to_change']}"
+        f"underpowered: the bound from {check['trials']:,} runs a side is at most {number(check['ceiling'])} and can "
+        f"never refute a claim of {number(check['claim'])}. Passing is not informative. {check['to_change']}"
     )
 
 
@@ -113,11 +121,11 @@ class Summary:
         terminalreporter.section("privacy checks (dpassay)")
         terminalreporter.write_line(self._headline())
         terminalreporter.write_line(
-            f"{'verdict':<13} {'claim':>8} {'bound':>8} {'detects':>8} {'false alarm':>11}  test"
+            f"{'verdict':<16} {'claim':>8} {'bound':>8} {'detects':>8} {'false alarm':>11}  test"
         )
         n_checks = Counter(warning for check in self.checks.values() for warning in set(check["warnings"]))
         for _, check in sorted(self.checks.items()):
-            colours = COLOURS.get(check["verdict"], {})
+            colours = COLOURS.get(_outcome(check), {})
             terminalreporter.write_line(_row(check), **colours)
             if check["verdict"] == "underpowered":
                 terminalreporter.write_line(f"    {underpowered(check)}", **colours)
@@ -130,19 +138,26 @@ class Summary:
                     terminalreporter.write_line(f"    warning: {warning}{repeats}", yellow=True)
 
         for claim in self.gone:
-            terminalreporter.write_line(f"lost power    {claim.name}: {claim.reason}", red=True)
+            terminalreporter.write_line(f"lost power       {claim.name}: {claim.reason}", red=True)
 
     def _headline(self) -> str:
-        from ...mechanisms.core import plural
+        from ...mechanisms.core import number, plural
 
         spent = math.fsum(check["significance"] for check in self.checks.values())
         return (
             f"{plural(len(self.checks), 'check')}, seed {self.plan.seed}. False alarm in any of them: probability at "
-            f"most {spent:.2g}, of a budget of {self.plan.false_alarm:g} for the session."
+            f"most {number(spent, 2)}, of a budget of {number(self.plan.false_alarm)} for the session."
         )
 
 
+def _outcome(check: Mapping[str, Any]) -> str:
+    """Return the verdict on a check, and whether it is weak."""
+    return f"{check['verdict']}{', weak' if check['weak'] else ''}"
+
+
 def _row(check: Mapping[str, Any]) -> str:
-    epsilons = f"{check['claim']:>8.4g} {check['bound']:>8.4g} {check['detectable']:>8.4g}"
+    from ...mechanisms.core import number
+
+    epsilons = f"{number(check['claim']):>8} {number(check['bound']):>8} {number(check['detectable']):>8}"
     call = f" (check {check['call']})" if check["call"] > 1 else ""
-    return f"{check['verdict']:<13} {epsilons} {check['significance']:>11.2g}  {check['test']}{call}"
+    return f"{_outcome(check):<16} {epsilons} {number(check['significance'], 2):>11}  {check['test']}{call}"

@@ -11,14 +11,14 @@ from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
 from ...mechanisms.core import ResultError, StoreError
 from ..config.schema import Config
-from ..report.results.sweep import SweepResult
+from ..present.results.sweep import SweepResult
 from .directory import JUDGED, RunDirectory
 from .evidence import write_evidence
 from .record import recorded
 from .writing import ConfigRun, Heading, Result, write_results
 
 if TYPE_CHECKING:
-    from ..report.card.card import Card
+    from ..present.card.card import Card
 
 
 def report(directory: Path | str, *, pdf: bool = False) -> ConfigRun:

@@ -1,6 +1,6 @@
 """`dpassay calibrate`: coverage and power of all bounds.
 
-task (plan, methods) -> certificate -> certificate.csv, certificate.json, figures, certificate.html
+task (plan, methods) -> certificate -> certificate.csv, certificate.json, figures, report.html
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ...audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify
 from ...audit.calibration.laws import (
@@ -33,10 +33,15 @@ from ...audit.calibration.published import published_rules
 from ...audit.trials.folder import Folder
 from ...audit.trials.options import RunOptions
 from ...mechanisms.core import ParameterError, StoreError, csv_cell, listed, whole
-from ..report.results.provenance import HOME, digest_of, environment, versions
+from ..present.results.provenance import HOME, digest_of, environment, versions
 from ..tasks.base import HERE, CommandTask
 
+if TYPE_CHECKING:
+    from ..present.pages import Drawn
+
 OUT = Path("runs") / "certificate"
+TITLE = "Coverage of the lower bounds"
+"""Title of the page."""
 TRIALS = "trials/certificate"
 """Folder of the finished simulations in the directory."""
 UNEQUAL = ((20, 2_000), (2_000, 20))
@@ -139,7 +144,7 @@ class CalibrationRun:
     @property
     def page(self) -> Path:
         """Path of the report."""
-        return self.directory / "certificate.html"
+        return self.directory / "report.html"
 
 
 def laws() -> list[tuple[Law, tuple[float, ...]]]:
@@ -219,7 +224,7 @@ def calibrate(
         progress: whether to show a progress bar.
 
     Returns:
-        The certificate and its files: certificate.csv, certificate.json, environment.json, figures/, certificate.html.
+        The certificate and its files: certificate.csv, certificate.json, environment.json, figures/, report.html.
 
     Raises:
         UnknownNameError: no such bound.
@@ -248,9 +253,8 @@ def _written(directory: Path) -> Iterator[None]:
 
 def write_calibration(certificate: Certificate, directory: Path, *, command: str) -> CalibrationRun:
     """Write the numbers, then the figures and the report."""
-    from ..report.certificate import write_certificate
-    from ..report.pages import versions_text
-    from ..report.plots.certificate import draw_certificate
+    from ..present.pages import write
+    from ..present.plots.certificate import draw_certificate
 
     known = environment()
     with _written(directory):
@@ -263,8 +267,19 @@ def write_calibration(certificate: Certificate, directory: Path, *, command: str
         }
         written = [folder.write(name, text.encode()) for name, text in texts.items()]
         figures = draw_certificate(certificate, folder.make("figures"))
-        page = write_certificate(certificate, directory, figures, command=command, versions=versions_text(known))
-    return CalibrationRun(certificate, directory, (*written, *figures, page))
+        pages = write(certificate.text(), directory, _drawn(figures), title=TITLE, command=command)
+    return CalibrationRun(certificate, directory, (*written, *figures, *pages))
+
+
+def _drawn(files: Iterable[Path]) -> Drawn:
+    """Return the figures of a certificate: miss rates above the table, means below it."""
+    from ..present.pages import Drawn, load_figures
+
+    figures = load_figures(files)
+    return Drawn(
+        overviews=tuple((figure, None) for name, figure in figures.items() if name.startswith("misses")),
+        figures=tuple(figure for name, figure in figures.items() if name.startswith("power")),
+    )
 
 
 def certificate_csv(certificate: Certificate) -> str:

@@ -17,10 +17,10 @@ from typing import Any
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
 from ..config.schema import Config
-from ..report.card.card import Card, Origin, card_of
-from ..report.card.registry import registry_yaml
-from ..report.results.latex import membership_table, risk_table, sweep_table
-from ..report.results.sweep import SweepResult
+from ..present.card.card import Card, Origin, card_of
+from ..present.card.registry import registry_yaml
+from ..present.results.latex import membership_table, risk_table, sweep_table
+from ..present.results.sweep import SweepResult
 from .directory import RunDirectory
 
 
@@ -39,7 +39,7 @@ def write_evidence(
     Args:
         result: the content of results.json.
         directory: the run directory.
-        title, unit, command: see `dpassay.experiments.report.card.card.Origin`.
+        title, unit, command: see `dpassay.experiments.present.card.card.Origin`.
         environment: of the run, as in environment.json.
         inputs: path -> SHA-256 of files outside the directory that the run read.
     """

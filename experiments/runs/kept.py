@@ -15,11 +15,12 @@ from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.results.audit_result import AuditResult
 from ..config.toml_text import to_toml
-from ..report.results.sweep import SweepResult
+from ..data.table_files import csv_text
+from ..present.results.sweep import SweepResult
 from ..tasks.base import FileTask
 from .directory import RunDirectory
 from .record import session
-from .writing import ConfigRun, Heading, Result, csv_text, write_results
+from .writing import ConfigRun, Heading, Result, write_results
 
 TITLES: dict[type, str] = {
     AuditResult: "Scores in",
@@ -30,7 +31,7 @@ TITLES: dict[type, str] = {
 
 
 def keep(task: FileTask, out: Path) -> list[ConfigRun]:
-    """Write the results of a task on files, with figures and reports; several results in a folder each.
+    """Write the results of a task on files, with figures and reports; several results in a folder each, below one page.
 
     Args:
         task: whose files are read, and whose result is computed, unless they were before.
@@ -40,13 +41,30 @@ def keep(task: FileTask, out: Path) -> list[ConfigRun]:
         FingerprintError, StoreError: the directory has another result, or cannot be written.
         DpassayError: as for the result of the task.
     """
-    request = {"command": task.command_line, **task.digests}
+    request, directory = {"command": task.command_line, **task.digests}, RunDirectory(out)
     if tables := task.tables:
-        directory = RunDirectory(out)
         directory.claim_judged(to_toml(request))
         for name, table in tables.items():
             directory.write(name, csv_text(table))
-    return [_keep(result, task, RunDirectory(out / folder), request) for folder, result in task.parts.items()]
+    kept = [_keep(result, task, RunDirectory(out / folder), request) for folder, result in task.parts.items()]
+    if len(kept) > 1:
+        return [_first_page(task, directory, kept), *kept]
+    return kept
+
+
+def _first_page(task: FileTask, directory: RunDirectory, kept: list[ConfigRun]) -> ConfigRun:
+    """Write one page for all parts, whose figures and numbers are in their folders."""
+    from ..present.pages import Drawn, write
+
+    title, folders = f"Language model on {task.title}", " and ".join(run.directory.name for run in kept)
+    with directory.disk():
+        about: dict[str, Any] = {
+            "title": title,
+            "command": task.command_line,
+            "description": f"Figures and numbers: {folders}.",
+        }
+        files = write(task.result.text(), directory.path, Drawn(), **about)
+    return ConfigRun(directory.path, kept[-1].result, tuple(files))
 
 
 def _keep(result: Any, task: FileTask, directory: RunDirectory, request: Mapping[str, str]) -> ConfigRun:

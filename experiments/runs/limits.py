@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...audit.trials.progress import ProgressBar
+from ...mechanisms.core import number
 from ...mechanisms.core.errors import ConfigError, DpassayError
-from ...mechanisms.core.memory import available_memory, in_units, lacks_memory, no_more_than_available
+from ...mechanisms.core.memory import available_memory, lacks_memory, no_more_than_available
+from ...mechanisms.core.number_text import in_units
 from ..config.schema import Config
 
 SECONDS = 60.0
@@ -65,7 +67,7 @@ def announced(
             return
         extreme = extremes(config.resolved())
         numbers = f" Extreme numbers in the configuration: {', '.join(extreme)}." if extreme else ""
-        report_line(f"{what}: still running after {SECONDS:g} seconds.{numbers}")
+        report_line(f"{what}: still running after {number(SECONDS)} seconds.{numbers}")
 
     timer = threading.Timer(SECONDS, announce)
     timer.daemon = True
@@ -85,7 +87,8 @@ def extremes(table: Mapping[str, Any], *, large: float = LARGE) -> list[str]:
     sizes = [(max(abs(value), 1.0 / abs(value)), key, value) for key, value in _numbers(table, "") if value]
     extreme = sorted((entry for entry in sizes if entry[0] >= large), reverse=True)
     return [
-        f"{key} = {value:,}" if isinstance(value, int) else f"{key} = {value:g}" for _, key, value in extreme[:_MOST]
+        f"{key} = {value:,}" if isinstance(value, int) else f"{key} = {number(value)}"
+        for _, key, value in extreme[:_MOST]
     ]
 
 

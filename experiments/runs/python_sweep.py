@@ -25,8 +25,8 @@ from ...mechanisms.core.fingerprint import fingerprint
 from ..config.config_errors import at
 from ..config.sweep import CASE, combinations, folder_name, point_seed
 from ..config.toml_text import to_toml
-from ..report.results.formatting import parameters_text
-from ..report.results.sweep import SweepResult
+from ..present.results.parameters import parameters_text
+from ..present.results.sweep import SweepResult
 from .directory import RunDirectory
 from .record import session
 from .runner import outcome

@@ -22,8 +22,8 @@ from typing import Any
 
 from ...mechanisms.core import StoreError
 from ..config.schema import Config
-from ..report.results import provenance
-from ..report.results.provenance import TIMES, read_times, times_text
+from ..present.results import provenance
+from ..present.results.provenance import TIMES, read_times, times_text
 from .directory import RunDirectory
 
 NAME = "environment.json"

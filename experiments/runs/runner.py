@@ -22,11 +22,12 @@ from ...audit.trials.plan import Slice
 from ...audit.trials.progress import LONG_SECONDS, ProgressBar, in_words
 from ...audit.trials.store import SlicedStore
 from ...audit.trials.workers import named_errors, options
+from ...mechanisms.core import number
 from ..config.config_errors import at
 from ..config.schema import Config
 from ..config.source import Source, allowed_modules
-from ..report.results.formatting import cut, parameters_text
-from ..report.results.sweep import SweepResult
+from ..present.results.parameters import cut, parameters_text
+from ..present.results.sweep import SweepResult
 from .again import read_result
 from .cluster import Cluster, connected
 from .directory import RunDirectory
@@ -246,7 +247,7 @@ def run_task(
 def outcome(result: AuditResult) -> str:
     """Return bound and claim, and the violation at another delta, if there is one."""
     where = f"; refuted at another delta: {result.refuted_elsewhere}" if result.refuted_elsewhere else ""
-    return f"epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}{where}"
+    return f"epsilon >= {number(result.bound.epsilon)}, claimed {number(result.claim)}{where}"
 
 
 def _joined(

@@ -23,7 +23,7 @@ from ...audit.trials.store import differences, merge_stores
 from ...mechanisms.core import FingerprintError, ParameterError, SliceDoneError, StoreError, listed
 from ..config.schema import Config
 from ..config.source import Source, allowed_modules
-from ..report.results.provenance import TIMES, derived_by, read_times, times_text
+from ..present.results.provenance import TIMES, derived_by, read_times, times_text
 from .directory import SLICE, RunDirectory
 from .evidence import files_read
 from .limits import within_limits

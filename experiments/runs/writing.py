@@ -15,10 +15,10 @@ import numpy as np
 from ...audit.evidence.verdict import Verdict
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
-from ...mechanisms.core import csv_cell
 from ..config.schema import Config
-from ..report.results.provenance import environment
-from ..report.results.sweep import SweepResult
+from ..data.table_files import csv_text
+from ..present.results.provenance import environment
+from ..present.results.sweep import SweepResult
 from .directory import RunDirectory
 from .evidence import latex_table, write_evidence
 
@@ -154,46 +154,36 @@ def write_results(
 
 def _pages(result: Result, heading: Heading, directory: RunDirectory, *, pdf: bool) -> list[Path]:
     """Write the figures and the reports."""
-    from ..report.membership import write_membership
-    from ..report.pages import write
-    from ..report.plots import draw_all
-    from ..report.plots.membership import draw_study
-    from ..report.table_risk import write_risk
+    from ..present.pages import Drawn, load_figures, write
+    from ..present.plots import draw_all
+    from ..present.plots.membership import draw_study
+    from ..present.results.provenance import read_times
+    from ..present.results.sweep_text import checks, describe
 
-    path, command = directory.path, heading.command
+    path = directory.path
+    about: dict[str, Any] = {"title": heading.title, "command": heading.command, "config": heading.config}
     with directory.disk():
         if isinstance(result, RiskResult):
-            return write_risk(result, path, title=heading.title, command=command)
+            return write(result.text(), path, Drawn(), **about)
         if isinstance(result, SweepResult):
             figures = draw_all(result, directory.figures(), pdf=pdf)
-            pages = write(
-                result, path, figures, command=command, config=heading.config, assumptions=heading.assumptions
-            )
-            return [*figures, *pages]
+            text = describe(result, read_times(path), assumptions=heading.assumptions)
+            drawn = Drawn.of_sweep(figures, len(result.points))
+            origin = (("seed", str(result.seed)), ("digest", result.fingerprint))
+            said: dict[str, Any] = {"description": result.description, "origin": origin, "checks": checks(result)}
+            return [*figures, *write(text, path, drawn, **about, **said)]
         figures = draw_study(result, directory.figures(), pdf=pdf)
-        pages = write_membership(
-            result,
-            path,
-            figures,
-            title=heading.title,
-            command=command,
-            description=heading.description,
-            settings=heading.settings,
-            config=heading.config,
-        )
-        return [*figures, *pages]
+        drawn = Drawn(figures=tuple(load_figures(figures).values()))
+        text = result.text()
+        groups = [section for section in text.details if section.title == f"{result.headline.attack}, by group"]
+        said = {"description": heading.description, "settings": heading.settings, "summarised": groups}
+        return [*figures, *write(text, path, drawn, **about, **said)]
 
 
 def _write_numbers(result: Result, directory: RunDirectory) -> None:
     """Write results.json and results.csv."""
     directory.write("results.json", result.to_json())
     directory.write("results.csv", csv_text(result.to_frame()))
-
-
-def csv_text(table: pd.DataFrame) -> str:
-    """Return a table as CSV, without cells or names that a spreadsheet would take for formulas."""
-    text: str = table.map(csv_cell).rename(columns=csv_cell).to_csv(index=False, lineterminator="\n")
-    return text
 
 
 def _record_frame(result: MembershipResult, ids: Sequence[str]) -> pd.DataFrame:

@@ -14,10 +14,10 @@ from ...audit.evidence.verdict import Verdict
 from ...audit.games.coins import Coins
 from ...audit.games.external_scores import audit_scores
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.text import percent, what_to_change
+from ...audit.results.text import what_to_change
 from ...audit.trials.options import RunOptions
 from ...mechanisms.accounting import ApproximateDP, PureDP
-from ...mechanisms.core import Guarantee, ParameterError
+from ...mechanisms.core import Guarantee, ParameterError, confidence_text, number
 from ..data.score_files import Evidence, read_by_id, read_evidence
 from .base import HERE, FileTask
 
@@ -114,8 +114,8 @@ def claimed(epsilon: float, delta: float) -> Guarantee:
     return ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)
 
 
-def shown_by_canaries(n_canaries: int, epsilon: float, delta: float) -> str:
-    """Return sentences on what canaries can show about a claim, with the default bounds and confidence of bits.
+def shown_by_canaries(n_canaries: int, epsilon: float, delta: float) -> tuple[bool, str]:
+    """Return whether canaries can contradict a claim, with the default bounds and confidence of bits, and sentences.
 
     Args:
         n_canaries: number of coins, >= 1.
@@ -129,13 +129,14 @@ def shown_by_canaries(n_canaries: int, epsilon: float, delta: float) -> str:
         confidence=CONFIDENCE[BitScores],
         tossed=True,
     )
-    claim, level = f"epsilon {epsilon:g} at delta {delta:g}", percent(CONFIDENCE[BitScores])
+    claim, level = f"epsilon {number(epsilon)} at delta {number(delta)}", confidence_text(CONFIDENCE[BitScores])
     if perfect.verdict is Verdict.UNDERPOWERED:
-        return (
+        return False, (
             f"{n_canaries:,} canaries cannot contradict {claim}, whatever their scores are: the largest bound, with "
-            f"every coin guessed, is {perfect.ceiling:.3g} ({level} confidence). {what_to_change(perfect)}"
+            f"every coin guessed, is {number(perfect.ceiling)} ({level} confidence). {what_to_change(perfect)}"
         )
-    return (
+    return True, (
         f"{n_canaries:,} canaries can contradict {claim}: a perfect attack detects a true epsilon of "
-        f"{perfect.detectable:.3g} 9 times in 10, and the largest bound is {perfect.ceiling:.3g} ({level} confidence)."
+        f"{number(perfect.detectable)} 9 times in 10, and the largest bound is {number(perfect.ceiling)} ({level} "
+        "confidence)."
     )

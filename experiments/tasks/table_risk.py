@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -67,7 +67,7 @@ class TableRisk(FileTask):
 
     def answer(self, evidence: Mapping[str, pd.DataFrame]) -> RiskResult:
         """Compare the tables."""
-        return risk(
+        result = risk(
             evidence["real"],
             evidence["synthetic"],
             evidence.get("holdout"),
@@ -78,6 +78,13 @@ class TableRisk(FileTask):
             confidence=self.confidence,
             seed=self.seed,
         )
+        return replace(result, real_file=self.real.name)
+
+    def write_records(self, file: Path) -> None:
+        """Write the real records that were found, with their values, as CSV."""
+        from ..data.table_files import csv_text
+
+        file.write_text(csv_text(self.result.records_frame(self.evidence["real"])))
 
     @property
     def digests(self) -> Mapping[str, str]:

@@ -11,6 +11,10 @@ lazy_names.py     Names of a package that are imported when they are first used,
                   imports
 memory.py         Available memory, and a `MemoryError` instead of a killed process when an allocation does not fit
 multiplicity.py   Corrections for multiple testing: over sweeps, pairs, attacks, bounds and test sessions
+number_text.py    Numbers as text: the only place with a format of a float, so that a number reads the same wherever it
+                  is shown
+output_names.py   Names of the numbers of an output, for descriptions of attacks and events; they enter no score and no
+                  bound
 printable.py      Display names of objects, and untrusted text escaped for the medium on which it is shown
 record_edits.py   Edits of one entry of a column (an array, a list, a tuple, a DataFrame or a Series): remove, replace
                   or blank it
@@ -96,11 +100,28 @@ if TYPE_CHECKING:
     from .guarantee import Guarantee as Guarantee
     from .memory import (
         available_memory as available_memory,
-        in_units as in_units,
         lacks_memory as lacks_memory,
         no_more_than_available as no_more_than_available,
     )
     from .multiplicity import holm as holm
+    from .number_text import (
+        beside as beside,
+        chance as chance,
+        confidence_text as confidence_text,
+        duration as duration,
+        fixed as fixed,
+        in_units as in_units,
+        number as number,
+        p_value_text as p_value_text,
+        parameter_text as parameter_text,
+        percent as percent,
+        percent_below as percent_below,
+        percent_between as percent_between,
+        percent_range as percent_range,
+        points as points,
+        typeset as typeset,
+    )
+    from .output_names import NO_NAMES as NO_NAMES, OutputNames as OutputNames
     from .printable import (
         INVISIBLE as INVISIBLE,
         csv_cell as csv_cell,

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from .arrays import Floats
 from .constraints import Options
 from .errors import ParameterError, RelationError
+from .output_names import NO_NAMES, OutputNames
 from .registry import Tier, named_in
 from .relation import Relation
 from .validation import called_as
@@ -90,12 +91,14 @@ class Outputs:
         values: `(size, ...)` numbers; zeros in a row whose output is exceptional.
         events: None when every run returned an ordinary finite value; otherwise `(size,)` strings: "" for an
             ordinary run, else the exceptional output, such as "nan", "None", "raised ValueError".
+        texts: what numbers that stand for texts mean, for descriptions: number -> label. Usually empty.
 
     No run is ever dropped: an event on one side only is a leak.
     """
 
     values: NDArray[Any]
     events: NDArray[np.str_] | None = None
+    texts: Mapping[float, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.events is not None and self.events.shape != self.values.shape[:1]:
@@ -226,6 +229,10 @@ class Mechanism(Options):
     def output_law(self) -> LogDensity | None:
         """Return the distribution of the outputs: the mechanism itself if it has `log_density`; None where unknown."""
         return self if callable(getattr(self, "log_density", None)) else None  # type: ignore[return-value]
+
+    def _output_names(self, texts: Mapping[float, str]) -> OutputNames:
+        """Return the names of the numbers of an output; `texts` are those of `Outputs`."""
+        return NO_NAMES
 
     @property
     def workers(self) -> Workers:

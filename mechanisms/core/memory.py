@@ -73,15 +73,3 @@ def lacks_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or (
         isinstance(error, (ValueError, OverflowError)) and any(text in message for text in _NUMPY_MESSAGES)
     )
-
-
-def in_units(n_bytes: float) -> str:
-    """Return a number of bytes in the largest unit that it fills.
-
-    >>> in_units(3 * 2**30), in_units(100.0)
-    ('3.0 GiB', '100 bytes')
-    """
-    for exponent, unit in ((50, "PiB"), (40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if n_bytes >= 2**exponent:
-            return f"{n_bytes / 2**exponent:,.1f} {unit}"
-    return f"{n_bytes:g} bytes"

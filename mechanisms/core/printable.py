@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from .number_text import parameter_text
+
 _UNCHANGED = "\n\t"
 INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # controls: escape sequences begin with one
@@ -109,7 +111,7 @@ def _display_value(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"array{value.shape}" if value.size > 4 else np.array2string(value, separator=", ")
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{parameter_text(value)}"
     return display_name(value) if is_dataclass(value) or isinstance(value, FunctionType) else _cut(repr(value))
 
 

@@ -356,13 +356,13 @@ def _surplus(keys0: Keys, keys1: Keys) -> tuple[int, int]:
 
 def _check_add_remove(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
     only0, only1 = _surplus(keys0, keys1)
+    if (only0, only1) == (1, 1):
+        raise _other_relation("one record is replaced", "replace_one", "add_remove", "remove_record")
     if sorted((only0, only1)) != [0, 1]:
-        other = " If one record is replaced, the relation is 'replace_one'." if (only0, only1) == (1, 1) else ""
         raise NeighboursError(
             "under 'add_remove' one dataset must be the other plus one record, but d0 has "
             f"{plural(len(keys0), 'record')}, d1 has {len(keys1)}, and {only0} of d0 are not in d1, {only1} of d1 not "
-            "in d0. "
-            f"Build the pair with dpassay.mechanisms.core.records.remove_record.{other}",
+            "in d0. Build the pair with dpassay.mechanisms.core.records.remove_record.",
             argument="relation",
         )
 
@@ -370,14 +370,23 @@ def _check_add_remove(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
 def _check_replace_one(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
     in_place = _differing(keys0, keys1)
     if len(keys0) != len(keys1) or (len(in_place) != 1 and _surplus(keys0, keys1) != (1, 1)):
-        added = sorted(_surplus(keys0, keys1)) == [0, 1]
-        other = " If one record is added or removed, the relation is 'add_remove'." if added else ""
+        if sorted(_surplus(keys0, keys1)) == [0, 1]:
+            raise _other_relation("one record is added", "add_remove", "replace_one", "replace_record")
         raise NeighboursError(
             f"under 'replace_one' both datasets must hold equally many records and differ in exactly one, but d0 has "
             f"{plural(len(keys0), 'record')}, d1 has {len(keys1)}, and {_surplus(keys0, keys1)[0]} of d0 are not in "
-            f"d1. Build the pair with dpassay.mechanisms.core.records.replace_record.{other}",
+            "d1. Build the pair with dpassay.mechanisms.core.records.replace_record.",
             argument="relation",
         )
+
+
+def _other_relation(difference: str, relation: str, stated: str, builder: str) -> NeighboursError:
+    """Return the error for a pair that is neighbouring under another relation than the stated one."""
+    return NeighboursError(
+        f"{difference} in this pair: its relation is {relation!r}, not {stated!r}. Name this relation, or build a pair "
+        f"under {stated!r} with dpassay.mechanisms.core.records.{builder}.",
+        argument="relation",
+    )
 
 
 def _check_zero_out(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:

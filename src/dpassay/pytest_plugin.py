@@ -71,7 +71,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--dp-false-alarm",
         metavar="P",
-        help=f"upper bound on the probability of a false alarm in the whole session (default {FALSE_ALARM:g})",
+        help=f"upper bound on the probability of a false alarm in the whole session (default {FALSE_ALARM})",
     )
     group.addoption("--dp-trials", metavar="N", type=int, help="trials per side of every privacy check")
     group.addoption("--dp-seed", metavar="N", type=int, default=0, help="seed of the random trials (default 0)")
@@ -90,7 +90,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dp-power-loss",
         metavar="R",
         default=str(POWER_LOSS),
-        help=f"allowed growth of the detectable excess over the claim since the baseline (default {POWER_LOSS:g})",
+        help=f"allowed growth of the detectable excess over the claim since the baseline (default {POWER_LOSS})",
     )
     group.addoption("--dp-save", metavar="FILE", help="write the checks of this session, as a baseline of later ones")
     parser.addini("dp_false_alarm", "default of --dp-false-alarm", default=str(FALSE_ALARM))
@@ -220,19 +220,27 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Shorten the report of a privacy test to the lines of the test and the evidence, without library frames."""
+    """Shorten the report of a privacy test to the lines of the test and the evidence or the cure, without the library.
+
+    The traceback is that of the test: neither frames of the library nor errors that caused another one.
+    """
     report = yield
-    if report.failed and call.excinfo and call.excinfo.typename == "PrivacyViolation":
-        if not {"dp_audit", "dp_record"}.isdisjoint(getattr(item, "fixturenames", ())) or CALLS in item.stash:
-            call.excinfo.traceback = call.excinfo.traceback.cut(path=item.path)
-            report.longrepr = call.excinfo.getrepr(style="short", chain=False)
-        crash = getattr(report.longrepr, "reprcrash", None)
-        if crash is not None:  # the line of the short summary, which is truncated on the right
-            crash.message = _headline(str(call.excinfo.value))
+    if not report.failed or call.excinfo is None or not (headline := _headline(call.excinfo.value)):
+        return report
+    if not {"dp_audit", "dp_record"}.isdisjoint(getattr(item, "fixturenames", ())) or CALLS in item.stash:
+        call.excinfo.traceback = call.excinfo.traceback.cut(path=item.path)
+        report.longrepr = call.excinfo.getrepr(style="short", chain=False)
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:  # the line of the short summary, which is truncated on the right
+        crash.message = headline
     return report
 
 
-def _headline(message: str) -> str:
-    """Return the first line of a violation, with the prefix VIOLATION."""
-    first = " ".join(message.partition("\n")[0].split())
-    return first if first.startswith("VIOLATION") else f"VIOLATION: {first}"
+def _headline(error: BaseException) -> str:
+    """Return an error of the library in one line; "" for other errors."""
+    kinds = {kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "dpassay.mechanisms.core.errors"}
+    if "PrivacyViolation" in kinds:
+        result = getattr(error, "result", None)
+        text = str(error).partition("\n")[0] if result is None else result.text().headline.partition(": ")[2]
+        return f"VIOLATION: {' '.join(text.removeprefix('VIOLATION: ').split())}"
+    return " ".join(str(error).split()) if "DpassayError" in kinds else ""

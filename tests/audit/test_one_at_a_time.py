@@ -6,7 +6,7 @@ import pytest
 from dpassay.audit import audit
 from dpassay.audit.trials.independence import FALSE_ALARM_SHARE
 from dpassay.mechanisms import Neighbours, PureDP
-from dpassay.mechanisms.core import ManyRunsError, ReleaseError
+from dpassay.mechanisms.core import ManyRunsError, ReleaseError, percent
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
@@ -49,7 +49,7 @@ def test_a_rare_exception_repeats_all_trials_at_the_rest_of_the_level(tmp_path):
     limit = 5.5  # 2 of 1,000 runs: none of the first ones
     result = audit(raising(limit, 1), PAIR, **OPTIONS, n_jobs=2, store=tmp_path)
     (entry,) = [entry for entry in result.ledger if entry.what == "audits"]
-    assert entry.correction == f"{FALSE_ALARM_SHARE:.0%} of the significance for the second"
+    assert entry.correction == f"{percent(FALSE_ALARM_SHARE)} of the significance for the second"
     assert result.bound.confidence == pytest.approx(1.0 - 0.05 * FALSE_ALARM_SHARE)
     counts = result.events["raised ValueError: too large"]
     assert counts[0] == 0 < counts[1] < 14

@@ -1,4 +1,5 @@
 import contextlib
+import dataclasses
 import inspect
 import io
 import re
@@ -19,13 +20,17 @@ from dpassay.audit.bounds.catalogue import catalogue as bounds
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
+from dpassay.audit.metrics.membership import MembershipResult
+from dpassay.audit.metrics.table_risk import RiskResult, SplitTest
+from dpassay.audit.results.audit_result import AuditResult
+from dpassay.audit.results.result_text import ResultText, Tone
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.sections import DataSection, MembershipSection
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.tasks.build import load_data
 from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.demos import names as demos
-from dpassay.experiments.report.results.sentences import headline
+from dpassay.experiments.present.terms import TERMS
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import accounting as guarantees
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
@@ -60,10 +65,21 @@ def page_named(name):
     return page
 
 
-@pytest.mark.parametrize("page", ["hazards", "learning"])
+@pytest.mark.parametrize("page", ["demos", "hazards", "learning"])
 def test_what_a_page_takes_from_the_code_is_current(page):
     written = runpy.run_path(str(DOCS / "build.py"))[f"{page}_page"]()
     assert page_named(page).read_text() == written, "fix with: make docs"
+
+
+def test_the_list_of_demos_says_of_each_what_it_shows_how_long_it_takes_and_when_it_is_taught():
+    rows = re.findall(r"^\| `[\w-]+` \| (.*) \|$", page_named("demos").read_text().split("<!-- list")[1], re.MULTILINE)
+    assert len(rows) == len(demos())
+    for row in rows:
+        question, shows, seconds, hour = row.split(" | ")
+        assert re.fullmatch(r"\[.*\?\]\(\.\./demos/[\w-]+\.md\)", question)
+        assert len(shows) > 40
+        assert re.fullmatch(r"\d+ s", seconds)
+        assert 1 <= int(hour) <= 12
 
 
 def test_tables_of_contents_are_current():
@@ -106,7 +122,8 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     of_all, stating = verdicts.split("\n", 1)
     made = f'{of_all}\n[mechanism]\nname = "laplace"\n[audit]\ntrials = 20_000\n{stating}'
     (tmp_path / "verdicts.toml").write_text(made)
-    assert headline(run(tmp_path / "verdicts.toml", out=tmp_path / "expected").result) == "As expected"
+    text = run(tmp_path / "verdicts.toml", out=tmp_path / "expected").result.text()
+    assert text.headline.endswith("; this experiment expects it")
     (tmp_path / "secret.toml").write_text(secret)
     (point,) = run(tmp_path / "secret.toml", out=tmp_path / "guessed").result.points
     assert 0.97 < point.result.bound.epsilon < 1.0
@@ -165,12 +182,67 @@ PAGES_OF_EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
-def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page, without_power, one_picture, without_pixels):
+def assert_blocks_print_what_they_say(page):
     for block in re.findall(r"```python\n(.*?)```", page_named(page).read_text(), flags=re.DOTALL):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(block, {})
         assert printed.getvalue().splitlines() == re.findall(r"^#> (.*)$", block, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
+def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page, without_power, one_picture, without_pixels):
+    assert_blocks_print_what_they_say(page)
+
+
+# --- the page on reading results, and the glossary --------------------------------------------------------------------
+
+SCREENS = re.findall(r"^#> (.*)$", page_named("reading-results").read_text(), flags=re.MULTILINE)
+STATEMENTS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in page_named("reading-results").read_text().split("| statement |")[1].splitlines()[2:]
+]
+
+
+def test_the_first_screens_are_those_of_real_results_with_their_power():
+    assert_blocks_print_what_they_say("reading-results")
+
+
+def test_every_tone_of_an_audit_has_a_screen_and_a_row_with_its_sign():
+    page = page_named("reading-results").read_text()
+    for tone in set(Tone) - {Tone.PLAIN}:
+        assert any(tone.label.lower() in line.lower() for line in SCREENS), tone
+        assert f"| {tone.sign} | {tone.label} | " in page
+
+
+@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda cells: cells[1].strip("`"))
+def test_a_statement_stands_on_a_screen_and_names_a_field(statement):
+    quoted, field, who, true, false = statement
+    assert any(quoted.lower() in line.lower() for line in SCREENS)
+    owner, _, name = field.strip("`").partition(".")
+    of = {cls.__name__: cls for cls in (AuditResult, ResultText, MembershipResult, RiskResult, SplitTest)}[owner]
+    assert name in {one.name for one in dataclasses.fields(of)} or isinstance(getattr(of, name), property)
+    assert who in ("data owner", "privacy officer", "reviewer")
+    assert true.endswith(".")
+    assert re.match(r'"[^"]+": ', false), "a false conclusion in quotation marks, and why"
+
+
+def test_ten_statements_or_more_are_about_audits_membership_and_risk():
+    owners = [field.strip("`").partition(".")[0] for _, field, *_ in STATEMENTS]
+    assert len(STATEMENTS) >= 10
+    assert {"AuditResult", "MembershipResult", "RiskResult"} <= set(owners)
+
+
+def terms_of_the_glossary():
+    cells = re.findall(r"^\| ([^|]+?) \|", page_named("glossary").read_text(), flags=re.MULTILINE)
+    return {*cells, *(term for cell in cells for term in cell.split(", "))}
+
+
+def test_every_printed_term_is_in_the_glossary():
+    """The terms of reports, the names of tones, and what stands before the text of each line of a first screen."""
+    tones = {tone.label.rpartition(", ")[2].lower() for tone in Tone if tone.label}
+    names = {line[:10].strip() for line in SCREENS if line[10:12] == "  " and line[:10].strip() not in ("", "attack")}
+    assert {"next step", "bound", "event", "on side 1", "note"} <= names
+    assert {*TERMS, *tones, *names} - terms_of_the_glossary() == set()
 
 
 def test_every_demo_has_an_hour_of_the_course():

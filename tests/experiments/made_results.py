@@ -15,7 +15,7 @@ from dpassay.audit.evidence.game import Game, Trials
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.evidence.verdict import Verdict, judge
 from dpassay.audit.results.audit_result import AuditResult, ClaimCurve
-from dpassay.experiments.report.results.sweep import SweepResult, corrected
+from dpassay.experiments.present.results.sweep import SweepResult, corrected
 
 LEDGER = (
     LedgerEntry("pair", "1, fixed beforehand", "no correction needed"),

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core import Floats, Ints
-from .rules import Levels, column_of, named
+from ....mechanisms.core import NO_NAMES, Floats, Ints, OutputNames
+from ....mechanisms.core.output_names import MAX_SHOWN_NUMBERS
+from .rules import Levels, column_of
 
 Keys = NDArray[np.uint64]
 
@@ -35,14 +36,14 @@ class Repeats:
         keys: `(n_keys,)` digests of the values of the pilot, sorted.
         counts: `(2, n_keys)` counts on side 0 and on side 1.
         own: `(n_keys,)` level of a frequent value, -1 for others.
-        values: text of each frequent value.
+        values: each frequent value; of a whole output, its first numbers, one more than are shown.
     """
 
     coordinate: int | None
     keys: Keys
     counts: Ints
     own: Levels
-    values: tuple[str, ...]
+    values: Floats
 
     @classmethod
     def learn(cls, rows: Floats, sides: Ints, coordinate: int | None) -> Repeats | None:
@@ -56,8 +57,9 @@ class Repeats:
         frequent = np.sort(frequent[np.argsort(-total[frequent], kind="stable")[:MAX_LEVELS]])
         own = np.full(len(keys), -1, dtype=np.int64)
         own[frequent] = np.arange(len(frequent))
-        shown = rows[first[frequent]] if coordinate is None else rows[first[frequent], coordinate][:, None]
-        return cls(coordinate, keys, counts, own, tuple(map(_shown, shown)))
+        at = first[frequent]
+        values = rows[at, : MAX_SHOWN_NUMBERS + 1] if coordinate is None else rows[at, coordinate]
+        return cls(coordinate, keys, counts, own, values)
 
     def levels(self, rows: Floats) -> Levels:
         """Return the level of the value, if frequent in the pilot, else the class of its counts."""
@@ -75,12 +77,19 @@ class Repeats:
         classes = FIRST_CLASS + N_COUNT_CLASSES * out + in_
         return np.where(own >= 0, own, classes)
 
-    def describe(self, level: int) -> str:
-        subject = "the output" if self.coordinate is None else named(self.coordinate)
+    def describe(self, level: int, names: OutputNames = NO_NAMES) -> str:
+        subject = names.name(self.coordinate)
         if level < FIRST_CLASS:
-            return f"{subject} is {self.values[level]} exactly"
+            return f"{subject} is {self._shown(self.values[level], names)} exactly"
         times = [_times(count_class) for count_class in divmod(level - FIRST_CLASS, N_COUNT_CLASSES)]
         return f"{subject} occurred {times[0]} on side 0 of the pilot and {times[1]} on side 1"
+
+    def _shown(self, value: Floats, names: OutputNames) -> str:
+        if np.size(value) == 1:
+            return names.value(self.coordinate, float(value.item()))
+        if value.size <= MAX_SHOWN_NUMBERS:
+            return names.row(value)
+        return f"{NO_NAMES.row(value[:MAX_SHOWN_NUMBERS])[:-1]}, ...]"
 
 
 def _times(count_class: int) -> str:
@@ -88,12 +97,6 @@ def _times(count_class: int) -> str:
         return ("never", "once")[count_class]
     fewest = 2 ** (count_class - 1)
     return f"{fewest} times or more" if count_class == N_COUNT_CLASSES - 1 else f"{fewest} to {2 * fewest - 1} times"
-
-
-def _shown(values: Floats) -> str:
-    """Format a value, or the first of several, so that it can be found again."""
-    shown = ", ".join(repr(float(value)) for value in values[:4])
-    return shown if len(values) == 1 else f"({shown}{', ...' * (len(values) > 4)})"
 
 
 def _keys(rows: Floats, coordinate: int | None) -> Keys:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ....mechanisms.core import Floats, Ints
+from ....mechanisms.core import NO_NAMES, Floats, Ints, OutputNames, number
 
 Levels = Ints
 
@@ -37,7 +37,7 @@ class LevelRule(Protocol):
         """Return the level of each of `(size, n_coordinates)` rows."""
         ...
 
-    def describe(self, level: int) -> str:
+    def describe(self, level: int, names: OutputNames = NO_NAMES) -> str:
         """Describe an output of this level."""
         ...
 
@@ -61,14 +61,14 @@ class Granularity:
         level = granularity if not self.by_size else 4_000 * size + granularity
         return np.where(column == 0.0, 4_000 * NO_LEVEL, level)
 
-    def describe(self, level: int) -> str:
+    def describe(self, level: int, names: OutputNames = NO_NAMES) -> str:
         if level == 4_000 * NO_LEVEL:
-            return f"{named(self.coordinate)} is 0"
+            return f"{names.name(self.coordinate)} is 0"
         if not self.by_size:
-            return f"{named(self.coordinate)} is an odd multiple of 2^{level}"
+            return f"{names.name(self.coordinate)} is an odd multiple of 2^{level}"
         size = (level + 2_000) // 4_000
         odd = f"is an odd multiple of 2^{level - 4_000 * size}"
-        return f"{named(self.coordinate)} {odd} and its size is from 2^{size} to 2^{size + 1}"
+        return f"{names.name(self.coordinate)} {odd} and its size is from 2^{size} to 2^{size + 1}"
 
 
 def _parts(column: Floats) -> tuple[Levels, Levels]:
@@ -99,15 +99,15 @@ class Decimals:
             undecided = undecided[~short & (shifted < MAX_VISIBLE_DECIMAL)]
         return levels
 
-    def describe(self, level: int) -> str:
+    def describe(self, level: int, names: OutputNames = NO_NAMES) -> str:
         if level == NO_LEVEL:
-            return f"{named(self.coordinate)} has more decimals than {FINEST}"
+            return f"{names.name(self.coordinate)} has more decimals than {FINEST}"
         places, digit = divmod(level, 10)
         if places < 0:
-            return f"{named(self.coordinate)} is a multiple of 10^{-places}"
+            return f"{names.name(self.coordinate)} is a multiple of 10^{-places}"
         if places == 0:
-            return f"the last digit of {named(self.coordinate)}, a whole number, is {digit}"
-        return f"{named(self.coordinate)} has {places} decimal{'s' * (places > 1)}, and the last is {digit}"
+            return f"the last digit of {names.name(self.coordinate)}, a whole number, is {digit}"
+        return f"{names.name(self.coordinate)} has {places} decimal{'s' * (places > 1)}, and the last is {digit}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +134,9 @@ class RowStatistic:
     def levels(self, rows: Floats) -> Levels:
         return np.searchsorted(self.edges, ROW_STATISTICS[self.name][0](rows), side="right").astype(np.int64)
 
-    def describe(self, level: int) -> str:
-        low = f"{self.edges[level - 1]:.6g} <= " if level else ""
-        high = f" < {self.edges[level]:.6g}" if level < len(self.edges) else ""
+    def describe(self, level: int, names: OutputNames = NO_NAMES) -> str:
+        low = f"{number(self.edges[level - 1])} <= " if level else ""
+        high = f" < {number(self.edges[level])}" if level < len(self.edges) else ""
         return f"{low}{ROW_STATISTICS[self.name][1]}{high}"
 
 
@@ -207,8 +207,3 @@ def coordinates_of(rows: Floats, limit: int) -> list[int | None]:
 def column_of(rows: Floats, coordinate: int | None) -> Floats:
     """Return the given coordinate, or the only one."""
     return rows[:, coordinate or 0]
-
-
-def named(coordinate: int | None) -> str:
-    """Return the display name of a coordinate."""
-    return "the output" if coordinate is None else f"coordinate {coordinate}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....mechanisms.core import Bools, Floats, NonNegative, ParameterError, plural
+from ....mechanisms.core import Bools, Floats, NonNegative, ParameterError, number, plural
 from .base import SOLVER_TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, check_answers, stacked
 
 MAX_BITS = 16
@@ -72,7 +72,10 @@ class Exhaustive(Decoder):
         fitting = columns[differences <= allowed + SOLVER_TOLERANCE]
         values, distance = fitting.mean(axis=0), _max_bit_difference(fitting)
         if not fits:
-            note = f"no column is within {self.error:g} of every answer: the smallest error that fits is {smallest:.4g}"
+            note = (
+                f"no column is within {number(self.error)} of every answer: "
+                f"the smallest error that fits is {number(smallest)}"
+            )
             return values, DecodingStatus.INFEASIBLE, note
         if len(fitting) == 1:
             return values, DecodingStatus.OPTIMAL, "one column fits"

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ....mechanisms.core import Floats, NonNegative, Positive, PositiveInt
+from ....mechanisms.core import Floats, NonNegative, Positive, PositiveInt, number, percent
 from .base import SOLVER_TOLERANCE, DecodedAnswers, DecodingStatus, PriorDecoder, constant_decoding, stacked
 from .least_squares import BoxedLeastSquares
 from .linear_programmes import LinearProgramme
@@ -138,7 +138,10 @@ class IntegerProgramme(PriorDecoder):
             next_solution = programme.solve(solutions)
             if next_solution.x is None or next_solution.fun > first.fun + SOLVER_TOLERANCE * max(1.0, abs(first.fun)):
                 if next_solution.status == TIME_LIMIT_STATUS and len(solutions) == 1:
-                    note = f"best column; it was not determined within {self.time_limit:g} s whether another is as good"
+                    note = (
+                        "best column; it was not determined within "
+                        f"{number(self.time_limit)} s whether another is as good"
+                    )
                     return solutions[0], DecodingStatus.TIME_LIMIT, note
                 break
             solutions.append(programme.bits(next_solution))
@@ -151,7 +154,8 @@ class IntegerProgramme(PriorDecoder):
         assert self.error is not None
         decoded = LinearProgramme(error=self.error, time_limit=self.time_limit).decode(queries, answers)
         note = (
-            decoded.notes[0] or f"no column of bits is within {self.error:g} of every answer, only a fractional column"
+            decoded.notes[0]
+            or f"no column of bits is within {number(self.error)} of every answer, only a fractional column"
         )
         return decoded.values[0], DecodingStatus.INFEASIBLE, note
 
@@ -191,8 +195,12 @@ def _partial(
     """Return the best result so far when the time limit is reached."""
     if solution.x is None:
         start = BoxedLeastSquares().decode(queries, answers)
-        note = f"no column within {options.time_limit:g} s: this is the least-squares fit"
+        note = f"no column within {number(options.time_limit)} s: this is the least-squares fit"
         return start.values[0], DecodingStatus.TIME_LIMIT, note
-    gap = f", within {solution.mip_gap:.1%} of the best possible" if math.isfinite(solution.mip_gap or math.inf) else ""
-    note = f"best column after {options.time_limit:g} s{gap}"
+    gap = (
+        f", within {percent(solution.mip_gap)} of the best possible"
+        if math.isfinite(solution.mip_gap or math.inf)
+        else ""
+    )
+    note = f"best column after {number(options.time_limit)} s{gap}"
     return np.rint(solution.x[: queries.shape[1]]), DecodingStatus.TIME_LIMIT, note

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ....mechanisms.core import Floats, NonNegative, Positive
+from ....mechanisms.core import Floats, NonNegative, Positive, number
 from .base import SOLVER_TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, stacked
 from .least_squares import BoxedLeastSquares
 
@@ -62,7 +62,8 @@ class LinearProgramme(Decoder):
         if self.error is None or smallest_error <= self.error + SOLVER_TOLERANCE:
             return values, DecodingStatus.OPTIMAL, ""
         note = (
-            f"no column is within {self.error:g} of every answer: the smallest error that fits is {smallest_error:.4g}"
+            f"no column is within {number(self.error)} of every answer: the smallest error that fits is "
+            f"{number(smallest_error)}"
         )
         return values, DecodingStatus.INFEASIBLE, note
 
@@ -115,5 +116,5 @@ def _unfinished(
 ) -> tuple[Floats, DecodingStatus, str]:
     """Return the least-squares fit, for a programme that was stopped."""
     start = BoxedLeastSquares().decode(queries, answers)
-    note = f"no optimum within {time_limit:g} s ({solution.message.strip()}): this is the least-squares fit"
+    note = f"no optimum within {number(time_limit)} s ({solution.message.strip()}): this is the least-squares fit"
     return start.values[0], DecodingStatus.TIME_LIMIT, note

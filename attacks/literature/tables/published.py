@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.core import Bools, Ints, ParameterError, finite
+from ....mechanisms.core import Bools, Ints, ParameterError, finite, number
 from ....mechanisms.literature.query_release.tables.domain import CensusDomain, Group
 from ....mechanisms.literature.query_release.tables.statistics import (
     NOT_PUBLISHED,
@@ -29,7 +29,7 @@ class PublishedCell:
     value: float | None
 
     def __str__(self) -> str:
-        return f"{self.statistic} is " + ("suppressed" if self.value is None else f"{self.value:g}")
+        return f"{self.statistic} is " + ("suppressed" if self.value is None else f"{number(self.value)}")
 
 
 @dataclass(frozen=True)

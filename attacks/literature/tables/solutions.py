@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....mechanisms.core import AttackError, Ints, plural, whole
+from ....mechanisms.core import AttackError, Ints, number, plural, whole
 from ....mechanisms.literature.query_release.tables.domain import CensusDomain
 from .encoding import Encoding, encode
 from .integer_programme import DEFAULT_TIME_LIMIT, Deadline, NoGoodCuts, SolverStatus
@@ -74,7 +74,11 @@ class Solutions:
         if self.complete:
             people = plural(len(self.blocks[0]), "person", "people")
             return f"exactly {n} blocks have these tables; they share {len(self.certain)} of {people}"
-        why = "the search stopped at the limit" if self.ended == "limit" else f"time ran out after {self.seconds:.3g} s"
+        why = (
+            "the search stopped at the limit"
+            if self.ended == "limit"
+            else f"time ran out after {number(self.seconds)} s"
+        )
         if n == 0:
             return f"{why}, before a block was found: nothing is known. Give more seconds"
         return f"at least {n} block{'s have' if n > 1 else ' has'} these tables: {why}, and there may be more"

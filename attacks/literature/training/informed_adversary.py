@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from ....mechanisms.core import AttackError, Floats, ParameterError, positive
+from ....mechanisms.core import AttackError, Floats, ParameterError, number, positive
 from .regression import Regression
 
 ZERO_TOLERANCE = 64.0 * float(np.finfo(np.float64).eps)
@@ -207,10 +207,13 @@ class SolverError:
     def __str__(self) -> str:
         if self.relative >= 1.0:
             return (
-                f"the solver stopped with a gradient of norm {self.gradient:.2g}, more than the record's part of "
-                "it: nothing can be recovered. Train with a smaller tolerance."
+                f"the solver stopped with a gradient of norm {number(self.gradient, 2)}, more than the record's part "
+                "of it: nothing can be recovered. Train with a smaller tolerance."
             )
-        return f"the solver stopped with a gradient of norm {self.gradient:.2g}: attributes have error {self.error:.2g}"
+        return (
+            f"the solver stopped with a gradient of norm {number(self.gradient, 2)}: "
+            f"attributes have error {number(self.error, 2)}"
+        )
 
 
 def solver_error(regression: Regression, parameters: Any, X: Any, y: Any, record: int) -> SolverError:

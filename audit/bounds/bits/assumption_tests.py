@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ....mechanisms.accounting import GaussianDP, LaplaceDP
-from ....mechanisms.core import Floats, ParameterError, bisect, geometric
+from ....mechanisms.core import Floats, ParameterError, bisect, geometric, number
 from ...evidence.scores import BitScores
 from ..families import CurveFamily
 from .curve_of_ranks import CurveOfRanks
@@ -80,7 +80,7 @@ class Refusal:
     level: float
 
     def __str__(self) -> str:
-        return f"{self.what} (p = {self.p_value:.2g}, level {self.level:g})"
+        return f"{self.what} (p = {number(self.p_value, 2)}, level {number(self.level)})"
 
 
 @lru_cache(maxsize=2)  # a bound, a p-value and a verdict on the same scores ask the same

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core import Finite, Floats, ParameterError, UnitInterval, check_fields, whole
+from ....mechanisms.core import Finite, Floats, ParameterError, UnitInterval, check_fields, number, whole
 from ...evidence.scores import BitScores
 from ..base import Bound, Evidence, FixedBound, LedgerEntry
 
@@ -102,7 +102,7 @@ class Guessing:
         rule = (
             f"{best - round(best * self.negatives)} in and {round(best * self.negatives)} out, by rank"
             if self.center is None
-            else f"farthest from {self.center:g}"
+            else f"farthest from {number(self.center)}"
         )
         among = "" if len(sizes) == 1 else f", best of {', '.join(map(str, sizes))}"
         return f"{best} ({rule}){among}"

@@ -50,7 +50,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ....mechanisms.core import Floats, Guarantee, ParameterError, bisect_all
+from ....mechanisms.core import Floats, Guarantee, ParameterError, bisect_all, number
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
@@ -172,7 +172,7 @@ class FixedOneRunIndependent(FixedBound[BitScores]):
             ledger=(
                 LedgerEntry("bits", f"{n_bits} in {evidence.n_runs} run(s)", "independent fair coins"),
                 LedgerEntry("guesses", f"{n_guesses}, half in and half out; {n_correct} right", "fixed beforehand"),
-                LedgerEntry("family", family.title, f"fixed by the claim; {family.parameter} >= {theta:.6g}"),
+                LedgerEntry("family", family.title, f"fixed by the claim; {family.parameter} >= {number(theta)}"),
                 _refusal_entry(theta, refusal),
             ),
             assumptions=(

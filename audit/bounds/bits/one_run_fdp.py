@@ -35,7 +35,7 @@ from scipy import special
 from ....mechanisms.accounting.kinds.approximate import PureDP
 from ....mechanisms.accounting.kinds.gaussian import GaussianDP
 from ....mechanisms.accounting.kinds.profile import LossGuarantee
-from ....mechanisms.core import Guarantee, bisect, integer, open_unit, whole
+from ....mechanisms.core import Guarantee, bisect, integer, number, open_unit, whole
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import LedgerEntry, LowerBound
@@ -118,9 +118,13 @@ class FixedOneRunFDP(FixedGuessBound):
             ceiling=epsilon_of(self.family, perfect, stated.delta),
             ledger=(
                 *self.ledger(evidence, counts[best]),
-                LedgerEntry("family", self.family.title, f"fixed beforehand; {self.family.parameter} >= {theta:.6g}"),
                 LedgerEntry(
-                    "without family", f"epsilon >= {without:.6g} at delta = {stated.delta:g}", "one-run, same guesses"
+                    "family", self.family.title, f"fixed beforehand; {self.family.parameter} >= {number(theta)}"
+                ),
+                LedgerEntry(
+                    "without family",
+                    f"epsilon >= {number(without)} at delta = {number(stated.delta)}",
+                    "one-run, same guesses",
                 ),
             ),
             assumptions=(f"the trade-off curve of one bit is that of {self.family.title}",),

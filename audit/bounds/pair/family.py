@@ -28,7 +28,7 @@ import numpy as np
 from scipy import special
 
 from ....mechanisms.accounting import ApproximateDP
-from ....mechanisms.core import Floats, Guarantee
+from ....mechanisms.core import Floats, Guarantee, number
 from ...evidence.scores import Scores
 from ...evidence.statement import Statement
 from ..base import LedgerEntry, LowerBound
@@ -154,10 +154,10 @@ class FixedFamily(FixedEventBound):
         family = self.family
         return (
             self.event.entry,
-            LedgerEntry("family", family.title, f"fixed by the claim; {family.parameter} >= {theta:.6g}"),
+            LedgerEntry("family", family.title, f"fixed by the claim; {family.parameter} >= {number(theta)}"),
             LedgerEntry(
                 "without family",
-                f"epsilon >= {without:.6g} at delta = {self.statement.delta:g}",
+                f"epsilon >= {number(without)} at delta = {number(self.statement.delta)}",
                 "the same test is valid for every curve",
             ),
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core import Floats, ParameterError
+from ....mechanisms.core import Floats, ParameterError, number
 from ...evidence.scores import Counts, PairScores, Scores, Tally
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, PairBound, PilotMissingError
@@ -46,7 +46,7 @@ class ThresholdEvent:
         """Ledger entry on the choice of the threshold."""
         if self.among:
             return LedgerEntry("threshold", self.among, "chosen on pilot trials only")
-        return LedgerEntry("threshold", f"1, {self.threshold:.6g}", "fixed beforehand")
+        return LedgerEntry("threshold", f"1, {number(self.threshold)}", "fixed beforehand")
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from ....mechanisms.core import Floats, Guarantee
+from ....mechanisms.core import Floats, Guarantee, percent
 from ...evidence.scores import Counts, Scores
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound
@@ -135,7 +135,10 @@ class WithSecondEvent(FixedBound[Scores]):
     def lower_bound(self, evidence: Scores) -> LowerBound:
         bounds = [part.lower_bound(evidence) for _, part in self._parts]
         best = max(bounds, key=lambda bound: bound.epsilon)
-        correction = f"{1.0 - SECOND_SHARE:.0%} and {SECOND_SHARE:.0%} of the significance; chosen on pilot trials only"
+        correction = (
+            f"{percent(1.0 - SECOND_SHARE)} and {percent(SECOND_SHARE)} "
+            "of the significance; chosen on pilot trials only"
+        )
         shared = LedgerEntry("events", "2: the largest bound, and the claimed curve", correction)
         return replace(
             best,

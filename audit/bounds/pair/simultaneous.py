@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.accounting.kinds.exact import lower_hull
-from ....mechanisms.core import Floats, Guarantee, ParameterError, bisect, delta_range, open_unit
+from ....mechanisms.core import Floats, Guarantee, ParameterError, bisect, delta_range, number, open_unit
 from ...evidence.scores import Scores, Tally
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
@@ -201,7 +201,7 @@ def _ledger(limits: Band, n_thresholds: int) -> tuple[LedgerEntry, ...]:
         LedgerEntry(
             "threshold",
             f"best of {n_thresholds}",
-            f"simultaneous band, local level {limits.local_level:.4g} for each limit",
+            f"simultaneous band, local level {number(limits.local_level)} for each limit",
         ),
         LedgerEntry("direction", "both", "one rectangle of limits is valid for both"),
     )

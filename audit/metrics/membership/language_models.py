@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from ...bounds.base import LedgerEntry
 from ...bounds.numerics import binomial
 from ...games.coins import Coins
 from ...results.audit_result import AuditResult
+from ...results.saved import Described
 from .evaluate import measure
 from .feature_baseline import FeatureBaseline, feature_baseline
 from .result import AttackMetrics, MembershipResult
@@ -105,7 +106,7 @@ class MeanExposure:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LanguageModelResult:
+class LanguageModelResult(Described):
     """Signals, metrics and, with coins, the audit of texts under one language model.
 
     Args:
@@ -120,6 +121,8 @@ class LanguageModelResult:
         notes: what was cut from the texts, and warnings about them.
     """
 
+    DESCRIBED_BY: ClassVar[str] = "audit.metrics.membership.language_model_text"
+
     ids: tuple[str, ...]
     member: Bools | None
     signals: Mapping[str, Floats]
@@ -129,17 +132,6 @@ class LanguageModelResult:
     exposure: tuple[MeanExposure, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = field(default=())
-
-    def summary(self) -> str:
-        """Return all tables in plain text, the audit last."""
-        parts = [] if self.membership is None else [self.membership.summary()]
-        lines = [*_exposure_lines(self.exposure), *_extraction_lines(self.extraction), *self.notes]
-        if self.membership is None:
-            names = ", ".join(self.signals)
-            lines.append(f"{len(self.ids):,} texts, signals {names}; no table, as no text has a known membership.")
-            lines += [f"skipped {name}: {reason}" for name, reason in self.skipped]
-        parts += ["\n".join(lines)] if lines else []
-        return "\n\n".join([*parts, *([] if self.audit is None else [self.audit.summary()])])
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per text: id, membership if known, and all signals."""
@@ -387,29 +379,3 @@ def _notes(texts: ScoredTexts, member: Bools | None) -> tuple[str, ...]:
     if not both:
         return ()
     return (f"WARNING   {both:,} non-members have the same text as a member, which lowers every metric.",)
-
-
-def _exposure_lines(exposures: Sequence[MeanExposure]) -> list[str]:
-    if not exposures:
-        return []
-    lines = ["exposure of canaries in bits, a metric without coverage"]
-    lines += [
-        f"  {row.texts:<12} {row.n_canaries:>6,} canaries  mean {row.mean:6.2f}  largest {row.largest:6.2f}  "
-        f"possible {row.limit:6.2f}  without the canary {row.without:.2f}"
-        for row in exposures
-    ]
-    return [*lines, ""]
-
-
-def _extraction_lines(rates: Sequence[ExtractionRate]) -> list[str]:
-    if not rates:
-        return []
-    lines = [
-        f"(n, p)-discoverable extraction: texts whose suffix occurs among n answers with probability >= {rates[0].p:g}"
-    ]
-    lines += [
-        f"  {row.texts:<12} n = {row.n:<9,} {row.n_extractable:>7,} of {row.n_texts:,}  = {100 * row.share:.3g} %  "
-        f"({100 * row.lower:.3g} to {100 * row.upper:.3g} %)"
-        for row in rates
-    ]
-    return [*lines, ""]

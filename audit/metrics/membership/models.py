@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from ....attacks.membership.shadows import Shadows
-from ....mechanisms.core import Bools, Floats
+from ....mechanisms.core import Bools, Floats, fixed, number
 from .records import GroupRow
 from .roc import Pooled
 
@@ -90,11 +90,11 @@ def odd_models(
     _, attack, place, value, mean = worst
     more = f" {len(differ)} models differ in this way." if len(differ) > 1 else ""
     return (
-        f"model {names[place]} differs from the others: {attack} has AUC {value:.3f} on it, and {mean:.3f} on average "
-        f"on the others (more than {AUC_MARGIN} apart; test at level {WARNING_LEVEL:g} over all models and "
-        f"attacks).{more} The table is a mean over all models, and describes neither. If one model is audited, name "
-        f"it: --target {names[place]}, or evaluate(..., target={names[place]!r}); the others are then references only. "
-        "--per-model shows each model.",
+        f"model {names[place]} differs from the others: {attack} has AUC {fixed(value)} on it, and {fixed(mean)} on "
+        f"average on the others (more than {AUC_MARGIN} apart; test at level {number(WARNING_LEVEL)} over all models "
+        f"and attacks).{more} The table is a mean over all models, and describes neither. If one model is audited, "
+        f"name it: --target {names[place]}, or evaluate(..., target={names[place]!r}); the others are then references "
+        "only. --per-model shows each model.",
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ....mechanisms.core import ParameterError, one_of
+from ....mechanisms.core import ParameterError, fixed, one_of, parameter_text
 from ...evidence.scores import Tally
 from ...results.saved import DrawnResult, check_tally, require, same_length, within
 from .feature_baseline import FeatureBaseline
@@ -97,6 +97,7 @@ class MembershipResult(DrawnResult):
 
     FORMAT: ClassVar[str] = "dpassay.membership-result"
     VERSION: ClassVar[int] = 2
+    DESCRIBED_BY: ClassVar[str] = "audit.metrics.membership.text"
 
     attacks: tuple[AttackMetrics, ...]
     n_models: int
@@ -135,12 +136,6 @@ class MembershipResult(DrawnResult):
         A headline quotes the numbers of this attack only: its rate, its AUC and the records that it exposes.
         """
         return max(self.attacks, key=lambda metrics: metrics.rate_at(HEADLINE_FPR).tpr)
-
-    def summary(self) -> str:
-        """Return the result as a table in plain text."""
-        from .text import summary
-
-        return summary(self)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per attack: AUC, rates with their intervals, advantages, counts, exposed records."""
@@ -202,14 +197,14 @@ class MembershipResult(DrawnResult):
                 same_length(metrics.attack, **{k: v for k, v in columns.items() if isinstance(v, np.ndarray)})
 
     def __repr__(self) -> str:
-        aucs = ", ".join(f"{m.attack} {m.auc:.3f}" for m in self.attacks)
+        aucs = ", ".join(f"{m.attack} {fixed(m.auc)}" for m in self.attacks)
         return f"<MembershipResult {self.n_models} models, {self.n_records:,} records; AUC: {aucs}>"
 
 
 def _row(metrics: AttackMetrics) -> dict[str, Any]:
     """Return the columns of one attack in the table."""
     rates = {
-        f"tpr_at_{rate.fpr:g}{end}": value
+        f"tpr_at_{parameter_text(rate.fpr)}{end}": value
         for rate in metrics.rates
         for end, value in (
             ("", rate.tpr),

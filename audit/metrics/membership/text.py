@@ -7,29 +7,113 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...results.text import percent
+from ....mechanisms.core import confidence_text, fixed, number, percent, percent_between, plural
+from ...results.result_text import ResultText, TextSection, TextTable, Tone
 from .records import MIN_MODELS_FOR_RECORDS, GroupRow, RecordTable, models_needed
 from .roc import MIN_MODELS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from .result import MembershipResult
     from .roc import RateAt
 
 
+NO_BOUND = (
+    "No bound on epsilon follows from these numbers. Coins that were tossed before training give one: `dpassay coins`, "
+    "or of models with fair coins dpassay.audit.games.one_run."
+)
+"""Note on metrics, which has no place beside the audit of coins."""
+AT = 0.01
+"""False positive rate of the headline."""
+BY_COINS = "by an independent fair coin"
+"""Words of a design in which coins that were tossed before training decide on the membership."""
 MAX_REVERSED_AUC = 0.49
 """An AUC below this value, and significantly below one half, suggests scores of the wrong sign."""
 
 
-def summary(result: MembershipResult) -> str:
-    """Return the table of all attacks, followed by notes on how to read it."""
-    lines = [*(f"{name:<8}  {text}" for name, text in setting_rows(result)), "", *_table(result), "", *notes(result)]
-    for metrics in result.attacks:
-        lines += _rows(metrics.attack, "group", metrics.groups)
-        lines += _rows(metrics.attack, "model", metrics.models)
-    return "\n".join(lines)
+def describe(result: MembershipResult) -> ResultText:
+    """Return the text of the attacks: the best one at few false positives, and the table of all."""
+    head, rows = cells(result)
+    caption = (
+        "True positive rates at small false positive rates, with the AUC and its interval at "
+        f"{confidence_text(result.confidence)} confidence."
+    )
+    groups = [
+        TextSection(f"{metrics.attack}, by {unit}", table=_groups(group_rows, unit))
+        for metrics in result.attacks
+        for unit, group_rows in (("group", metrics.groups), ("model", metrics.models))
+        if group_rows
+    ]
+    return ResultText(
+        tone=Tone.UNDERPOWERED if result.confounded else Tone.PLAIN,
+        headline=headline(result),
+        answer=answer(result),
+        facts=tuple(_setting_rows(result)),
+        warnings=result.warnings,
+        next_steps=next_steps(result),
+        table=TextTable(head, tuple(("", row) for row in rows), 2, caption),
+        notes=tuple(notes(result)),
+        details=tuple(groups),
+    )
 
 
-def setting_rows(result: MembershipResult) -> list[tuple[str, str]]:
+def headline(result: MembershipResult) -> str:
+    """Return the result in a few words."""
+    if result.confounded:
+        return "No evidence of membership: the two sets differ without the model"
+    best = result.headline
+    return f"{_cut(best.attack)} finds {percent(best.rate_at(AT).tpr)} of the members at {percent(AT)} false positives"
+
+
+def answer(result: MembershipResult) -> str:
+    """Return the main result in two or three sentences."""
+    if result.confounded and result.feature_baseline is not None:
+        auc = fixed(result.feature_baseline.auc)
+        return (
+            f"The features alone distinguish members from non-members (AUC {auc}), without any model: members and "
+            "non-members come from different distributions, and the attacks give no evidence about the models."
+        )
+    best = result.headline
+    rate = best.rate_at(AT)
+    of = "" if result.target is None else f" of model {_cut(result.target)}"
+    rates = (
+        f"{_cut(best.attack)} identifies {percent(rate.tpr)} of the members{of} at {percent(AT)} false positives "
+        f"({percent_between(rate.lower, rate.upper)}, {confidence_text(result.confidence)} confidence); its AUC is "
+        f"{fixed(best.auc)}. Guessing would identify {percent(AT)}."
+    )
+    exposed = len(best.records.exposed()) if best.records and best.records.resolvable else None
+    total = plural(result.n_records, "record")
+    records = "" if exposed is None else f" It individually exposes {exposed:,} of {total}."
+    return f"{rates}{records} These are metrics, not bounds on epsilon."
+
+
+def next_steps(result: MembershipResult) -> tuple[str, ...]:
+    """Return what to do now, at most two sentences."""
+    if result.confounded:
+        return ("Compare members with non-members that were drawn at random from the same records.",)
+    if result.headline.rate_at(AT).lower > AT:
+        return (
+            "Members are found more often than by guessing: treat the model as private as its records, or train with a "
+            "privacy guarantee or for fewer epochs, and repeat.",
+        )
+    return ()
+
+
+def _cut(text: str, length: int = 60) -> str:
+    return text if len(text) <= length else text[: length - 3].rstrip() + "..."
+
+
+def _groups(groups: Iterable[GroupRow], unit: str = "group") -> TextTable:
+    """Return one row per group or model, the most exposed first."""
+    rows = [
+        ("", (row.group, f"{row.n_in:,}", f"{row.n_out:,}", _auc_with_interval(row), _rate(row.rate).strip()))
+        for row in sorted(groups, key=lambda row: -row.auc)
+    ]
+    return TextTable((unit, "scores in", "scores out", "AUC", f"TPR@{percent(AT)} FPR"), tuple(rows), 1)
+
+
+def _setting_rows(result: MembershipResult) -> list[tuple[str, str]]:
     """Return rows on the setting, name and text."""
     rows = [
         ("models", f"{result.n_models:,}, {result.design}"),
@@ -37,16 +121,8 @@ def setting_rows(result: MembershipResult) -> list[tuple[str, str]]:
     ]
     if result.feature_baseline is not None:
         baseline = result.feature_baseline
-        auc = f"AUC {baseline.auc:.3f} ({baseline.lower:.3f} to {baseline.upper:.3f})"
+        auc = f"AUC {fixed(baseline.auc)} ({fixed(baseline.lower)} to {fixed(baseline.upper)})"
         rows.append(("features only", f"{auc} from the features only, without a model"))
-    if result.confounded:
-        rows.append(
-            (
-                "WARNING",
-                "members and non-members come from different distributions: these metrics are no evidence of a leak",
-            )
-        )
-    rows += [("WARNING", warning) for warning in result.warnings]
     if result.region is not None:
         rows.append(("claim", result.region.claim))
     return rows
@@ -54,39 +130,29 @@ def setting_rows(result: MembershipResult) -> list[tuple[str, str]]:
 
 def cells(result: MembershipResult) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Return head and rows of the table of all attacks, the largest AUC first."""
-    columns = [f"TPR@{100 * rate.fpr:g}%FPR" for rate in (result.attacks[0].rates if result.attacks else ())]
+    columns = [f"TPR@{percent(rate.fpr)} FPR" for rate in (result.attacks[0].rates if result.attacks else ())]
     head = ("attack", "AUC", *columns, "advantage", "held out", "exposed")
     rows = []
     for metrics in sorted(result.attacks, key=lambda metrics: -metrics.auc):
-        auc = f"{metrics.auc:.3f} ({metrics.auc_lower:.3f}-{metrics.auc_upper:.3f})"
-        held_out = "-" if math.isnan(metrics.held_out_advantage) else f"{metrics.held_out_advantage:.3f}"
+        auc = f"{fixed(metrics.auc)} ({fixed(metrics.auc_lower)}-{fixed(metrics.auc_upper)})"
+        held_out = fixed(metrics.held_out_advantage)
         exposed = f"{len(metrics.records.exposed()):,}" if metrics.records and metrics.records.resolvable else "-"
         rates = map(_rate, metrics.rates)
-        rows.append((metrics.attack, auc, *rates, f"{metrics.advantage:.3f}", held_out, exposed))
+        rows.append((metrics.attack, auc, *rates, fixed(metrics.advantage), held_out, exposed))
     return head, tuple(rows)
-
-
-def _table(result: MembershipResult) -> list[str]:
-    titles, rows = cells(result)
-    widths = [max(len(row[place]) for row in (titles, *rows)) for place in range(len(titles))]
-    lines = []
-    for name, auc, *numbers in (titles, *rows):
-        right = (text.rjust(width) for text, width in zip(numbers, widths[2:], strict=True))
-        lines.append("  ".join([name.ljust(widths[0]), auc.ljust(widths[1]), *right]))
-    return lines
 
 
 def _rate(rate: RateAt) -> str:
     """Return a rate in percent, with a mark where it depends on too few non-members."""
-    return f"{100 * rate.tpr:.3g} %{' ' if rate.resolvable else '?'}"
+    return f"{percent(rate.tpr)}{'' if rate.resolvable else '?'}"
 
 
 def notes(result: MembershipResult) -> list[str]:
     """Return notes on how to read the table."""
+    no_bound = "No bound on epsilon follows from these numbers"
     texts = [
-        "No bound on epsilon follows from these numbers. Coins that were tossed before training give one: `dpassay "
-        "coins`, or of models with fair coins dpassay.audit.games.one_run.",
-        f"Intervals: {percent(result.confidence)} confidence, one attack at a time"
+        f"{no_bound}; the audit of the coins gives one." if BY_COINS in result.design else NO_BOUND,
+        f"Intervals: {confidence_text(result.confidence)} confidence, one attack at a time"
         + (", about the target and records like these, given the references." if result.target is not None else "."),
         "advantage: at the best threshold of the same scores, so optimistic; held out: threshold of other scores.",
     ]
@@ -132,7 +198,7 @@ def notes(result: MembershipResult) -> list[str]:
             tied.setdefault(fpr, []).append(metrics.attack)
     for fpr, attacks in tied.items():
         texts += _of_attacks(
-            f"no member is detected at {100 * fpr:g} % false positives, as more non-members than that share the "
+            f"no member is detected at {percent(fpr)} false positives, as more non-members than that share the "
             "highest score.",
             attacks,
         )
@@ -163,8 +229,8 @@ def _worst_record(attack: str, table: RecordTable) -> str:
     """Return a sentence on the most exposed record, compared to the mean over all records."""
     worst, mean = table.worst, np.nanmean(table.auc)
     return (
-        f"worst record, by {attack}: number {worst} (counted from 0), AUC {table.auc[worst]:.3f}, compared to "
-        f"{mean:.3f} on average; Holm-adjusted p {table.holm[worst]:.2g}."
+        f"worst record, by {attack}: number {worst} (counted from 0), AUC {fixed(table.auc[worst])}, compared to "
+        f"{fixed(float(mean))} on average; Holm-adjusted p {number(table.holm[worst], 2)}."
     )
 
 
@@ -175,28 +241,12 @@ def too_few_models(table: RecordTable, n_models: int) -> str:
     if table.n_references:
         models = f"{2 * needed:,} models, half of them as references,"
     return (
-        f"{n_models:,} models cannot expose a record: the smallest possible p-value is {table.least_p_value:.2g}, "
-        f"times {len(table):,} records. At least {models} are needed."
+        f"{n_models:,} models cannot expose a record: the smallest possible p-value is "
+        f"{number(table.least_p_value, 2)}, times {len(table):,} records. At least {models} are needed."
     )
 
 
-def auc_with_interval(row: GroupRow) -> str:
+def _auc_with_interval(row: GroupRow) -> str:
     """Return the AUC of a group, with its interval; a single record has no interval."""
-    interval = "one record" if math.isnan(row.lower) else f"{row.lower:.3f}-{row.upper:.3f}"
-    return f"{row.auc:.3f} ({interval})"
-
-
-def _rows(attack: str, unit: str, rows: tuple[GroupRow, ...]) -> list[str]:
-    """Return a line for each group or model, the largest AUC first."""
-    if not rows:
-        return []
-    width = max(5, *(len(row.group) for row in rows))
-    lines = [
-        "",
-        f"{attack} by {unit}",
-        f"{unit:<{width}}{'scores in':>11}{'scores out':>12}  {'AUC':<22}{'TPR@1%FPR':>12}",
-    ]
-    for row in sorted(rows, key=lambda row: -row.auc):
-        auc = auc_with_interval(row)
-        lines.append(f"{row.group:<{width}}{row.n_in:>11,}{row.n_out:>12,}  {auc:<22}{_rate(row.rate):>12}")
-    return lines
+    interval = "one record" if math.isnan(row.lower) else f"{fixed(row.lower)}-{fixed(row.upper)}"
+    return f"{fixed(row.auc)} ({interval})"

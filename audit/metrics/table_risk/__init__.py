@@ -2,6 +2,8 @@
 
 agreements.py     Agreements of records with rows in continuous columns, beyond what a generator that draws from a law
                   can make
+causes.py         Findings about mostly the same real records are one leak: they are grouped, and its records and
+                  columns named
 descriptions.py   Singling out: descriptions made from rows of the table, narrow enough that no record fits by chance
 holdout.py        Checks that the holdout is a random part of the pooled records, split off by the stated unit
 result.py         Result of the comparison of real with holdout records: findings, facts, and what they cannot tell
@@ -11,6 +13,7 @@ successes.py      Successes of the attacks about each pooled record: symmetric f
                   the table
 tables.py         Real, synthetic and holdout tables in one encoding, which does not depend on which pooled records are
                   the real ones
+text.py           The text of the risks of a synthetic table
 """
 
 from .result import Exposed as Exposed, RiskResult as RiskResult, SplitTest as SplitTest

@@ -31,13 +31,7 @@ _NO_VALUE = np.nan  # fits no record
 
 
 def singled_out(records: Floats, rows: Floats, ordered: Bools, rng: np.random.Generator) -> Bools:
-    """Return whether a description of a row fits each record and no other, `(n,)`.
-
-    Args:
-        records: `(n, d)` numbers; those of categories have no order.
-        rows: `(m, d)` numbers of the rows.
-        ordered: `(d,)` whether the numbers of a column have an order.
-        rng: random generator that chooses rows and columns.
+    """Return whether a description of a row fits each record and no other, `(n,)`; see `singling_columns`.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -45,13 +39,27 @@ def singled_out(records: Floats, rows: Floats, ordered: Bools, rng: np.random.Ge
         >>> singled_out(records, np.vstack([records[:3], others]), np.ones(4, dtype=bool), rng).nonzero()[0].tolist()
         [0, 1, 2]
     """
+    return np.asarray(singling_columns(records, rows, ordered, rng).any(axis=1))
+
+
+def singling_columns(records: Floats, rows: Floats, ordered: Bools, rng: np.random.Generator) -> Bools:
+    """Return the columns `(n, d)` of a description of a row that fits each record and no other; none without one.
+
+    Of several such descriptions of a record it is one with the fewest columns.
+
+    Args:
+        records: `(n, d)` numbers; those of categories have no order.
+        rows: `(m, d)` numbers of the rows.
+        ordered: `(d,)` whether the numbers of a column have an order.
+        rng: random generator that chooses rows and columns.
+    """
     record_ranks, row_ranks, agree = _ranks(records, rows, ordered)
     row, column = _chosen(len(rows), rows.shape[1], rng)
     center, chance = row_ranks[row[:, None], column], agree[row[:, None], column]
     unused = np.cumsum(np.ones_like(column), axis=1) > rng.integers(1, column.shape[1] + 1, len(row))[:, None]
     width, narrow = _widths(chance, ordered[column], unused, EXPECTED_MATCHES / len(records))
     made = narrow & (unused | ~np.isnan(center)).all(axis=1)
-    found = np.zeros(len(records), dtype=np.bool_)
+    found, fewest = np.zeros(records.shape, dtype=np.bool_), np.full(len(records), column.shape[1] + 1)
     step = max(1, _MAX_BLOCK_ENTRIES // len(records))
     for start in range(0, len(row), step):
         block = np.flatnonzero(made[start : start + step]) + start
@@ -61,7 +69,13 @@ def singled_out(records: Floats, rows: Floats, ordered: Bools, rng: np.random.Ge
             at = block[used]
             gap = np.abs(record_ranks.T[column[at, place]] - center[at, place, None])
             fits[used] &= gap <= 0.5 * width[at, place, None] + _WIDTH_TOLERANCE
-        found |= fits[fits.sum(axis=1) == 1].any(axis=0)
+        one = fits.sum(axis=1) == 1
+        for description, record in zip(block[one], fits[one].argmax(axis=1), strict=True):
+            used_columns = column[description][~unused[description]]
+            if len(used_columns) < fewest[record]:
+                fewest[record] = len(used_columns)
+                found[record] = False
+                found[record, used_columns] = True
     return found
 
 

@@ -15,6 +15,7 @@ each unit. A single memorised record is never a finding: it is as likely real as
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,18 @@ from ....mechanisms.core import Bools, Ints, ParameterError, holm, open_unit, wh
 from ..membership.roc import Pooled, RateAt
 from . import splits
 from .agreements import MIN_AGREEMENTS, agreement_p_value, agreements
+from .causes import Hits, causes_of, found_records
 from .holdout import check_holdout
-from .result import ALL_RECORDS, CONTINUOUS_SHARE, Exposed, MemorisedRecords, RiskResult, SplitTest
+from .result import (
+    ALL_RECORDS,
+    CONTINUOUS_SHARE,
+    MAX_FOUND,
+    MEMORISED,
+    Exposed,
+    MemorisedRecords,
+    RiskResult,
+    SplitTest,
+)
 from .successes import AttackedRecords, agreement_mask, groups_of, identifier_mask
 from .tables import Tables, check_categories, read_tables, row_keys
 
@@ -98,7 +109,8 @@ def risk(
         if name not in tables.domain:
             raise ParameterError(argument="secrets", value=name, allowed=f"be one of {', '.join(tables.domain)}")
     attacked = AttackedRecords(tables, _chosen(tables, n_attacked, seed))
-    overall, parts = _compared(attacked, tuple(secrets) or tuple(tables.domain)[:MAX_SECRETS], confidence, seed)
+    of_all, of_parts, described = _successes(attacked, tuple(secrets) or tuple(tables.domain)[:MAX_SECRETS], seed)
+    overall, parts = (tuple(_compare(hits, tables, confidence) for hits in part) for part in (of_all, of_parts))
     level = (1.0 - CONTINUOUS_SHARE) * (1.0 - confidence)
     if tables.has_holdout:
         overall, parts = _corrected(overall, parts, level)
@@ -107,7 +119,7 @@ def risk(
     exposed, n_exposed = _exposed(attacked)
     copies = overall[0]
     fewest = splits.fewest_hits(copies.n_real, copies.n_holdout, _level(level, overall)) if n_holdout else None
-    return RiskResult(
+    result = RiskResult(
         n_real=n_real,
         n_synthetic=len(tables.synthetic),
         n_holdout=n_holdout,
@@ -123,6 +135,31 @@ def risk(
         fewest=fewest,
         unit=unit or "",
     )
+    return _explained(result, tables, (*of_all, *of_parts), described)
+
+
+def _explained(result: RiskResult, tables: Tables, successes: Sequence[Hits], described: Bools) -> RiskResult:
+    """Return the result with the causes of its findings, and the records that were found."""
+    names, significant = list(tables.domain), {(c.attack, c.group) for c in result.findings}
+    found = [hits for hits in successes if (hits.attack, hits.group) in significant]
+    if result.memorised_by_assumption:
+        columns = tables.continuous
+        agree = Hits(
+            MEMORISED,
+            ALL_RECORDS,
+            np.arange(len(tables.real)),
+            agreement_mask(tables, columns),
+            columns=result.memorised.columns,
+        )
+        place = sum(hits.group == ALL_RECORDS and hits.attack in ("copies", "near copies") for hits in found)
+        found.insert(place, agree)
+    shown = [hits for hits in successes if hits in found or hits.attack in ("copies", "near copies")]
+    listed = [hits for hits in shown if hits.group == ALL_RECORDS and not hits.attack.startswith("inferred: ")]
+    return replace(
+        result,
+        causes=causes_of(found, tables.real, described, names),
+        found=found_records(listed, tables.real, tables.row, described, names, MAX_FOUND),
+    )
 
 
 def _chosen(tables: Tables, n_attacked: int, seed: int) -> Ints:
@@ -135,40 +172,37 @@ def _chosen(tables: Tables, n_attacked: int, seed: int) -> Ints:
     return np.flatnonzero(np.isin(tables.unit, chosen))
 
 
-def _compared(
-    attacked: AttackedRecords, secrets: Sequence[str], confidence: float, seed: int
-) -> tuple[tuple[SplitTest, ...], tuple[SplitTest, ...]]:
-    """Return the comparisons of all records, and those of groups and columns, uncorrected."""
-    tables, unit = attacked.tables, attacked.tables.unit[attacked.rows]
-    (singled, by_chance), (linked, at_random) = attacked.singled_out(seed), attacked.linked()
+def _successes(attacked: AttackedRecords, secrets: Sequence[str], seed: int) -> tuple[list[Hits], list[Hits], Bools]:
+    """Return the hits on all records, those of groups and columns, and the columns that single out each record."""
+    tables, rows, all_rows = attacked.tables, attacked.rows, np.arange(len(attacked.tables.real))
+    (columns, by_chance), (linked, at_random) = attacked.singled_out(seed), attacked.linked()
+    described = np.zeros((len(all_rows), columns.shape[1]), dtype=np.bool_)
+    described[rows] = columns
     successes: dict[str, tuple[Bools, float | None]] = {
         "near copies": (attacked.near(), None),
-        "singled out": (singled, by_chance),
+        "singled out": (np.asarray(columns.any(axis=1)), by_chance),
         "linked": (linked, at_random),
     }
     if tables.has_holdout:
         successes["membership"] = attacked.closest(), None
-
-    def compare(attack: str, group: str, rows: Bools, hits: Bools, baseline: float | None = None) -> SplitTest:
-        return _compare(attack, group, hits[rows], attacked.real[rows], unit[rows], baseline, confidence)
-
-    def of_all(attack: str, hits: Bools) -> SplitTest:
-        return _compare(attack, ALL_RECORDS, hits, tables.real, tables.unit, None, confidence)
-
-    everyone = np.ones(len(attacked.rows), dtype=np.bool_)
-    overall = [of_all("copies", agreement_mask(tables))]
-    overall += [compare(name, ALL_RECORDS, everyone, *hits) for name, hits in successes.items()]
+    overall = [Hits("copies", ALL_RECORDS, all_rows, agreement_mask(tables))]
+    overall += [Hits(name, ALL_RECORDS, rows, *hits) for name, hits in successes.items()]
     if tables.pooled.names.shape[1]:
-        overall.append(of_all("identifiers", identifier_mask(tables)))
-    parts = [compare(f"inferred: {name}", ALL_RECORDS, everyone, *attacked.inferred(name)) for name in secrets]
-    for group, rows in groups_of(attacked, MIN_GROUP_SIZE).items():
-        parts += [compare(name, group, rows, successes[name][0]) for name in ("near copies", "singled out", "linked")]
-    return tuple(overall), tuple(parts)
+        overall.append(Hits("identifiers", ALL_RECORDS, all_rows, identifier_mask(tables), columns=tables.identifiers))
+    parts = [
+        Hits(f"inferred: {name}", ALL_RECORDS, rows, *attacked.inferred(name), columns=(name,)) for name in secrets
+    ]
+    for group, within in groups_of(attacked, MIN_GROUP_SIZE).items():
+        parts += [
+            Hits(name, group, rows[within], successes[name][0][within])
+            for name in ("near copies", "singled out", "linked")
+        ]
+    return overall, parts, described
 
 
-def _compare(
-    attack: str, group: str, hits: Bools, real: Bools, unit: Ints, baseline: float | None, confidence: float
-) -> SplitTest:
+def _compare(found: Hits, tables: Tables, confidence: float) -> SplitTest:
+    attack, group, hits, baseline = found.attack, found.group, found.right, found.baseline
+    real, unit = tables.real[found.rows], tables.unit[found.rows]
     _, first, number = np.unique(unit, return_index=True, return_inverse=True)
     if len(first) < len(unit):  # a unit succeeds if one of its records does; the baseline is of records
         hits, real, baseline = np.bincount(number.ravel(), weights=hits) > 0, real[first], None

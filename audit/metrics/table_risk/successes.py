@@ -24,7 +24,7 @@ from ....attacks.people.disclosure import AttributeDisclosure
 from ....attacks.people.disclosure.nearest_rows import MAX_BLOCK_DISTANCES
 from ....mechanisms.core import Bools, Floats, Ints
 from ....mechanisms.noise.queries.domain import Domain
-from .descriptions import between_records, singled_out
+from .descriptions import between_records, singled_out, singling_columns
 from .tables import Table, Tables, row_keys
 
 NEAR_COPY_RATIO = 0.2
@@ -104,11 +104,11 @@ class AttackedRecords:
         return np.asarray(far > np.quantile(far, 1.0 - OUTLIERS))
 
     def singled_out(self, seed: int) -> tuple[Bools, float]:
-        """Return the mask of the records singled out, and the share that descriptions of random rows single out."""
+        """Return the columns `(n, d)` that single out each record, and the share that random rows single out."""
         tables, rng = self.tables, np.random.default_rng(seed)
         records, rows = tables.pooled.exact[self.rows], tables.synthetic.exact
         ordered = np.isin(list(tables.domain), tables.ordered)
-        found = singled_out(records.astype(np.float64), rows.astype(np.float64), ordered, rng)
+        found = singling_columns(records.astype(np.float64), rows.astype(np.float64), ordered, rng)
         at_random = between_records(records, ordered, len(rows), rng)
         return found, float(singled_out(records.astype(np.float64), at_random, ordered, rng).mean())
 

@@ -116,6 +116,11 @@ class Tables:
         )
 
     @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Names of the columns of identifiers."""
+        return tuple(column.name for column in self.columns if column.kind == "identifier")
+
+    @property
     def has_holdout(self) -> bool:
         """Whether there are holdout records."""
         return not self.real.all()

@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.core import Delta, Guarantee, Neighbours, check_fields
+from ....mechanisms.core import Delta, Guarantee, Neighbours, check_fields, number
 
 CERTAIN_DELTA = math.nextafter(1.0, 0.0)
 """Largest delta below 1, which an event of probability 1 exceeds."""
@@ -83,7 +83,7 @@ class Witness:
         >>> [witness.refutes for witness in against]
         [True, False]
         >>> against[1].contradicts
-        'no claim that leaves a delta of 1e-06 at every epsilon'
+        'no claim that leaves a delta of 1e-6 at every epsilon'
     """
 
     kind: WitnessKind
@@ -134,12 +134,18 @@ def _compared(claim: Guarantee, epsilon: float, delta: float) -> tuple[bool, str
     if math.isfinite(epsilon):
         claimed = float(claim.epsilon(delta))
         if claimed < epsilon:
-            return True, f"every claim below epsilon = {epsilon:.6g} at delta = {delta:g}, such as {claimed:.6g}"
-        return False, f"no claim of epsilon = {epsilon:.6g} at delta = {delta:g}, and {claimed:.6g} is claimed"
+            return (
+                True,
+                f"every claim below epsilon = {number(epsilon)} at delta = {number(delta)}, such as {number(claimed)}",
+            )
+        return (
+            False,
+            f"no claim of epsilon = {number(epsilon)} at delta = {number(delta)}, and {number(claimed)} is claimed",
+        )
     remaining = float(claim.delta(math.inf))
     if remaining > delta:
-        return False, f"no claim that leaves a delta of {remaining:g} at every epsilon"
-    limit = "= 0" if delta == 0.0 else f"<= {delta:g}"
+        return False, f"no claim that leaves a delta of {number(remaining)} at every epsilon"
+    limit = "= 0" if delta == 0.0 else f"<= {number(delta)}"
     return True, f"every claim with delta {limit}, and every one whose delta falls to that as epsilon grows"
 
 

@@ -23,7 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....mechanisms.core import Neighbours, ParameterError, Positive, PositiveInt, Relation, check_fields
+from ....mechanisms.core import Neighbours, ParameterError, Positive, PositiveInt, Relation, check_fields, number
 from .base import SearchDomain
 from .values import in_range, plain
 
@@ -85,7 +85,7 @@ class AnswersDomain(SearchDomain[AnswerPair]):
     def __str__(self) -> str:
         kind = f"{'counts' if self.counts else 'answers'}{in_range(self.low, self.high)}"
         length = "" if self.length is None else f" x {self.length}"
-        return f"{kind}{length}; sensitivity {plain(self.sensitivity)}; norm {self.norm:g}"
+        return f"{kind}{length}; sensitivity {plain(self.sensitivity)}; norm {number(self.norm)}"
 
     @property
     def size(self) -> int:

@@ -6,7 +6,8 @@ build.py             Construction of the objects of a configuration: datasets, m
 membership.py        Membership attacks on shadow models from a configuration: metrics instead of an audit of a claim
 neighbours.py        The pair of datasets that [neighbours] describes
 one_run.py           [game] name = "one-run": one run, or a few, with a coin for each of many canaries
-own.py               Mechanisms of the user in [mechanism]: name = "module:object", for modules that the caller allows
+own.py               Code of the user in [mechanism] and [attack]: name = "module:object", for modules that the caller
+                     allows
 pair.py              The task without [game]: many runs on each of two datasets
 planning.py          The tasks of an experiment, checked before the first run
 point.py             A configuration at one point of its sweep: what its tables describe, built once, with errors at

@@ -1,9 +1,16 @@
-"""Mechanisms of the user in [mechanism]: name = "module:object", for modules that the caller allows.
+"""Code of the user in [mechanism] and [attack]: name = "module:object", for modules that the caller allows.
+
+In [mechanism]:
 
     function(dataset, rng) or (dataset, size, rng)   a release; other parameters are options; needs [claim] and a pair
     subclass of Mechanism                            built with the options
     function without further parameters              called with the options; returns a Mechanism
     instance of Mechanism                            used as it is
+
+In [attack]:
+
+    function(outputs)                                a score for each run; other parameters are options
+    subclass or instance of Attack                   as for mechanisms
 
 A configuration names code and never runs it: only a module that `--allow` (`allow=` in Python) lists is imported.
 """
@@ -17,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ....attacks.base import Attack
 from ....mechanisms.adapters.functions.function import FunctionMechanism
 from ....mechanisms.adapters.functions.guard import Guard, in_words
 from ....mechanisms.core import Dataset, DpassayError, Guarantee, Mechanism, ParameterError
@@ -25,12 +33,12 @@ from .neighbours import pair_of_function
 
 
 def is_own(section: Named) -> bool:
-    """Return whether [mechanism] names code of the user."""
+    """Return whether a table names code of the user."""
     return ":" in section.name
 
 
 def check_allowed(section: Named, allowed: Mapping[str, str]) -> str:
-    """Return the target that [mechanism] names, such as "mine.py:release"; raise unless its module is allowed."""
+    """Return the target that a table names, such as "mine.py:release"; raise unless its module is allowed."""
     module, _, name = section.name.rpartition(":")
     if module in allowed:
         return f"{allowed[module]}:{name}"
@@ -83,6 +91,32 @@ def build_own(
     return FunctionMechanism(function, claim=claim, neighbours=pair, records=np.ndim(pair.d1) > 0)
 
 
+def build_own_attack(section: Named, thing: Any) -> Attack | Callable[..., Any]:
+    """Build the attack from the object that [attack] names; raises `ParameterError` if it is none."""
+    if callable(thing) and not isinstance(thing, Attack):
+        _check_options(thing, section.options, section.name)
+    return own_attack(thing, section.name, section.options)
+
+
+def own_attack(thing: Any, name: str, options: Mapping[str, Any] | None = None) -> Attack | Callable[..., Any]:
+    """Return an attack of the user: a function, with its options; an attack; or an instance of a class of attacks.
+
+    Raises:
+        ParameterError: the object is neither, or is an attack already and there are options.
+    """
+    if isinstance(thing, type) and issubclass(thing, Attack):
+        return thing(**(options or {}))
+    if isinstance(thing, Attack) and not options:
+        return thing
+    if callable(thing) and not isinstance(thing, (Attack, type)):
+        return partial(thing, **options) if options else thing
+    found = "an attack already, which takes no options" if isinstance(thing, Attack) else type(thing).__name__
+    raise ParameterError(
+        f"attack {name!r} must be a function score(outputs), with a number for each run, or an Attack, but is {found}.",
+        argument=("attack", "name"),
+    )
+
+
 def _parameters(thing: Callable[..., Any], name: str) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(thing).parameters
@@ -126,4 +160,4 @@ def _built(make: Callable[..., Any], options: Mapping[str, Any], name: str) -> M
     return made
 
 
-__all__ = ["build_own", "check_allowed", "is_own"]
+__all__ = ["build_own", "build_own_attack", "check_allowed", "is_own", "own_attack"]

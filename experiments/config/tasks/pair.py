@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....attacks.base import Attack, Target
-from ....attacks.catalogue import catalogue as attacks, choose
+from ....attacks.base import Target
+from ....attacks.catalogue import AttackChoice, catalogue as attacks, choose
 from ....audit.api import audit
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import PairScores
@@ -15,7 +15,7 @@ from ....audit.trials.options import RunOptions
 from ....audit.trials.plan import MIN_TRIALS
 from ....mechanisms.core import Neighbours, whole
 from ...tasks.base import HERE
-from . import build
+from . import build, own
 from .base import AuditTask
 from .neighbours import build_stage
 from .point import Point
@@ -32,7 +32,7 @@ class PairTask(AuditTask):
     makes: ClassVar[type[Evidence]] = PairScores
 
     neighbours: Neighbours | None
-    attack: str | Attack
+    attack: AttackChoice
     trials: int
     stop: str | None = None
 
@@ -64,7 +64,10 @@ class PairTask(AuditTask):
 def attack_and_trials(point: Point, target: Target) -> dict[str, Any]:
     """Return the attack, which is applicable to the target, the number of trials, and the rule to stop."""
     with point.section("attack") as section:
-        attack = build.build_attack(section, attacks)
+        if own.is_own(section):
+            attack = own.build_own_attack(section, point.own(section))
+        else:
+            attack = build.build_attack(section, attacks)
         choose(attack, target)
     with point.section("audit.trials") as trials:
         whole(MIN_TRIALS, trials=trials)

@@ -12,6 +12,7 @@ from ....mechanisms.adapters.functions.target import load_target
 from ....mechanisms.core import Dataset, Guarantee, Mechanism
 from ..config_errors import section_at
 from ..schema import Config
+from ..sections import Named
 from ..source import Source
 from . import build, own
 
@@ -76,9 +77,12 @@ class Point:
         """Mechanism of [mechanism]: code of the user, or an entry of the catalogue."""
         with self.section("mechanism") as section:
             if own.is_own(section):
-                thing = self.load(load_target, own.check_allowed(section, self.source.allowed))
-                return own.build_own(section, thing, self.claim, self.config.neighbours, self.data)
+                return own.build_own(section, self.own(section), self.claim, self.config.neighbours, self.data)
             return build.build_mechanism(section, self.config.data, self.load)
+
+    def own(self, section: Named) -> Any:
+        """Return the object of the user that a table names, whose module is allowed."""
+        return self.load(load_target, own.check_allowed(section, self.source.allowed))
 
 
 __all__ = ["Loader", "Point"]

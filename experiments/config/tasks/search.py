@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....attacks.base import Attack, Target
+from ....attacks.base import Target
+from ....attacks.catalogue import AttackChoice
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import PairScores
 from ....audit.results.audit_result import AuditResult
@@ -37,7 +38,7 @@ class SearchTask(AuditTask):
     domain: SearchDomain[Any]
     explore: int
     budget: int | None
-    attack: str | Attack
+    attack: AttackChoice
     trials: int
     stop: str | None = None
 

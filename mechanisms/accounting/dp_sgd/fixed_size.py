@@ -47,7 +47,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from ...core import AccountingError, Floats, Relation
+from ...core import AccountingError, Floats, Relation, parameter_text
 from ..kinds.privacy_loss import PrivacyLossDP, fitting_interval, gaussian_reach
 from ..kinds.renyi import RenyiDP, check_steps
 from ..numerics.binomial import log_choose
@@ -149,7 +149,8 @@ def fixed_size_losses(
     finer = max(0.1 * sampling_probability / noise_multiplier, 1e-6 * reach)  # many losses of this size add up
     pld = symmetric_gaussian_losses(noise_multiplier, sampling_probability, min(fitting_interval(reach), finer))
     title = (
-        f"samples of fixed size, noise_multiplier={noise_multiplier:g}, sampling_probability={sampling_probability:g}"
+        f"samples of fixed size, noise_multiplier={parameter_text(noise_multiplier)}, "
+        f"sampling_probability={parameter_text(sampling_probability)}"
     )
     return PrivacyLossDP.from_pld(
         composed_losses([(pld, steps)]), relation=relation, description=f"{title}, steps={steps}"

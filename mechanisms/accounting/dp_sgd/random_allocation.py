@@ -32,7 +32,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
-from ...core import AccountingError, Floats, ParameterError, Relation, positive, whole
+from ...core import AccountingError, Floats, ParameterError, Relation, parameter_text, positive, whole
 from ..composition.compose import compose
 from ..conversion.convert import to_privacy_loss
 from ..kinds.exact import ExactDP
@@ -104,7 +104,10 @@ def random_allocation(
     if isinstance(whole_run, ExactDP):
         whole_run = to_privacy_loss(whole_run, fixed_sides=True)
     assert isinstance(whole_run, PrivacyLossDP)
-    title = f"random allocation, noise_multiplier={noise_multiplier:g}, {participations} of {batches_per_epoch} steps"
+    title = (
+        f"random allocation, noise_multiplier={parameter_text(noise_multiplier)}, "
+        f"{participations} of {batches_per_epoch} steps"
+    )
     return PrivacyLossDP.from_pld(whole_run.pld, relation=relation, description=f"{title}, epochs={epochs}")
 
 

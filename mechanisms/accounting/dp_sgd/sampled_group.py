@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import logsumexp, ndtr
 
-from ...core import AccountingError, Relation, whole
+from ...core import AccountingError, Relation, parameter_text, whole
 from ..composition.compose import compose
 from ..conversion.convert import to_privacy_loss
 from ..kinds.exact import ExactDP
@@ -91,7 +91,10 @@ def sampled_group_gaussian(
         whole_run = compose(pairs, accounting="privacy-loss", fixed_sides=True)
         assert isinstance(whole_run, PrivacyLossDP)
         composed = whole_run
-    title = f"gaussian, noise_multiplier={noise_multiplier:g}, sampling_probability={sampling_probability:g}"
+    title = (
+        f"gaussian, noise_multiplier={parameter_text(noise_multiplier)}, "
+        f"sampling_probability={parameter_text(sampling_probability)}"
+    )
     return PrivacyLossDP.from_pld(
         composed.pld, relation=relation, description=f"{title}, steps={steps}, groups of {size}"
     )

@@ -18,7 +18,7 @@ curve of a replaced record in the second case. Chua et al. 2024, Theorem 3.3, ad
 
 from __future__ import annotations
 
-from ...core import AccountingError, Relation, whole
+from ...core import AccountingError, Relation, parameter_text, whole
 from ..kinds.privacy_loss import PrivacyLossDP, fitting_interval, gaussian_reach
 from ..kinds.renyi import check_steps
 from ..numerics.binomial import binomial_sf
@@ -79,6 +79,9 @@ def truncated_poisson(
         PrivacyLossDP.gaussian(s, sampling_probability=rate, interval=interval).pld for s, rate in cases
     )
     step = exchanged.compute_mixture(plain, full) if full < 1.0 else exchanged
-    title = f"truncated Poisson, noise_multiplier={noise_multiplier:g}, sampling_probability={q:g}"
+    title = (
+        f"truncated Poisson, noise_multiplier={parameter_text(noise_multiplier)}, "
+        f"sampling_probability={parameter_text(q)}"
+    )
     described = f"{title}, largest_batch={largest_batch}, n_records={n_records}, steps={steps}"
     return PrivacyLossDP.from_pld(composed_losses([(step, steps)]), relation=relation, description=described)

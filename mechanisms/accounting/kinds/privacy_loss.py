@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import AccountingError, ParameterError, Relation, positive
+from ...core import AccountingError, ParameterError, Relation, parameter_text, positive
 from ..numerics.composed_losses import composed_losses
 from ..numerics.losses import LossProfile
 from ..numerics.noise_losses import gaussian_losses, laplace_losses
@@ -247,7 +247,7 @@ def _composed(noise: str, scale: float, sampling_probability: float, interval: f
 
 
 def _title(name: str, **values: float) -> str:
-    return ", ".join([name, *(f"{key}={value:g}" for key, value in values.items())])
+    return ", ".join([name, *(f"{key}={parameter_text(value)}" for key, value in values.items())])
 
 
 def _read(pld: Any, attribute: str) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...core import Floats, Guarantee, ParameterError, Relation, least_satisfying, maximise
+from ...core import Floats, Guarantee, ParameterError, Relation, least_satisfying, maximise, parameter_text
 from ..numerics.losses import LossProfile, SupportingLines
 
 MAX_EPSILON = 700.0
@@ -153,7 +153,7 @@ def supremum_over_lines(delta: Callable[[Floats], Floats], epsilon: Callable[[Fl
 def _short(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_short, value))}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{parameter_text(value)}" if isinstance(value, float) else str(value)
 
 
 def _checked(name: str, values: ArrayLike, allowed: str, low: float, high: float) -> Floats:

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from ...core import parameter_text
 from ...core.arrays import Floats
 from ...core.errors import AccountingError, ParameterError
 from ...core.relation import Relation
@@ -153,7 +154,10 @@ class RenyiDP(ProfileGuarantee):
 
     def _parameters(self) -> Mapping[str, object]:
         if len(self.orders) > 6:
-            return {"orders": f"{self.orders[0]:g}..{self.orders[-1]:g}", "n_orders": len(self.orders)}
+            return {
+                "orders": f"{parameter_text(self.orders[0])}..{parameter_text(self.orders[-1])}",
+                "n_orders": len(self.orders),
+            }
         return {"orders": self.orders, "divergences": self.divergences}
 
     def _delta(self, epsilon: Floats) -> Floats:

@@ -10,6 +10,8 @@ fresh_runs.py          Runs in fresh interpreters: repetitions that recur there 
                        randomness, others to memory
 function.py            Any Python function as a mechanism
 guard.py               Guard inside which audited code is called, and short texts of its objects and errors
+names.py               Names of the numbers of a result: keys of dicts, columns of tables, fields of dataclasses and of
+                       named tuples
 outcomes.py            Results of a function, converted to `Outputs`: one row of numbers per run, or the event in its
                        place
 same_seed.py           Use of the seed by a function: runs with the same seed on both sides, and implausible repeated

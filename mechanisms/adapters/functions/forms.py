@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from ...core import Floats
 from .guard import class_name, cut, digest, message_of
 
+BELOW_ZERO = -float(np.finfo(np.float64).tiny)
+"""Replacement for -0.0, which compares equal to 0.0 but can be distinguished: the largest normal number below zero."""
 EXCEPTIONAL_NAMES = {1.0: "nan", 2.0: "inf", 3.0: "-inf", 4.0: "None"}
 """Marks of exceptional values; the mark of a string is a larger digest, that of a whole number the rounding error."""
 
@@ -18,6 +20,13 @@ EXCEPTIONAL_NAMES = {1.0: "nan", 2.0: "inf", 3.0: "-inf", 4.0: "None"}
 def by_name(key: Any) -> tuple[str, str]:
     """Return the sort key of a dict key: its text, then its type, to separate keys such as 1 and "1"."""
     return str(key), type(key).__name__
+
+
+def fields_of(result: Any) -> dict[str, Any] | None:
+    """Return the fields of a dataclass by name; None for any other result."""
+    if not is_dataclass(result) or isinstance(result, type):
+        return None
+    return {field.name: getattr(result, field.name) for field in fields(result)}
 
 
 @dataclass(frozen=True)
@@ -97,27 +106,36 @@ class ResultForm:
             extra.append(code(kind_text(row.kind)))
         return np.concatenate([numbers, extra])
 
-    def parts(self, placed: Floats) -> tuple[list[float | str], str]:
+    def parts(self, placed: Floats, texts: Mapping[float, str] | None = None) -> tuple[list[float | str], str]:
         """Return what `place` laid out, in readable form, and the name of the form if results have several.
 
-        The first part holds the numbers, or the names of exceptional values.
+        The first part holds the numbers, or the names of exceptional values; `texts` has the texts of their marks.
 
         >>> form = ResultForm((3,), "any form", padded=True, known=(("keys a", 1),))
         >>> form.parts(np.array([2.5, 0.0, code("keys a")]))
         ([2.5], 'keys a')
         """
+        if self.plain:
+            return list(placed.tolist()), ""
         end = len(placed) - self.padded - self.typed
         numbers: list[float | str] = placed[: end - len(self.exceptional)].tolist()
         for index, mark in zip(self.exceptional, placed[end - len(self.exceptional) : end].tolist(), strict=True):
-            if mark:
-                numbers[index] = (
-                    EXCEPTIONAL_NAMES.get(mark, "text") if mark > 0.0 and not numbers[index] else numbers[index]
-                )
+            if mark > 0.0 and not numbers[index]:
+                numbers[index] = self.mark_text(mark, texts or {})
         if not self.padded:
             return numbers, ""
         known = {code(label): (label, size) for label, size in self.known}
         label, size = known.get(float(placed[end]), ("", len(numbers)))
         return numbers[: size if label or placed[end] > len(numbers) else int(placed[end])], label
+
+    @staticmethod
+    def mark_text(mark: float, texts: Mapping[float, str]) -> str:
+        """Return the name of an exceptional value; "text" for one that `texts` does not have.
+
+        >>> ResultForm.mark_text(1.0, {}), ResultForm.mark_text(9.0, {9.0: "text 'ok'"})
+        ('nan', "'ok'")
+        """
+        return EXCEPTIONAL_NAMES.get(mark) or texts.get(mark, "text").removeprefix("text ")
 
     def strange(self, row: OutputRow) -> bool:
         """Return True if a row of this form has other types than usual, which makes it an event.

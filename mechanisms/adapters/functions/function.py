@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,12 +20,14 @@ from ...core.errors import (
     plural,
 )
 from ...core.guarantee import Guarantee
+from ...core.output_names import OutputNames
 from ...core.records import check_different, check_records
 from ...core.validation import one_of
 from .first_runs import FirstRuns, Snapshot
 from .forms import OutputRow, RaisedException, ResultForm, by_name, usual_form
 from .fresh_runs import store_function
 from .guard import Guard, class_name, current_guard, cut, in_words, short_repr
+from .names import Name, ResultNames, common_names, names_of, names_of_columns
 from .outcomes import collect, collect_array, copied_result, read_result, unmasked
 from .same_seed import MIN_SURPRISE, SameSeed, compare, same_outputs, seeded, surprise
 from .state import content_digest, is_small
@@ -95,6 +97,7 @@ class FunctionMechanism(Mechanism):
     first_runs: FirstRuns | None = field(default=None, repr=False)
     seconds_per_run = 0.0  # in the last calls at construction, 0 if unknown; no field, because it determines no output
     records: bool = field(default=True, repr=False)
+    named: ClassVar[tuple[Name, ...]] = ()  # names of the numbers of a result; no field, for the same reason
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -187,6 +190,10 @@ class FunctionMechanism(Mechanism):
                 ) from error
         return self
 
+    def _output_names(self, texts: Mapping[float, str]) -> OutputNames:
+        assert self.form is not None
+        return ResultNames(self.form, self.named, texts)
+
     def one_at_a_time(self) -> FunctionMechanism:
         """Return the same mechanism with one call per run, and new first runs."""
         return replace(self, style="one-at-a-time", form=None, first_runs=None)
@@ -243,6 +250,8 @@ class FunctionMechanism(Mechanism):
 
     def _rows(self, results: Any, size: int) -> np.ndarray[Any, Any] | list[Any]:
         """Return the result of a function of many runs, one row or entry per run."""
+        if self.form is None:
+            object.__setattr__(self, "named", names_of_columns(results))
         if isinstance(results, dict):
             results = self._columns(results)
         array = results if isinstance(results, list) else np.asarray(unmasked(getattr(results, "values", results)))
@@ -343,7 +352,7 @@ class FunctionMechanism(Mechanism):
         a dataset was changed.
         """
         before = [content_digest(self.neighbours.side(side)) for side in (0, 1)]
-        rows: list[OutputRow] = []
+        examples: list[tuple[Any, OutputRow]] = []
         n_raised = n_results = 0
         drew = self.style == "own-randomness"
         for attempt in range(MAX_PROBE_RUNS):
@@ -354,8 +363,10 @@ class FunctionMechanism(Mechanism):
                 first = results
             if [content_digest(self.neighbours.side(side)) for side in (0, 1)] != before:
                 self._refuse_change()
-            new_rows = [outcome for outcome in map(read_result, results) if isinstance(outcome, OutputRow)]
-            rows += new_rows
+            read = [(result, read_result(result)) for result in results]
+            new = [(result, outcome) for result, outcome in read if isinstance(outcome, OutputRow)]
+            examples += new
+            new_rows = [row for _, row in new]
             n_raised += sum(isinstance(result, RaisedException) for result in results)
             n_results += len(results)
             regular = len(new_rows) == len(results) and usual_form(new_rows).plain
@@ -365,7 +376,11 @@ class FunctionMechanism(Mechanism):
                 break
         if n_raised == n_results:
             self._explain_failure(results)
-        form = usual_form(rows)
+        form = usual_form(row for _, row in examples)
+        if not self.named:
+            object.__setattr__(
+                self, "named", common_names(names_of(result, row.numbers.size) for result, row in examples)
+            )
         repeated, _ = self._probe(0, 0)
         return form, same_outputs(collect(repeated, form), collect(first[: len(repeated)], form)), drew
 

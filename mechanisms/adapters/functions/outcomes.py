@@ -1,6 +1,6 @@
 """Results of a function, converted to `Outputs`: one row of numbers per run, or the event in its place.
 
-    number, array, tuple, list, dict of these    a row of numbers
+    number, array, tuple, list, dict of these    a row of numbers; a dataclass is read as its fields
     a single NaN or infinite number              event "nan", "inf", "-inf"
     None                                         event "None"
     a string                                     event "text 'abc'"
@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from ...core import Floats, Outputs, ReleaseError, tensor_to_array
 from .forms import (
+    BELOW_ZERO,
     EXCEPTIONAL_NAMES,
     OutputRow,
     RaisedException,
@@ -43,6 +44,7 @@ from .forms import (
     UnusualForm,
     by_name,
     code,
+    fields_of,
     kind_text,
     shape_label,
 )
@@ -50,8 +52,6 @@ from .guard import class_name, cut, in_words, short_repr
 
 MAX_EXACT_INTEGER = 2**53
 """Largest n such that all whole numbers up to n are floats."""
-BELOW_ZERO = -float(np.finfo(np.float64).tiny)
-"""Replacement for -0.0, which compares equal to 0.0 but can be distinguished: the largest normal number below zero."""
 PLAIN_TYPES = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.bool_})
 """Types of results that are read together as one array."""
 
@@ -86,6 +86,8 @@ def _read(result: Any) -> OutputRow | UnusualForm:
         names = sorted(result, key=by_name)
         outside = "keys " + ", ".join(map(str, result))
         return _read_parts([result[name] for name in names], "keys " + ", ".join(map(str, names)), outside)
+    if (inside := fields_of(result)) is not None:
+        return _read_parts(list(inside.values()), "fields " + ", ".join(inside), class_name(result))
     array = _as_array(unmasked(tensor_to_array(result)))
     if array is not None:
         row = _read_array(array)
@@ -117,14 +119,17 @@ def collect(results: Sequence[Any], form: ResultForm) -> Outputs:
         return collect_array(plain, form)
     values = np.zeros((len(results), *form.shape))
     labels = [""] * len(results)
+    texts: dict[float, str] = {}
     for i, result in enumerate(results):
         outcome = read_result(result)
         placed = form.place(outcome) if isinstance(outcome, OutputRow) else None
         if placed is not None:
             values[i] = placed
+            if isinstance(outcome, OutputRow) and outcome.names:
+                texts.update((float(outcome.marks[place]), text) for place, text in outcome.names.items())
         else:
             labels[i] = outcome.label if isinstance(outcome, UnusualForm) else form.label_of(outcome)
-    return Outputs(_signed(values), np.array(labels, dtype=np.str_) if any(labels) else None)
+    return Outputs(_signed(values), np.array(labels, dtype=np.str_) if any(labels) else None, texts)
 
 
 def collect_array(array: NDArray[Any], form: ResultForm) -> Outputs:

@@ -26,10 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Floats, Outputs, own_random_states, plural
+from ...core import Floats, Outputs, number, own_random_states, plural
 from .forms import OutputRow, UnusualForm
 from .outcomes import read_result
 
+DIFFERENT_FORMS = "with the same seed, side 0 gave "
+"""Beginning of the note on different forms, which contains outputs."""
 SENSITIVITY_NAMES = ("sensitivity", "l1_sensitivity", "l2_sensitivity")
 """Possible names of an argument that declares a sensitivity."""
 FLOAT_TOLERANCE = 1e-9
@@ -91,7 +93,7 @@ def _forms(outcomes: Sequence[tuple[OutputRow | UnusualForm, OutputRow | Unusual
         return ()
     (form0, form1), _ = differ.most_common(1)[0]
     return (
-        f"with the same seed, side 0 gave {form0} and side 1 {form1}: results of different forms in "
+        f"{DIFFERENT_FORMS}{form0} and side 1 {form1}: results of different forms in "
         f"{differ.total()} of {plural(len(outcomes), 'run')}.",
     )
 
@@ -115,7 +117,9 @@ def _distance(values0: Floats, values1: Floats) -> Floats | None:
 def _additive(difference: Floats, function: Callable[..., Any]) -> SameSeed:
     l1, l2 = float(np.abs(difference).sum()), float(np.sqrt(np.square(difference).sum()))
     distance = (
-        f"{l1:.6g}" if len(difference) == 1 else f"{l1:.6g} (sum of absolute values; {l2:.6g} in the Euclidean norm)"
+        f"{number(l1)}"
+        if len(difference) == 1
+        else f"{number(l1)} (sum of absolute values; {number(l2)} in the Euclidean norm)"
     )
     note = (
         f"with the same seed, the outputs of the two sides differ by {distance} in every run: the exact values are "
@@ -131,8 +135,8 @@ def _too_small(function: Callable[..., Any], l1: float, l2: float) -> tuple[str,
     if declared is None or distance <= declared * (1.0 + FLOAT_TOLERANCE):
         return ()
     return (
-        f"{name} is {declared:g}, but the parts to which noise is added lie {distance:.6g} apart on this pair: noise "
-        "for a smaller distance gives less privacy than claimed.",
+        f"{name} is {number(declared)}, but the parts to which noise is added lie {number(distance)} apart on this "
+        "pair: noise for a smaller distance gives less privacy than claimed.",
     )
 
 

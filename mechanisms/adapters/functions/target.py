@@ -19,7 +19,7 @@ from .guard import Guard, in_words, printable, short_repr
 TARGET_FORMS = "'package.module:object' or 'path/to/file.py:object'"
 
 
-def load_target(text: str) -> Any:
+def load_target(text: str, *, argument: str = "target") -> Any:
     """Return the object that `text` names, from an importable module or from a file.
 
     Modules are also searched in the current directory. A file is run as a separate module, under a name that shadows
@@ -27,6 +27,7 @@ def load_target(text: str) -> Any:
 
     Args:
         text: "package.module:object" or "path/to/file.py:object"; the object may be dotted, such as "Class.method".
+        argument: name of the argument with this text, for messages.
 
     Raises:
         ParameterError: `text` has another form, a file or module is missing, or a module raises when it is run.
@@ -39,9 +40,9 @@ def load_target(text: str) -> Any:
     location, colon, name = text.rpartition(":")
     if not colon or not location or not name:
         advice = f" Add the name of the function, as in '{text}:release'." if text.endswith(".py") else ""
-        raise ParameterError(f"target must be {TARGET_FORMS}, but is {text!r}.{advice}", argument="target")
+        raise ParameterError(f"{argument} must be {TARGET_FORMS}, but is {text!r}.{advice}", argument=argument)
     with Guard(location):
-        module = _from_file(Path(location)) if location.endswith(".py") else _from_name(location)
+        module = _from_file(Path(location), argument) if location.endswith(".py") else _from_name(location, argument)
     target: Any = module
     for part in name.split("."):
         if not hasattr(target, part):
@@ -51,15 +52,17 @@ def load_target(text: str) -> Any:
     return target
 
 
-def _from_file(path: Path) -> ModuleType:
+def _from_file(path: Path, argument: str) -> ModuleType:
     if not path.is_file():
         raise ParameterError(
-            f"target names the file {str(path)!r}, which does not exist in {str(Path.cwd())!r}.", argument="target"
+            f"{argument} names the file {str(path)!r}, which does not exist in {str(Path.cwd())!r}.", argument=argument
         )
     name = f"dpassay_target_{path.stem}"
     spec = spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
-        raise ParameterError(f"target names the file {str(path)!r}, which cannot be read as Python.", argument="target")
+        raise ParameterError(
+            f"{argument} names the file {str(path)!r}, which cannot be read as Python.", argument=argument
+        )
     module = module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -67,13 +70,13 @@ def _from_file(path: Path) -> ModuleType:
     except BaseException as error:
         sys.modules.pop(name, None)
         raise ParameterError(
-            f"running {str(path)!r} raised {in_words(error)}. Fix the file.", argument="target"
+            f"running {str(path)!r} raised {in_words(error)}. Fix the file.", argument=argument
         ) from error
     _pickle_by_value(module)
     return module
 
 
-def _from_name(name: str) -> ModuleType:
+def _from_name(name: str, argument: str) -> ModuleType:
     current_directory = str(Path.cwd())
     if current_directory not in sys.path:
         sys.path.insert(0, current_directory)
@@ -82,16 +85,16 @@ def _from_name(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise ParameterError(
-                f"target names the module {name!r}, but there is no {error.name!r}. Give {TARGET_FORMS}; for a user "
-                "module, run from the directory that holds it.",
-                argument="target",
+                f"{argument} names the module {name!r}, but there is no {error.name!r}. Give {TARGET_FORMS}; for a "
+                "user module, run from the directory that holds it.",
+                argument=argument,
             ) from error
         raise ParameterError(
-            f"importing {name!r} failed: {error}. Install what it needs.", argument="target"
+            f"importing {name!r} failed: {error}. Install what it needs.", argument=argument
         ) from error
     except BaseException as error:
         raise ParameterError(
-            f"importing {name!r} raised {in_words(error)}. Fix the module.", argument="target"
+            f"importing {name!r} raised {in_words(error)}. Fix the module.", argument=argument
         ) from error
 
 

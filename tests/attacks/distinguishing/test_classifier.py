@@ -20,7 +20,7 @@ from dpassay.attacks.distinguishing.classifier import Classifier
 from dpassay.attacks.learners.additive import fit_additive
 from dpassay.attacks.learners.base import two_classes
 from dpassay.attacks.learners.table import OutputCells, find_cells, fit_table
-from dpassay.mechanisms.core import AttackError, Outputs
+from dpassay.mechanisms.core import AttackError, Outputs, number
 
 
 def learned(law: str, n: int = 5_000, **options: object):
@@ -283,6 +283,6 @@ def test_descriptions_hold_for_the_described_outputs(model):
     elif model == "logistic":
         crossing = float(above.removeprefix("the output is at least "))
         assert np.array_equal(values >= crossing, reach)
-        assert below == f"the output is at most {crossing:.6g}"
+        assert below == f"the output is at most {number(crossing, 6)}"
     else:
         assert above == "log odds of side 1 >= 0.5, learned by gradient boosting"

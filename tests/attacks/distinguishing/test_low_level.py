@@ -185,7 +185,7 @@ def test_a_whole_output_repeats_only_where_all_coordinates_do():
     repeats = Repeats.learn(rows, np.zeros(41, dtype=np.int64), None)
     levels = repeats.levels(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 1.0], [2.0, 2.0]]))
     assert len(set(levels.tolist())) == 4
-    assert repeats.describe(int(levels[0])) == "the output is (1.0, 2.0) exactly"
+    assert repeats.describe(int(levels[0])) == "the output is [1.0, 2.0] exactly"
     one = Repeats.learn(rows, np.zeros(41, dtype=np.int64), 1)
     assert one.describe(int(one.levels(rows[:1])[0])) == "coordinate 1 is 2.0 exactly"
 

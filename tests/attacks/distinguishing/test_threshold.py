@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.attacks.attack_laws import TARGET, auc, naive_auc, outputs
 
-from dpassay.attacks.distinguishing.threshold import Threshold, _superiority
+from dpassay.attacks.distinguishing.threshold import Threshold, superiority
 from dpassay.mechanisms.core import AttackError, Outputs, ParameterError
 
 ROWS = np.array([[3.0, -4.0], [0.0, 2.0]])
@@ -38,8 +38,8 @@ def test_the_sign_makes_side_1_the_higher_one(shift: float) -> None:
 def test_superiority_is_twice_the_auc_less_1_ties_included() -> None:
     rng = np.random.default_rng(2)
     out, in_ = rng.integers(0, 5, 80).astype(float), rng.integers(1, 6, 60).astype(float)
-    assert _superiority(out, in_) == pytest.approx(2 * naive_auc(out, in_) - 1, abs=1e-12)
-    assert _superiority(out, in_) == pytest.approx(2 * auc(out, in_) - 1, abs=1e-12)
+    assert superiority(out, in_) == pytest.approx(2 * naive_auc(out, in_) - 1, abs=1e-12)
+    assert superiority(out, in_) == pytest.approx(2 * auc(out, in_) - 1, abs=1e-12)
 
 
 def test_only_the_norm_detects_a_change_of_variance() -> None:

@@ -180,8 +180,8 @@ def test_claim_that_fails_at_another_delta_is_refuted(mechanism, claim, delta, t
     assert result.p_value < 1e-3
     assert result.curve_violation.delta_lower > result.curve_violation.delta
     assert "curve " in result.summary()
-    assert f"{result.curve_violation.hits[1]:,} of " in result.evidence()
-    assert result.evidence().startswith("VIOLATION:")
+    assert f"{result.curve_violation.hits[1]:,} of " in result.summary(details=False)
+    assert result.summary(details=False).startswith("verdict     VIOLATION:")
     assert "whole claimed curve" in str(result.ledger)
 
 

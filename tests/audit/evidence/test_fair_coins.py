@@ -10,7 +10,7 @@ from dpassay.audit.evidence.fair_coins import STATED_COINS_LEVEL, UNSTATED_COINS
 from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.mechanisms.accounting import PureDP
-from dpassay.mechanisms.core import ParameterError
+from dpassay.mechanisms.core import ParameterError, number
 
 RNG = np.random.default_rng(0)
 
@@ -123,7 +123,7 @@ def test_the_coins_are_in_the_ledger_and_do_not_weaken_the_bound(tossed, level):
     result = audit_scores(BitScores(bits, 1.0 * bits), claim=PureDP(1.0), bound="one-run", tossed=tossed)
     entry = next(entry for entry in result.ledger if entry.what == "coins")
     assert entry.looked_at.startswith(f"{bits.sum()} of 400 are 1")
-    assert f"{level:g}" in entry.correction
+    assert number(level) in entry.correction
     assert result.bound.confidence == 0.95
 
 

@@ -223,7 +223,7 @@ def test_scores_of_a_pair_refute_too_small_a_claim_on_unequal_sides():
     assert result.relation == "add_remove"
     hits, sizes = result.bound.hits, (2_800, 1_800)
     assert (result.tally.n_out, result.tally.n_in) == sizes
-    assert f"{hits[0]:,} of {sizes[0]:,} = " in result.evidence()
+    assert f"{hits[0]:,} of {sizes[0]:,} = " in result.summary(details=False)
     with pytest.raises(RelationError, match="'replace_one'"):
         audit_scores(scores, claim=PureDP(1.0, relation="replace_one"), relation="add_remove")
 

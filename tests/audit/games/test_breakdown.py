@@ -12,8 +12,8 @@ from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.audit.results.breakdown import PARTS, break_down
 from dpassay.audit.results.estimates.gaussian_fit import gaussian_fit
-from dpassay.experiments.report.plots.breakdown import BreakdownPlot
-from dpassay.experiments.report.plots.style import new_figure
+from dpassay.experiments.present.plots.breakdown import BreakdownPlot
+from dpassay.experiments.present.plots.style import new_figure
 from dpassay.mechanisms.accounting import GaussianDP
 from dpassay.mechanisms.core import Neighbours, ParameterError, Relation, ResultError
 from dpassay.mechanisms.learning.base import TrainingData

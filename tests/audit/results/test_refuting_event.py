@@ -11,13 +11,14 @@ from dpassay.audit.results.refuting_event import RefutingEvent, points_to_side_1
 from dpassay.audit.trials.examples import Examples, examples, text
 from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.seeds import Stage
-from dpassay.experiments.report.content import content
-from dpassay.experiments.report.results.sweep import SweepResult, corrected
+from dpassay.experiments.present.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
-from dpassay.mechanisms.adapters.functions.outcomes import BELOW_ZERO
-from dpassay.mechanisms.core import Outputs
+from dpassay.mechanisms.adapters.functions.forms import BELOW_ZERO, ResultForm
+from dpassay.mechanisms.adapters.functions.names import ResultNames
+from dpassay.mechanisms.core import Outputs, number
 from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
+NAMES = ResultNames(ResultForm())
 PAIR = Neighbours(["al", "al"], ["al", "al", "bob"], "add_remove")
 
 
@@ -54,9 +55,11 @@ def test_a_key_of_one_side_is_in_three_example_outputs(leak):
     assert event.outputs0 == ()
     assert len(event.outputs1) == 3
     assert all(output.startswith("keys al, bob: [") for output in event.outputs1)
-    for shown in (leak.summary(), leak.evidence()):
-        assert "on side 1   300 of 300 = 1: keys al, bob: [" in shown
+    for shown in (leak.summary(), leak.summary(details=False)):
+        assert "on side 1   300 of 300 = 1\n" in shown
         assert "on side 0   0 of 300 = 0\n" in shown
+        assert "outputs 1   keys al, bob: [" in shown
+        assert "outputs 0" not in shown
 
 
 def test_outputs_are_the_first_of_the_plan_whoever_runs_it(tmp_path):
@@ -75,17 +78,16 @@ def test_example_outputs_are_in_the_event_and_its_rule_is_in_words():
     assert inside
     assert all((value >= event.threshold) == event.above for value in inside)
     assert event.rule == f"the answer is {'at least' if event.above else 'below'} {event.threshold:.3g}"
-    assert f"rule        {event.rule}" in result.evidence()
+    assert f"rule        {event.rule}" in result.summary(details=False)
     assert event.rule in result.summary()
 
 
 def test_the_report_shows_them_too(leak):
     points, verdict, entry = corrected([{}], [leak], confidence=0.95)
     sweep = SweepResult("a", "a", "", leak.fingerprint, 0, 0.95, points, verdict, (entry,))
-    shown = dict(content(sweep).audits[0].facts)
-    assert shown[f"Outputs without the record, {leak.deciding.name.replace('>=', '≥')}"] == "none"
-    assert "keys al, bob" in shown[f"Outputs with the record, {leak.deciding.name.replace('>=', '≥')}"]
-    assert "keys al, bob" in content(sweep).audits[0].evidence
+    (part,) = sweep.text().parts
+    assert part.examples == leak.text().examples
+    assert "keys al, bob" in dict(part.examples)["outputs 1"]
 
 
 def test_what_refutes_nothing_shows_nothing():
@@ -122,7 +124,7 @@ def test_the_event_is_the_one_that_points_to_the_side():
 )
 def test_outputs_are_shown_with_all_their_digits(values, events, shown):
     labels = None if events is None else np.array(events)
-    assert text(Outputs(np.array(values), labels), 0) == shown
+    assert text(Outputs(np.array(values), labels), 0, NAMES) == shown
 
 
 def test_the_first_chunks_count_in_whatever_order_they_arrive():
@@ -134,11 +136,11 @@ def test_the_first_chunks_count_in_whatever_order_they_arrive():
         collected.follow([3.0])
         for index in order:
             scores = np.asarray(outputs[index].values)
-            collected.add(chunks[index], examples(outputs[index], scores, collected.thresholds))
+            collected.add(chunks[index], examples(outputs[index], scores, collected.followed, NAMES))
         kept.append((collected.of(3.0, above=True), collected.of(3.0, above=False), collected.of(4.0, above=True)))
     assert kept == [(((), ("3.0", "4.0", "5.0")), ((), ("0.0", "1.0", "2.0")), None)] * 3
 
 
 def test_the_name_of_an_event_has_its_score(leak):
-    assert replace(leak.deciding, above=False).name == f"score < {leak.deciding.threshold:.6g}"
+    assert replace(leak.deciding, above=False).name == f"score < {number(leak.deciding.threshold)}"
     assert RefutingEvent("", 0.25, True, (), ()).name == "score >= 0.25"

@@ -23,7 +23,7 @@ from dpassay.audit.metrics.membership import evaluate
 from dpassay.audit.metrics.membership.result import MembershipResult
 from dpassay.audit.results import saved
 from dpassay.audit.results.saved import Saved
-from dpassay.experiments.report.results.sweep import SweepResult, corrected
+from dpassay.experiments.present.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.accounting import GaussianDP, PureDP
 from dpassay.mechanisms.core import ParameterError, ResultError

@@ -15,7 +15,14 @@ from dpassay.audit.calibration.coverage import Coverage
 from dpassay.audit.search import SCREENING_CONFIDENCE, SearchResult, search
 from dpassay.audit.trials.seeds import Stage, child_seed
 from dpassay.mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse
-from dpassay.mechanisms.core import AttackError, FingerprintError, NeighboursError, ParameterError, UnknownNameError
+from dpassay.mechanisms.core import (
+    AttackError,
+    FingerprintError,
+    NeighboursError,
+    ParameterError,
+    UnknownNameError,
+    number,
+)
 
 
 def pair(d1, d0=0.0):
@@ -171,7 +178,7 @@ def test_ledger_shows_every_look_and_why_the_level_holds():
         look = result.looks[place]
         assert f"pair {look.candidate + 1} " in entry.looked_at
         assert look.attack in entry.looked_at
-        assert f"{look.epsilon:.4g}" in entry.looked_at
+        assert number(look.epsilon) in entry.looked_at
         assert ("winner" in entry.correction) == (place == result.winner)
     assert whats.count("pair") == 1
     assert "fixed beforehand" not in result.ledger[5].correction + result.ledger[5].looked_at

@@ -1,6 +1,8 @@
 """JUnit XML, SARIF, badges and summaries: their structure, and hostile names in them."""
 
+import contextlib
 import dataclasses
+import io
 import json
 import math
 import re
@@ -11,13 +13,15 @@ import pytest
 from tests.experiments.made_results import broken_sweep, elsewhere_result, laplace_result, laplace_sweep
 
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.experiments.ci.badge import badge, badge_text
+from dpassay.audit.results.result_text import Tone
+from dpassay.experiments.ci.badge import COLOURS, badge, badge_text
 from dpassay.experiments.ci.checked import SESSION, CheckedClaims, claims_of
 from dpassay.experiments.ci.comparison import compare
 from dpassay.experiments.ci.findings import Place, _line_of, findings_of, line_of_table, place_of_target
 from dpassay.experiments.ci.junit import junit
 from dpassay.experiments.ci.sarif import _relative_uri, sarif
 from dpassay.experiments.ci.step_summary import MAX_ROWS, claims_section, comparison_section
+from dpassay.experiments.cli.terminal import _show_text
 
 HOSTILE = 'a]]><b> & "c" | `d` \x1b[2J \x00 \u202e\ud800\n### e'
 PLACE = Place("noise.py:release", Path("noise.py"), 4)
@@ -29,13 +33,15 @@ UNDERPOWERED = dataclasses.replace(
     detectable=math.inf,
     p_value=1.0,
 )
+WEAK = dataclasses.replace(laplace_result(), detectable=3.0)
 DEPENDENT = dataclasses.replace(laplace_result(), verdict=Verdict.DEPENDENT, dependence="equal runs")
 
 
 def cases(text):
-    """Name -> the elements of its test case."""
+    """Name -> the elements of its test case, its properties apart."""
     return {
-        case.attrib["name"]: [inner.tag for inner in case] for case in ElementTree.fromstring(text).iter("testcase")
+        case.attrib["name"]: [inner.tag for inner in case if inner.tag != "properties"]
+        for case in ElementTree.fromstring(text).iter("testcase")
     }
 
 
@@ -49,14 +55,16 @@ def test_junit_has_a_case_for_each_claim_and_counts_them():
     assert (suite.attrib["tests"], suite.attrib["failures"], suite.attrib["errors"]) == ("3", "2", "0")
     first = suite[0]
     assert (first.attrib["name"], first.attrib["file"], first.attrib["time"]) == ("epsilon = 1", "noise.py", "2.500")
-    assert first[0].tag == "failure"
-    assert first[0].text.startswith("VIOLATION")
+    headline = broken_sweep().text().parts[0].headline
+    assert first.find("failure").attrib["message"] == headline
+    assert f"VIOLATION{headline.removeprefix('Violation')}" in first.find("failure").text
 
 
 @pytest.mark.parametrize(
     ("result", "strict", "inner"),
     [
         (laplace_result(), False, "system-out"),
+        (WEAK, True, "system-out"),
         (UNDERPOWERED, False, "skipped"),
         (UNDERPOWERED, True, "failure"),
         (DEPENDENT, False, "error"),
@@ -119,6 +127,7 @@ def checked_sarif(text):
         (laplace_result(), []),
         (broken_sweep(), ["privacy-violation"] * 2),
         (UNDERPOWERED, ["underpowered"]),
+        (WEAK, ["weak-audit"]),
         (DEPENDENT, ["dependent-trials"]),
     ],
 )
@@ -188,6 +197,7 @@ def test_the_place_of_a_target_is_the_line_that_defines_it(tmp_path, monkeypatch
         (laplace_result(), r"consistent: ε ≥ 0\.\d+, claimed 1"),
         (elsewhere_result(), "violation: claimed ε = 1"),
         (UNDERPOWERED, "underpowered"),
+        (WEAK, r"consistent, weak: detects ε > 3, claimed 1"),
         (DEPENDENT, "no verdict: dependent trials"),
         (broken_sweep(), r"violation \(2 of 3 claims\)"),
         (laplace_sweep(), r"consistent \(5 claims\)"),
@@ -199,6 +209,38 @@ def test_a_badge_names_verdict_bound_and_claim(result, text):
     root = ElementTree.fromstring(badge(checked))
     assert root.find("{*}title").text == root.attrib["aria-label"] == f"dpassay: {badge_text(checked)}"
     assert "private" not in badge(checked)
+
+
+def test_weak_is_said_in_all_files_and_fails_in_none():
+    checked, text = claims_of(WEAK), "consistent, weak"
+    found = findings_of(WEAK, PLACE, strict=True)
+    suite = ElementTree.fromstring(junit(found))[0]
+    assert [suite.attrib[name] for name in ("failures", "errors", "skipped")] == ["0", "0", "0"]
+    assert suite.find("testcase/properties/property").attrib == {"name": "verdict", "value": text}
+    (note,) = checked_sarif(sarif(found))
+    assert (note["level"], note["properties"]["verdict"]) == ("note", text)
+    assert claims_section(checked, heading="h").count(text) == 2  # heading and row
+    compared = compare(claims_of(laplace_result()), checked, power_loss=math.inf)
+    assert f"consistent → {text}" in comparison_section(compared, heading="h")
+    assert not compared.failures
+    for said in (WEAK.text().headline, WEAK.summary(), repr_of_terminal(WEAK)):
+        assert text in said.lower()
+
+
+def repr_of_terminal(result):
+    """What the terminal shows of a result."""
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        _show_text(result.text())
+    return shown.getvalue()
+
+
+def test_every_badge_has_its_own_colour_with_contrast_to_white_text():
+    assert len(set(COLOURS.values())) == len(COLOURS) == len(Tone) - 1  # all but plain
+    for colour in COLOURS.values():
+        channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+        assert 1.05 / (luminance + 0.05) >= 5.0
 
 
 def test_a_badge_of_no_claims_or_a_hostile_label_is_a_whole_image():

@@ -13,6 +13,8 @@ import typer
 from typer.testing import CliRunner
 
 from dpassay.experiments.cli.commands import app
+from dpassay.experiments.cli.terminal import ONLY_IN_REPORT
+from dpassay.experiments.present.results.sweep import SweepResult
 
 ROOT = Path(__file__).parents[3]
 COUNTING = """
@@ -27,6 +29,15 @@ def raising(dataset, rng):
 
 class Thing:
     pass
+
+def score(outputs):
+    return outputs
+
+class Measurement:
+    pass
+
+Measurement.__module__ = "opendp.mod"
+measurement = Measurement()
 
 from dpassay.mechanisms import Laplace
 mechanism = Laplace(epsilon=0.5)
@@ -139,10 +150,27 @@ def test_outputs_that_no_pilot_run_gave_exit_with_3_only_when_strict(call, tmp_p
     done = call(*arguments)
     assert done.exit_code == 0
     assert (
-        "UNDERPOWERED: the attack could not learn from the pilot: 100.000% of the evaluation runs gave a text"
+        "UNDERPOWERED: the attack could not learn from the pilot: 100 % of the evaluation runs gave a text"
         in done.stdout
     )
     assert call(*arguments, "--strict").exit_code == 3
+
+
+def test_a_function_of_the_user_is_an_attack(call):
+    arguments = (
+        "check",
+        "counting.py:release",
+        "--epsilon",
+        0.2,
+        *PAIR,
+        "--trials",
+        2000,
+        "--attack",
+        "counting.py:score",
+    )
+    done = call(*arguments)
+    assert done.exit_code == 1
+    assert "under the score attack" in done.stdout
 
 
 def test_a_mechanism_brings_its_own_claim_and_pair(call):
@@ -184,14 +212,16 @@ def test_datasets_that_are_no_records_are_taken_as_they_are(call):
         (("check", "counting.py:release", "--epsilon", "nan", *PAIR), "epsilon must be a finite number >= 0, but is NaN."),
         (("check", "counting.py:release", "--epsilon", 1, "--delta", 1.5, *PAIR), "delta must lie in [0, 1), but is 1.5."),
         (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--relation", "swap"), "unknown relation 'swap'."),
-        (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--relation", "replace_one"), "both datasets must hold equally many records"),
-        (("check", "counting.py:release", "--epsilon", 1, "--d0", "[1]", "--d1", "[2]"), "If one record is replaced, the relation is 'replace_one'."),
-        (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--relation", "replace_one"), "the relation is 'add_remove'."),
+        (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--relation", "replace_one"), "one record is added in this pair: its relation is 'add_remove', not 'replace_one'."),
+        (("check", "counting.py:release", "--epsilon", 1, "--d0", "[1]", "--d1", "[2]"), "one record is replaced in this pair: its relation is 'replace_one', not 'add_remove'."),
         (("check", "counting.py:release", "--epsilon", 1, "--d0", "counting.py", "--d1", "[]"), "For the file write '@counting.py'."),
         (("check", "counting.py", "--epsilon", 1, *PAIR), "Add the name of the function, as in 'counting.py:release'."),
         (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--trials", 0), "trials must be"),
         (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--trials", 5), "trials must be"),
         (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--confidence", 1), "confidence must lie strictly between 0 and 1, but is 1.0."),
+        (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--attack", "counting.py:mechanism"), "--attack 'counting.py:mechanism' must be a function score(outputs)"),
+        (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--attack", "missing.py:score"), "--attack names the file 'missing.py', which does not exist"),
+        (("check", "counting.py:measurement", "--epsilon", 1, *PAIR), "counting.py:measurement is a Measurement of OpenDP, which knows its own claim"),
         (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--attack", "likelyhood"), "unknown attack 'likelyhood'. Did you mean 'likelihood-ratio'"),
         (("check", "counting.py:releas", "--epsilon", 1, *PAIR), "unknown object of counting.py 'releas'. Did you mean 'release'"),
         (("check", "missing.py:release", "--epsilon", 1, *PAIR), "target names the file 'missing.py', which does not exist"),
@@ -321,12 +351,17 @@ def test_ctrl_c_exits_with_130_in_every_command(call, monkeypatch):
 def test_a_run_shows_its_table_and_where_the_report_lies(call):
     done = call("run", "mine.toml", "--set", "sweep.mechanism.epsilon=[0.5, 1.0]", "--set", "seed=4", "--out", "here")
     assert done.exit_code == 0
-    lines = done.stdout.splitlines()
-    assert lines[1].split() == ["epsilon", "epsilon", ">=", "claimed", "exact", "delta", "p", "(Holm)", "verdict"]
-    assert lines[2].split()[0] == "0.5"
-    assert lines[2].split()[-1] == "consistent"
+    table = SweepResult.from_json(Path("here/results.json").read_text()).text().table
+    head, *rows = [
+        [cell for name, cell in zip(table.head, cells, strict=True) if name not in ONLY_IN_REPORT]
+        for cells in (table.head, *(cells for _, cells in table.rows))
+    ]
+    assert [head[0], head[-1], rows[0][0]] == ["epsilon", "verdict", "0.5"]
+    shown = [text.split() for text in done.stdout.splitlines()]
+    for cells in (head, *rows):
+        assert " ".join(cells).split() in shown
     assert "report:  here/report.html" in done.stdout
-    assert "Holm over 2" in done.stdout
+    assert "Holm over 2" in Path("here/report.html").read_text()
     assert [line.split()[0] for line in done.stderr.splitlines() if line] == ["[1/2]", "[2/2]"]
 
 

@@ -69,18 +69,29 @@ def test_a_second_file_of_scores_is_a_second_look_at_the_coins(coins):
 
 @pytest.mark.parametrize(
     ("epsilon", "said"),
-    [(8, "cannot contradict epsilon 8 at delta 1e-05"), (1, "can contradict epsilon 1 at delta 1e-05")],
+    [(8, "cannot contradict epsilon 8 at delta 1e-5"), (1, "can contradict epsilon 1 at delta 1e-5")],
 )
 def test_what_the_canaries_can_show_is_stated_before_training(tmp_path, epsilon, said):
     (tmp_path / "ids.txt").write_text("\n".join(IDS))
     words = ["coins", tmp_path / "ids.txt", "--seed", 0, "--out"]
     assert dpassay(*words, tmp_path / "without.json").exit_code == 0
-    done = dpassay(*words, tmp_path / "with.json", "--epsilon", epsilon, "--delta", 1e-5)
+    done = dpassay(*words, tmp_path / "with.json", "--epsilon", epsilon, "--delta", 1e-5, "--force")
     seen = " ".join(done.output.split())
     assert said in seen
     assert ("31,6" in seen) == (epsilon == 8)  # enough canaries
     without, with_ = (json.loads((tmp_path / f"{name}.json").read_text())["included"] for name in ("without", "with"))
     assert without == with_
+
+
+def test_canaries_that_can_show_nothing_write_nothing_so_that_more_can_be_tossed(tmp_path):
+    out, words = tmp_path / "coins.json", ("--epsilon", 2, "--delta", 1e-5)
+    (tmp_path / "few.txt").write_text("\n".join(IDS[:8]))
+    (tmp_path / "many.txt").write_text("\n".join(IDS))
+    few = dpassay("coins", tmp_path / "few.txt", "--out", out, *words)
+    assert (few.exit_code, out.exists()) == (2, False)
+    assert few.output.startswith("dpassay: 8 canaries cannot contradict epsilon 2")
+    assert dpassay("coins", tmp_path / "many.txt", "--out", out, *words).exit_code == 0
+    assert len(json.loads(out.read_text())["order"]) == N
 
 
 def test_a_file_of_coins_is_not_overwritten(coins):

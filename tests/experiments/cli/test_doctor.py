@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import dpassay
 from dpassay.experiments.cli import doctor
 from dpassay.experiments.cli.commands import app
-from dpassay.experiments.report.results import provenance
+from dpassay.experiments.present.results import provenance
 
 
 class Package:

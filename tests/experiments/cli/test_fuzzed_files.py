@@ -11,7 +11,7 @@ from tests.audit.metrics.table_risk import made_tables as made
 from typer.testing import CliRunner
 
 from dpassay.experiments.cli import app
-from dpassay.experiments.report.results.provenance import read_times
+from dpassay.experiments.present.results.provenance import read_times
 
 IDS = [f"c{i}" for i in range(60)]
 CELLS = (

@@ -14,7 +14,7 @@ from dpassay.audit.evidence.scores import Successes
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.cli import app
 from dpassay.experiments.data.score_files import read_evidence
-from dpassay.experiments.report.results.sweep import SweepResult
+from dpassay.experiments.present.results.sweep import SweepResult
 from dpassay.mechanisms.core import ParameterError
 
 pytestmark = pytest.mark.usefixtures("without_pixels")
@@ -133,11 +133,8 @@ def test_every_form_of_the_result_states_the_condition_before_the_bound(tmp_path
         one_line = " ".join(text.split())
         assert "independent fair coin, tossed before its run" in one_line
         assert "--tossed" not in one_line.split("independent fair coin")[0]
-        bound = min(
-            one_line.find(sign)
-            for sign in ("epsilon >= ", "ε ≥", "epsilon at least", "lower bound")
-            if sign in one_line
-        )
+        signs = ("epsilon >= ", "epsilon ≥", "ε ≥", "epsilon at least", "lower bound")
+        bound = min((one_line.find(sign) for sign in signs if sign in one_line), default=len(one_line))
         assert one_line.index("independent fair coin") < bound
     assert "--tossed" in html.unescape((out / "report.html").read_text())
 

@@ -51,7 +51,7 @@ def folder(tmp_path_factory):
 def test_the_private_model_is_consistent_and_the_exact_one_exposed(folder, name, code, verdict):
     done = dpassay("text", folder / f"{name}.jsonl", "--coins", folder / "coins.json", "--epsilon", 2, "--delta", 1e-5)
     assert done.exit_code == code, done.output
-    for part in (verdict, "signal: loss, by the rule", "TPR@1%FPR", "(n, p)-discoverable", "sealed in coins.json"):
+    for part in (verdict, "signal: loss, by the rule", "TPR@1 % FPR", "(n, p)-discoverable", "sealed in coins.json"):
         assert part in done.output
     assert "tossed before its run" in " ".join(done.output.split())
 

@@ -13,7 +13,7 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import shipped
 from dpassay.experiments.config.sweep import EXPECTED_NUMBERS, VERDICT, combinations, expected
 from dpassay.experiments.config.tasks.planning import plan_tasks
-from dpassay.experiments.report.results.expectations import _half_unit, unmet
+from dpassay.experiments.present.results.expectations import _half_unit, unmet
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.accounting import ConcentratedDP
 from dpassay.mechanisms.accounting.broken import Broken

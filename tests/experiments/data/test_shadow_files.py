@@ -52,7 +52,7 @@ def test_the_command_writes_table_records_and_report(tmp_path, arrays, without_p
     words = ["membership", str(tmp_path / "a.npz"), "--attack", "lira", "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
-    assert "TPR@1%FPR" in done.output
+    assert "TPR@1 % FPR" in done.output
     records = pd.read_csv(tmp_path / "out" / "results.records.csv")
     assert set(records["record"]) == set(ids)
     assert records["lira: p (Holm)"].is_monotonic_increasing
@@ -227,7 +227,7 @@ def test_the_command_shows_each_model_on_request(tmp_path, arrays):
     words = ["membership", str(tmp_path / "a.npz"), "--attack", "loss", "--per-model", "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
-    assert "loss by model" in done.output
+    assert "loss, by model" in done.output
     assert "run-29" in done.output
     saved = json.loads((tmp_path / "out" / "results.json").read_text())
     assert len(saved["attacks"][0]["models"]) == N_MODELS

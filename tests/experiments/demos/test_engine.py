@@ -1,6 +1,7 @@
 """Execution of demo documents: cells, outputs, seeds, errors, and what is written."""
 
 import json
+import re
 from pathlib import Path
 
 import joblib
@@ -21,7 +22,7 @@ TEXT = '''# Is a [bold] question here?
 ```{code-cell} python
 import pandas as pd
 
-from dpassay.experiments.report.plots import panels
+from dpassay.experiments.present.plots import panels
 
 SEED = 3
 print(f"seed {SEED} in [brackets]")
@@ -130,7 +131,7 @@ def test_code_and_answers_are_shown_on_request(demo, capsys):
 def test_what_is_written_has_all_outputs_and_hides_the_answer(demo, tmp_path, capsys):
     demo.play(terminal(), out=tmp_path / "out")
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert written == {"small.html", "small.ipynb", "small-1.svg", "small-1.png"}
+    assert written == {"small.html", "small.ipynb", "small-1.svg", "small-1-narrow.svg", "small-1.png"}
     assert capsys.readouterr().out.count("written: ") == 2
     page = (tmp_path / "out" / "small.html").read_text()
     assert page.index('<details class="answer">') < page.index("&lt;b&gt;four")
@@ -141,6 +142,25 @@ def test_what_is_written_has_all_outputs_and_hides_the_answer(demo, tmp_path, ca
     assert figure["outputs"][0]["metadata"] == {"image/png": {"alt": "A line that goes up from one to two."}}
     assert figure["metadata"]["tags"] == ["hide-input"]
     assert answer["source"][0].startswith("<details>")
+
+
+def test_a_picture_comes_before_the_code_that_computes_and_draws_it(tmp_path):
+    cells = [
+        "SEED = 1",
+        "print('computed')",
+        "draw = lambda ax: ax.plot([1, 2])",
+        "panels(draw, draw, alt='Two lines.')",
+    ]
+    code = "".join(map(CELL.format, ["from dpassay.experiments.present.plots import panels", *cells]))
+    demo = Demonstration(Document(tmp_path / "drawn.md", f"# Is it?\n\n{code}\nText.\n\n{CELL.format('x = 30')}"))
+    demo.run(out=tmp_path)
+    page = (tmp_path / "drawn.html").read_text()
+    order = ["<h1>", "<figure>", "SEED", "computed", "'Two lines.'", "<p>Text.", ">30</span>"]
+    assert sorted(order, key=page.index) == order
+    wide, narrow = (re.search(r'viewBox="0 0 (\d+) (\d+)', form) for form in re.findall(r"<svg [^>]*>", page))
+    assert (wide[1], narrow[1]) == ("792", "288")
+    assert int(narrow[2]) == 2 * round(4.2 * 72)
+    assert re.findall(r'<div class="drawing (\w+)">', page) == ["roomy", "narrow"]
 
 
 def test_functions_of_cells_reach_other_processes(demo):

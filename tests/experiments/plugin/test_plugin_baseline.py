@@ -117,8 +117,8 @@ def test_a_check_that_is_gone_fails_the_session_that_selected_it(project):
     done = compared(project)
     assert done.code == 1
     assert "3 passed" in done.output
-    assert "lost power    test_mine.py::test_count: This claim is no longer tested." in done.output
-    assert "lost power    test_mine.py::test_twice (check 2): This claim is no longer tested." in done.output
+    assert "lost power       test_mine.py::test_count: This claim is no longer tested." in done.output
+    assert "lost power       test_mine.py::test_twice (check 2): This claim is no longer tested." in done.output
     assert compared(project, "test_mine.py::test_renamed").code == 0
     (project.folder / "other").mkdir()
     (project.folder / "other" / "test_other.py").write_text("def test_other(): pass\n")

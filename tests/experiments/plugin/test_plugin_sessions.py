@@ -8,6 +8,7 @@ from scipy.stats import binom
 from tests.experiments.plugin.plugin_project import Project
 
 from dpassay.experiments.plugin.budget import share
+from dpassay.mechanisms.core import number
 
 RELEASES = """
     def noisy_count(dataset, size, rng):
@@ -79,19 +80,19 @@ class TestVerdicts:
         assert set(verdicts.values()) == {"consistent"}
         assert len(verdicts) == 7
 
-    def test_a_failure_is_the_line_of_the_test_and_twelve_lines_of_evidence(self, session):
+    def test_a_failure_is_the_line_of_the_test_and_the_evidence(self, session):
         lines = session.section("test_leak")
         assert lines[0] == "test_broken.py:8: in test_leak"
         assert lines[1].strip() == "dp_audit(leaky_count)"
         evidence = [line for line in lines if line.startswith("E ")]
-        assert len(evidence) == 12
-        assert len(lines) == 14
+        assert len(lines) == 2 + len(evidence) <= 20
         assert [line for line in evidence if line.startswith(("E   d0", "E   d1"))] == [
             "E   d0          [1, 2]",
             "E   d1          [1, 2, 3]",
         ]
         assert "PrivacyViolation: VIOLATION:" in evidence[0]
-        assert "but 1 is claimed" in evidence[0]
+        assert "but at most 1 is claimed" in evidence[0]
+        assert "is wrong, with 99.9999" in evidence[1]
         assert any("leaky_count" in line for line in evidence)
 
     def test_a_failure_shows_no_line_of_the_library(self, session):
@@ -141,12 +142,12 @@ class TestBudget:
         lines = session.section("privacy checks (dpassay)")
         spent = math.fsum(check["significance"] for check in session.checks.values())
         assert lines[0].startswith("8 checks, seed 0.")
-        assert f"at most {spent:.2g}, of a budget of 1e-06" in lines[0]
+        assert f"at most {number(spent, 2)}, of a budget of 1e-6 for" in lines[0]
         assert len(lines) == 2 + 8
         assert lines[1].split() == ["verdict", "claim", "bound", "detects", "false", "alarm", "test"]
         leak = next(line for line in lines if "test_leak (check 2)" in line).split()
         check = session.checks["test_broken.py::test_leak", 2]
-        assert leak[:3] == ["violation", "1", f"{check['bound']:.4g}"]
+        assert leak[:3] == ["violation", "1", number(check["bound"])]
 
 
 @pytest.fixture(scope="module")

@@ -24,9 +24,9 @@ from dpassay.audit.calibration import certificate
 from dpassay.audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify
 from dpassay.audit.calibration.laws import all_equal, laplace_ratio, randomized_response
 from dpassay.audit.calibration.methods import BoundMethod, uncorrected
+from dpassay.audit.calibration.text import place_table, summary_table
 from dpassay.experiments.cli.commands import app
-from dpassay.experiments.report.certificate import place_table, summary_table
-from dpassay.experiments.report.plots.certificate import MissRates, Power
+from dpassay.experiments.present.plots.certificate import MissRates, Power
 from dpassay.experiments.runs import calibration
 from dpassay.experiments.runs.calibration import certificate_csv, full_plan, laws, quick_plan, write_calibration
 from dpassay.mechanisms.core import FingerprintError
@@ -101,7 +101,7 @@ class Nesting(HTMLParser):
 def _without_pixels():
     """The PNG files of the figures are empty."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpassay.experiments.report.plots.style._png", lambda figure: b"")
+        patch.setattr("dpassay.experiments.present.plots.style._png", lambda figure: b"")
         yield
 
 
@@ -134,22 +134,22 @@ def call(tmp_path, monkeypatch):
 def test_command_writes_numbers_figures_and_page_and_ends_with_0(call, tmp_path):
     results = call("--bound", "simultaneous-band", "--out", "here")
     assert results.exit_code == 0, results.output
-    assert "HOLDS: no bound misses more often than allowed" in results.stdout
+    assert "✓ Every bound keeps its significance level" in results.stdout
     home = tmp_path / "here"
     names = {path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()}
-    assert {"certificate.csv", "certificate.json", "environment.json", "certificate.html"} <= names
+    assert {"certificate.csv", "certificate.json", "environment.json", "report.html"} <= names
     assert {"figures/misses-95.svg", "figures/misses-95.png", "figures/misses-80.svg", "figures/power-01.png"} <= names
     assert Certificate.from_json((home / "certificate.json").read_text()).holds
-    assert "dpassay calibrate --bound simultaneous-band --seed 0" in (home / "certificate.html").read_text()
+    assert "dpassay calibrate --bound simultaneous-band --seed 0" in (home / "report.html").read_text()
 
 
 def test_published_rules_stand_beside_the_bounds_and_fail_nothing(call, tmp_path):
     results = call("--published", "--repeats", "3", "--bound", "simultaneous-band", "--out", "here")
     assert results.exit_code == 0, results.output
-    page = (tmp_path / "here" / "certificate.html").read_text()
+    page = (tmp_path / "here" / "report.html").read_text()
     assert "dpassay calibrate --published --bound simultaneous-band --repeats 3 --seed 0" in page
     assert page.count("published rule") >= 7
-    assert ": 6 audits were simulated" in page
+    assert "6 simulated, 1 to 3 in a setting" in page
     both = call("--published", "--full")
     assert both.exit_code == 2
     assert "two plans" in both.stderr
@@ -159,7 +159,7 @@ def test_bound_that_misses_too_often_ends_with_1(call, monkeypatch):
     monkeypatch.setattr(calibration, "catalogue_methods", lambda names: [BoundMethod(Overshoots())])
     results = call("--out", "here")
     assert results.exit_code == 1
-    assert "FAILS: a bound misses too often" in results.stdout
+    assert "✖ A bound misses too often" in results.stdout
 
 
 def test_mistakes_end_with_2_and_say_what_to_do(call, monkeypatch):
@@ -202,11 +202,11 @@ def test_too_few_audits_decide_nothing(call, monkeypatch):
     monkeypatch.setattr(calibration, "catalogue_methods", lambda names: [BoundMethod(Overshoots())])
     results = call("--repeats", "2", "--out", "here")
     assert results.exit_code == 0
-    assert "HOLDS" not in results.stdout
-    assert "UNDECIDED: no bound was measured in enough audits" in results.stdout
+    assert "keeps its" not in results.stdout
+    assert "? Too few audits to judge a bound" in results.stdout
     assert "2 of 2 measurements had too few audits" in results.stdout
-    page = Path("here", "certificate.html").read_text()
-    assert "– Too few audits to judge a bound" in page
+    page = Path("here", "report.html").read_text()
+    assert "?&nbsp;Too few audits to judge a bound" in page
     assert "–\u00a0too few audits" in page
 
 
@@ -223,7 +223,7 @@ def journal(home):
 
 
 def numbers(home):
-    return [(home / name).read_bytes() for name in ("certificate.json", "certificate.csv", "certificate.html")]
+    return [(home / name).read_bytes() for name in ("certificate.json", "certificate.csv", "report.html")]
 
 
 def test_certificate_that_was_killed_and_interrupted_continues_with_the_same_bytes(through, tmp_path, monkeypatch):
@@ -364,13 +364,13 @@ def test_misses_within_the_limit_are_not_called_absent():
     certificate = certify(CertificatePlan("one law", (setting,)), uncorrected(), seed=0)
     some = [replace(cell, misses=1) for cell in certificate.cells]
     rows = summary_table(replace(certificate, cells=tuple(some))).rows
-    assert {cells[-1] for _, cells in rows} == {"– within the limit"}
+    assert {cells[-1] for _, cells in rows} == {"- within the limit"}
 
 
 def test_places_table_marks_what_exceeds_the_limit(bad):
     table = place_table(bad, 0.95)
     assert len(table.rows) == 5
-    assert all(verdict == "violation" and cells[4] == "✖ 100.0 %" for verdict, cells in table.rows)
+    assert all(verdict == "violation" and cells[4] == "✖ 100 %" for verdict, cells in table.rows)
     assert {cells[3] for _, cells in table.rows} == {"20", "50", "100", "20 / 200"}
 
 

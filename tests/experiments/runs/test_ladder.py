@@ -13,6 +13,7 @@ from dpassay.attacks.distinguishing import Threshold
 from dpassay.audit import audit
 from dpassay.audit.bounds.base import LowerBound
 from dpassay.audit.evidence.verdict import Verdict
+from dpassay.audit.results.result_text import Tone
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.sections import DataSection, Named, NeighboursSection
 from dpassay.experiments.config.source import Source
@@ -21,7 +22,7 @@ from dpassay.experiments.config.tasks.build import build_mechanism, load_data
 from dpassay.experiments.config.tasks.neighbours import build_pair
 from dpassay.experiments.config.tasks.one_run import OneRunTask
 from dpassay.experiments.config.tasks.planning import plan_tasks
-from dpassay.experiments.report.plots import LadderPlot
+from dpassay.experiments.present.plots import LadderPlot
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP, least_noise_multiplier
 from dpassay.mechanisms.core import ConfigError, ParameterError
@@ -241,7 +242,7 @@ MADE = {}
 
 
 def test_the_figure_says_how_far_the_adversaries_come():
-    ladder = LadderPlot.of([("weak", made(1.0, 0.5), Verdict.CONSISTENT), ("strong", made(9.0), Verdict.CONSISTENT)])
+    ladder = LadderPlot.of([("weak", made(1.0, 0.5), Tone.CONSISTENT), ("strong", made(9.0), Tone.CONSISTENT)])
     assert ladder.title == "The lower bounds reach 10 to 90 % of the claim, if in the family; 5 % with nothing assumed"
     assert "“lower bound, if in the family” is valid only if" in ladder.caption
     ax = ladder.plot()
@@ -252,14 +253,14 @@ def test_the_figure_says_how_far_the_adversaries_come():
 
 
 def test_a_claim_that_is_exceeded_is_the_headline():
-    ladder = LadderPlot.of([("strong", made(11.0, 4.0), Verdict.VIOLATION), ("weak", made(1.0), Verdict.CONSISTENT)])
-    assert ladder.title == "The lower bound exceeds the claim at 1 of 2 points"
+    ladder = LadderPlot.of([("strong", made(11.0, 4.0), Tone.VIOLATION), ("weak", made(1.0), Tone.CONSISTENT)])
+    assert ladder.title == "Refuted at 1 of 2 points"
     assert ladder.plot().get_xlim()[1] > 11.0
 
 
 def test_without_a_family_there_is_one_bound():
     free = replace(made(1.0), bounds=(LowerBound(2.0, 1e-5, 0.95, "joint-exact", 10, 5.0),))
-    ladder = LadderPlot.of([("only", free, Verdict.CONSISTENT)])
+    ladder = LadderPlot.of([("only", free, Tone.CONSISTENT)])
     assert not ladder.assumes_family
     assert "family" not in ladder.caption
     assert [bar.get_width() for bar in ladder.plot().patches] == [2.0]

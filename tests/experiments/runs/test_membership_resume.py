@@ -236,16 +236,17 @@ def test_a_summary_in_markdown_holds_the_answer_the_table_and_the_groups(tmp_pat
     done = runs.run(tmp_path / "study.toml", out=tmp_path / "out")
     assert tmp_path / "out" / "report.md" in done.files
     lines = (tmp_path / "out" / "report.md").read_text().splitlines()
-    assert lines[0] == "## Results of the membership attacks: Who \\| was in?"
+    assert lines[0] == "## loss finds 100 % of the members at 1 % false positives: Who \\| was in?"
     assert "not bounds on epsilon" in lines[2]
     tables = [line for line in lines if line.startswith("|")]
     heads = [place for place, line in enumerate(lines) if line.startswith("| :--")]
     assert len(heads) == 2
     assert {line.count("|") for line in tables} == {lines[place].count("|") for place in heads}
-    assert lines[heads[0] - 1].startswith("| attack | AUC | TPR@10%FPR")
+    assert lines[heads[0] - 1].startswith("| attack | AUC | TPR@10 % FPR")
     assert {line.split(" | ")[0] for line in lines[heads[0] + 1 : heads[0] + 3]} == {
         "| loss",
         "| lira(mode='offline-tail')",
     }
     assert any(line.startswith("| label 0 |") for line in lines[heads[1] :])
-    assert lines[-1].endswith("mechanism: dp-sgd; seed: 3. Full report: `report.html`.")
+    assert {"- mechanism: dp-sgd", "- seed: 3"} <= set(lines)
+    assert lines[-1] == "Full report: `report.html`."

@@ -31,6 +31,9 @@ def make(epsilon=1.0):
 def wrong():
     return 3
 
+def score(outputs, power=1):
+    return outputs ** power
+
 noise = Laplace(epsilon=0.5)
 number = 3
 """
@@ -106,6 +109,19 @@ def test_an_allowed_function_is_audited_with_its_options(own):
     done = own()
     assert done.verdict is Verdict.CONSISTENT
     assert own(options="factor = 0.2", out="broken").verdict is Verdict.VIOLATION
+
+
+def test_an_allowed_function_is_an_attack_with_its_options(own):
+    attack = '\n[attack]\nname = "mine:{}"\npower = 3'
+    (point,) = own(claim=CLAIM + attack.format("score")).result.points
+    assert "score" in point.result.attack
+    assert "power=3" in point.result.attack
+    with pytest.raises(ConfigError, match=r"mine.toml:[0-9]+: .*must be a function score"):
+        own(claim=CLAIM + '\n[attack]\nname = "mine:number"', out="other")
+    with pytest.raises(ConfigError, match="unknown option of mine:wrong: 'power'"):
+        own(claim=CLAIM + attack.format("wrong"), out="other")
+    with pytest.raises(ConfigError, match="a config alone runs none"):
+        own(name="mine:release", claim=CLAIM + '\n[attack]\nname = "yours:score"', out="other")
 
 
 def test_the_card_has_the_hash_of_allowed_code(own):

@@ -16,8 +16,8 @@ import pytest
 from tests.experiments.made_results import elsewhere_result, laplace_result
 
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.experiments.report.results import provenance
-from dpassay.experiments.report.results.sweep import SweepResult
+from dpassay.experiments.present.results import provenance
+from dpassay.experiments.present.results.sweep import SweepResult
 from dpassay.experiments.runs import runner as run_module
 from dpassay.experiments.runs.again import report
 from dpassay.experiments.runs.runner import run
@@ -289,7 +289,7 @@ def kept(tmp_path_factory):
 @pytest.fixture
 def finished_run(config, kept, one_picture, without_pixels, monkeypatch):
     """A function that runs the experiment again, and says what had to be done: "derive", "draw" or nothing."""
-    monkeypatch.setattr("dpassay.experiments.report.results.provenance.code", lambda: "c0de")
+    monkeypatch.setattr("dpassay.experiments.present.results.provenance.code", lambda: "c0de")
     if kept.exists():
         shutil.copytree(kept, "runs/mine")
     first = run(config, settings={"audit.trials": 500})
@@ -341,10 +341,10 @@ def test_a_run_whose_numbers_or_trials_changed_is_derived_again(finished_run, na
 
 
 def test_a_run_by_other_code_or_versions_is_derived_again(finished_run, monkeypatch):
-    monkeypatch.setattr("dpassay.experiments.report.results.provenance.code", lambda: "other")
+    monkeypatch.setattr("dpassay.experiments.present.results.provenance.code", lambda: "other")
     assert finished_run() == ["derive"]
     assert finished_run() == []
-    monkeypatch.setattr("dpassay.experiments.report.results.provenance.versions", lambda: {"numpy": "1.0"})
+    monkeypatch.setattr("dpassay.experiments.present.results.provenance.versions", lambda: {"numpy": "1.0"})
     assert finished_run() == ["derive"]
 
 
@@ -380,7 +380,7 @@ def test_a_finished_run_is_answered_without_what_plans_and_draws(config, one_pic
         "from dpassay.experiments.cli.commands import run_app\n"
         f"try: run_app({line.split()!r})\n"
         "except SystemExit as end: assert not end.code, end.code\n"
-        "late = {'dpassay.experiments.config.tasks', 'dpassay.experiments.report.plots', 'matplotlib', 'jinja2'}\n"
+        "late = {'dpassay.experiments.config.tasks', 'dpassay.experiments.present.plots', 'matplotlib', 'jinja2'}\n"
         "print(sorted(late & set(sys.modules)))"
     )
     done = subprocess.run(
@@ -390,7 +390,7 @@ def test_a_finished_run_is_answered_without_what_plans_and_draws(config, one_pic
         check=True,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
-    assert "CONSISTENT" in done.stdout
+    assert done.stdout.startswith("~ Consistent, weak (2 of 2 claims): ")
     assert done.stdout.splitlines()[-1] == "[]"
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from dpassay.audit.power.power import Detectable
 from dpassay.experiments.cli.commands import app
-from dpassay.experiments.report.pages import SCRIPT, TEMPLATES
+from dpassay.experiments.present.pages import SCRIPT, TEMPLATES
 from dpassay.experiments.runs.again import report
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.core import DpassayError

@@ -114,8 +114,10 @@ def test_missing_values_equal_themselves_and_types_do_not_matter():
 
 def test_the_message_says_how_many_and_what_to_do():
     with pytest.raises(
-        NeighboursError, match="d0 has 2 records, d1 has 2, and 1 of d0 are not in d1, 1 of d1 not in d0"
+        NeighboursError, match="d0 has 2 records, d1 has 2, and 2 of d0 are not in d1, 2 of d1 not in d0"
     ):
+        check_records(Neighbours([1, 2], [3, 4], "add_remove"))
+    with pytest.raises(NeighboursError, match="its relation is 'replace_one', not 'add_remove'"):
         check_records(Neighbours([1, 2], [1, 3], "add_remove"))
     with pytest.raises(NeighboursError, match=r"dpassay\.mechanisms\.core\.records\.replace_record"):
         check_records(Neighbours([1, 2], [1, 2, 3], "replace_one"))

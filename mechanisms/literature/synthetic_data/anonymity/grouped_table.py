@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....core import Bools, Floats, Ints, ParameterError
+from ....core import Bools, Floats, Ints, ParameterError, parameter_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,5 +177,5 @@ def check_columns(table: pd.DataFrame, columns: Sequence[str], argument: str) ->
 
 def _interval(lower: float, upper: float, categories: tuple[Any, ...] | None) -> str:
     ends = [lower, upper] if categories is None else [categories[int(lower)], categories[int(upper)]]
-    first, last = (f"{end:g}" if isinstance(end, float) else str(end) for end in ends)
+    first, last = (f"{parameter_text(end)}" if isinstance(end, float) else str(end) for end in ends)
     return first if lower == upper else f"{first}-{last}"

@@ -186,7 +186,7 @@ def test_a_time_limit_gives_a_partial_result_with_a_note(decoder):
     queries, bits, answers = problem(60, 400, noise=6.0)
     decoded = decoder(time_limit=1e-4).decode(queries, answers)
     assert decoded.status == (DecodingStatus.TIME_LIMIT,)
-    assert "0.0001 s" in decoded.notes[0]
+    assert "1e-4 s" in decoded.notes[0]
     assert decoded.accuracy(bits)[0] > 0.5
 
 

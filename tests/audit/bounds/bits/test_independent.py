@@ -306,7 +306,7 @@ def test_a_true_claim_is_not_refuted_where_a_shared_coin_decides_about_leaks():
     assert result.bound.epsilon > result.claim > result.refuting_bound.epsilon
     assert (result.verdict.value, result.condition, result.refuting_bound.method) == ("consistent", SHARED, FDP)
     assert result.p_value > 0.05
-    assert f"CONSISTENT: these trials contradict the claim only if {SHARED}" in result.summary()
+    assert f"These trials contradict the claim only if {SHARED}" in result.summary()
     assert any(f"exceeds the claim, but refutes it only if {SHARED}" in text for text in result.warnings)
     assert AuditResult.from_json(result.to_json()).condition == SHARED
 

@@ -40,7 +40,7 @@ from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
-from dpassay.mechanisms.core import AccountingError, ParameterError
+from dpassay.mechanisms.core import AccountingError, ParameterError, number
 
 GAUSSIAN = family_of(GaussianDP(1.0))
 PURE = family_of(PureDP(1.0))
@@ -233,7 +233,7 @@ def test_result_names_its_family_and_the_bound_without_it():
     assert bound.assumptions == ("the trade-off curve of one bit is that of GaussianDP for some mu",)
     looked_at = {entry.what: entry for entry in bound.ledger}
     without = calls.lower_bound(OneRun(), scores, delta=1e-6, confidence=0.95).epsilon
-    assert looked_at["without family"].looked_at == f"epsilon >= {without:.6g} at delta = 1e-06"
+    assert looked_at["without family"].looked_at == f"epsilon >= {number(without)} at delta = 1e-6"
     assert looked_at["family"].correction.startswith("fixed beforehand; mu >= ")
     result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(bound,), claim=bound.epsilon)
     assert AuditResult.from_json(result.to_json()).bounds == (bound,)

@@ -41,7 +41,7 @@ def test_histogram_that_lists_at_its_threshold_is_refuted():
     result = audit(HistogramAtThreshold(1.0, 0.05, relation="replace_one"), trials=1_000_000, seed=0)
     assert result.verdict is Verdict.VIOLATION
     assert [entry.correction for entry in result.ledger if entry.what == "events"] == [
-        "90% and 10% of the significance; chosen on pilot trials only"
+        "90 % and 10 % of the significance; chosen on pilot trials only"
     ]
 
 

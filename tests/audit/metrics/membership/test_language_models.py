@@ -57,7 +57,7 @@ def test_the_membership_is_that_of_the_coins(without_power):
     assert result.membership.feature_baseline is None
     assert "fair coin" in result.membership.design
     assert [name for name, _ in result.skipped] == ["zlib", "min-k++", "reference", "reference-ratio", "exposure"]
-    for part in ("VIOLATION", "loss", "skipped zlib", "TPR@1%FPR"):
+    for part in ("VIOLATION", "loss", "skipped zlib", "TPR@1 % FPR"):
         assert part in result.summary()
 
 

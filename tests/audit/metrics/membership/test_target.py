@@ -103,7 +103,7 @@ def test_each_model_has_a_row_on_request():
     rows = result["loss"].models
     assert [row.group for row in rows] == list("0123")
     assert rows[0].auc == pytest.approx(evaluate(shadows, "loss", target=0)["loss"].auc)
-    assert "loss by model" in result.summary()
+    assert "loss, by model" in result.summary()
     assert not evaluate(shadows, "loss")["loss"].models
     assert MembershipResult.from_json(result.to_json())["loss"].models == rows
 

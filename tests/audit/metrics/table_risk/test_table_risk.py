@@ -294,7 +294,7 @@ def test_a_clean_table_has_no_finding():
     for tables in (made.clean(rng_of(0), 150), made.clean_answers(rng_of(0), 150)):
         result = risk(*tables)
         assert result.safe_so_far
-        assert result.headline == "No leak found"
+        assert result.text().headline == "No leak found"
 
 
 def test_without_a_holdout_there_are_facts_and_no_finding():
@@ -305,8 +305,10 @@ def test_without_a_holdout_there_are_facts_and_no_finding():
     assert not result.safe_so_far
     assert result.fewest is None
     assert result.overall[0].hits_real == 90
-    assert result.headline == "No verdict, because there is no holdout; 90 of 300 real records stand in the table"
-    assert "due to use" in result.summary()
+    assert (
+        result.text().headline == "No verdict, because there is no holdout; 90 of 300 real records stand in the table"
+    )
+    assert "leaked" not in result.text().table.head
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
@@ -314,7 +316,7 @@ def test_a_table_that_is_the_real_one_leaks_all_records(shuffled):
     real, _, holdout = made.clean(rng_of(0), 150)
     result = risk(real, real.sample(frac=1, random_state=1) if shuffled else real, holdout)
     assert result.leaks
-    assert "100.0 % of the real records stand in the synthetic table" in result.answer
+    assert "150 (100 %) of the real records stand in the synthetic table" in result.text().answer
 
 
 def test_small_tables_are_compared():
@@ -595,7 +597,7 @@ def test_a_unit_succeeds_if_one_of_its_rows_does():
     copies = result.overall[0]
     assert (copies.hits_real, copies.n_real, copies.hits_holdout, copies.n_holdout) == (13, 40, 0, 40)
     assert copies.p_value == pytest.approx(hypergeom.sf(12, 80, 13, 40))
-    assert "of the real units (unit) have records that stand in" in result.answer
+    assert "of the real units (unit) have records that stand in" in result.text().answer
     assert RiskResult.from_json(result.to_json()) == result
 
 
@@ -616,3 +618,33 @@ def test_splits_by_units_are_detected_in_every_table_and_compared_at_the_level(k
         assert "another unit" in refused("holdout", *tables)
         leaks += risk(*tables, unit="unit", confidence=0.8).leaks
     assert binom.sf(leaks - 1, n_tables, 0.2) > 1e-6
+
+
+def test_findings_about_the_same_records_are_one_leak_with_its_columns():
+    rng = rng_of(0)
+
+    def draw(n):
+        return pd.DataFrame(
+            {
+                "age": rng.integers(18, 90, n),
+                "income": rng.lognormal(10, 0.6, n).round(0),
+                "sex": rng.choice(["f", "m"], n),
+                "region": rng.choice(["north", "south"], n),
+            }
+        )
+
+    real, holdout = draw(400), draw(400)
+    copies = risk(real, pd.concat([draw(370), real[:30]]), holdout)
+    assert len(copies.findings) > 5
+    assert [cause.attack for cause in copies.causes] == ["copies"]
+    assert copies.causes[0].n_records == 30
+    assert set(range(1, 31)) == {record.row for record in copies.found if "copies" in record.attacks}
+    assert "draws from the records" in copies.text().next_steps[0]
+    pairs = draw(400)
+    pairs[["age", "income"]] = real[["age", "income"]]
+    kept = risk(real, pairs, holdout)
+    (cause,) = (cause for cause in kept.causes if cause.attack == "singled out")
+    assert cause.columns == ("age", "income")
+    assert "Round or bin age and income" in " ".join(kept.text().next_steps)
+    assert len(kept.text().next_steps) <= 2
+    assert kept.records_frame(real)["income"].tolist() == [real["income"].iloc[r.row - 1] for r in kept.found]

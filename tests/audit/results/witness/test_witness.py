@@ -7,8 +7,7 @@ import pytest
 from dpassay.audit import AuditResult, audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.witness.base import CERTAIN_DELTA, Witness, WitnessKind
-from dpassay.experiments.report.results.sentences import answer, reading
-from dpassay.experiments.report.results.sweep import SweepResult, corrected
+from dpassay.experiments.present.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, ConcentratedDP, GaussianDP, PureDP
 from dpassay.mechanisms.core import ResultError
@@ -60,7 +59,7 @@ def test_a_result_with_a_witness_is_a_violation_in_words_and_on_disk(plain):
     result = replace(plain, witnesses=(witness,), verdict=Verdict.VIOLATION)
     assert (plain.refuted_by, result.refuted_by, result.witness) == (None, "witness", witness)
     assert AuditResult.from_json(result.to_json()) == result
-    for text in (result.summary(), result.evidence()):
+    for text in (result.summary(), result.summary(details=False)):
         assert "VIOLATION: " in text
         assert "impossible output: side 1 gave 7." in text
         assert "the law of the outputs" in text
@@ -72,7 +71,7 @@ def test_a_witness_that_refutes_nothing_leaves_the_verdict(plain):
     result = replace(plain, witnesses=(against(APPROXIMATE),))
     assert result.refuted_by is None
     assert AuditResult.from_json(result.to_json()).verdict is Verdict.CONSISTENT
-    assert "no claim that leaves a delta of 1e-06" in result.summary()
+    assert "no claim that leaves a delta of 1e-6" in result.summary()
 
 
 def test_a_witness_needs_no_independent_trials(plain):
@@ -88,7 +87,10 @@ def test_a_witness_is_not_corrected_for_the_other_audits_of_a_sweep(plain):
     assert [point.verdict for point in points] == [Verdict.CONSISTENT, Verdict.VIOLATION]
     sweep = SweepResult("mine", "Title", "Words", "f" * 64, 3, 0.95, points, verdict, (entry,))
     assert SweepResult.from_json(sweep.to_json()) == sweep
-    assert "1 of 2 claims is refuted; at" in answer(sweep)
-    assert "by a witness: impossible output: side 1 gave 7." in answer(sweep)
-    assert reading(points[1]).startswith("Refuted by a witness, which contradicts every claim with delta = 0")
+    text = sweep.text()
+    assert text.headline == "Violation (1 of 2 claims)"
+    assert "1 of 2 claims is refuted; at" in text.answer
+    assert "by a witness: impossible output: side 1 gave 7." in text.answer
+    assert text.parts[1].headline == "Violation: a witness contradicts the claim"
+    assert dict(text.parts[1].evidence)["refutes"].startswith("every claim with delta = 0")
     assert sweep.to_frame()["witness"].tolist()[1:] == ["impossible output: side 1 gave 7."]

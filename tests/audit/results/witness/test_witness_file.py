@@ -174,7 +174,7 @@ def test_the_checker_agrees_with_the_file_that_the_command_writes(home, monkeypa
     arguments = ("functions.py:seeded", "--epsilon", "1", "--d0", "[1, 0]", "--d1", "[1, 0, 1]", "--trials", "100")
     done = CliRunner().invoke(app, ["check", *arguments, "--witness", "w.json"])
     assert done.exit_code == 1
-    assert "VIOLATION: these trials contradict the claim" in done.stdout
+    assert "VIOLATION: " in done.stdout
     alone = subprocess.run(
         [sys.executable, "-I", str(CHECKER), "w.json", "functions.py:seeded"],
         capture_output=True,

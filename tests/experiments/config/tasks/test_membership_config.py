@@ -75,7 +75,7 @@ def test_the_command_prints_the_table_and_equal_seeds_give_equal_bytes(tmp_path,
     (tmp_path / "study.toml").write_text(STUDY)
     shown = CliRunner().invoke(app, ["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"), "--strict"])
     assert shown.exit_code == 0, shown.output
-    assert "TPR@1%FPR" in shown.output
+    assert "TPR@1 % FPR" in shown.output
     assert "No bound on epsilon follows" in shown.output
     assert (tmp_path / "out" / "results.json").read_bytes() == (done.directory / "results.json").read_bytes()
 

@@ -12,8 +12,8 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.tasks.one_run import OneRunTask
 from dpassay.experiments.config.tasks.pair import PairTask
 from dpassay.experiments.config.tasks.planning import plan_tasks
-from dpassay.experiments.report.plots.draw import plots_of
-from dpassay.experiments.report.plots.tradeoff import Tradeoff
+from dpassay.experiments.present.plots.draw import plots_of
+from dpassay.experiments.present.plots.tradeoff import Tradeoff
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.accounting import GaussianDP
 

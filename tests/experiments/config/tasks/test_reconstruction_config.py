@@ -54,8 +54,8 @@ def test_a_claim_that_is_too_small_is_refuted_with_evidence():
     result = answer(GUESSED + CLAIM)
     assert result.verdict is Verdict.VIOLATION
     assert result.p_value < 1e-3
-    assert "of 20,000 rounds, prior success 0.2" in result.evidence()
-    assert "side 0" not in result.evidence()
+    assert "of 20,000 rounds, prior success 0.2" in result.summary(details=False)
+    assert "side 0" not in result.summary(details=False)
 
 
 def test_the_record_of_a_dataset_is_guessed_next_to_the_others():
@@ -94,6 +94,9 @@ def test_a_game_without_rounds_or_name_is_refused():
     assert "game.n_rounds is missing: add a whole number >= 1" in refused(GUESSED.replace("n_rounds = 20_000\n", ""))
     assert "game.name must be" in refused(GUESSED.replace('name = "reconstruction"\nn_rounds', "n_rounds"))
     assert "made.toml:1: game must be a table [game]" in refused("game = 3\n" + GUESSED.split("[game]")[0])
+    assert 'made.toml:1: [attack] is a table: write name = "x" below a line [attack].' in refused(
+        'attack = "x"\n' + GUESSED.split("[game]")[0]
+    )
 
 
 def test_it_runs_reports_and_resumes_like_the_other_games(tmp_path, without_pixels):

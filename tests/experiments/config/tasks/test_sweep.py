@@ -13,7 +13,7 @@ from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.sweep import combinations, folder_name, point_seed, published, settings
-from dpassay.experiments.report.results.sweep import SweepResult, corrected
+from dpassay.experiments.present.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.core import ConfigError, ResultError
 
