@@ -139,14 +139,14 @@ def meaning_of_violation(p_value: float, confidence: float, audits: str = "audit
         audits: plural noun for what gives a false alarm.
 
     >>> print(meaning_of_violation(0.016, 0.95))
-    At 95 % confidence, 1 in 20 audits of right mechanisms gives such a result: repeat it with another seed and \
+    At 95 % confidence, up to 1 in 20 audits of right mechanisms gives such a result: repeat it with another seed and \
 confidence=1 - 1e-6 before you call the mechanism wrong.
     """
     if p_value <= CLEAR:
         return f"{WRONG}, with {confidence_text(confidence)} confidence."
     return (
-        f"At {confidence_text(confidence)} confidence, {chance(1.0 - confidence)} {audits} gives such a result: repeat "
-        f"it with another seed and confidence=1 - {number(CONFIRMING)} before you call the mechanism wrong."
+        f"At {confidence_text(confidence)} confidence, up to {chance(1.0 - confidence)} {audits} gives such a result: "
+        f"repeat it with another seed and confidence=1 - {number(CONFIRMING)} before you call the mechanism wrong."
     )
 
 

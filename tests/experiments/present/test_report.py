@@ -468,9 +468,9 @@ def test_a_p_value_below_the_level_is_never_printed_as_the_level() -> None:
 def test_only_a_violation_that_chance_often_gives_states_how_often() -> None:
     slight = dataclasses.replace(laplace_result(), p_value=0.02, verdict=Verdict.VIOLATION, **_bound(1.01))
     several = describe(sweep_of([{"k": 1}, {"k": 2}], [slight, laplace_result(n=500)])).answer
-    assert "1 in 20 experiments with right mechanisms only gives such a result" in several
+    assert "up to 1 in 20 experiments with right mechanisms only gives such a result" in several
     single = describe(sweep_of([{}], [slight])).answer
-    assert "1 in 20 audits of right mechanisms gives such a result" in single
+    assert "up to 1 in 20 audits of right mechanisms gives such a result" in single
     assert "gives such a result" not in describe(broken_sweep()).answer
 
 
