@@ -41,6 +41,7 @@ CLEAR = 1e-4
 WRONG = "The implementation, the proof or the accounting is wrong"
 CONFIRMING = 1e-6
 """Significance at which an unclear violation is to be repeated."""
+CLOSER = "To come closer to the claim, try another attack, another pair of datasets, or more trials."
 TIGHT = 0.9
 """Share of the claim from which on a bound is tight."""
 STRONGEST = "likelihood-ratio"
@@ -110,7 +111,7 @@ def answer(result: AuditResult) -> str:
         return f"{_capitalised(verdict_reason(result))}. {power(result)}"
     return (
         f"These trials do not contradict the claim. With {confidence} confidence they show that epsilon is at least "
-        f"{number(result.bound.epsilon)}; at most {number(result.claim)} is claimed. {power(result)}"
+        f"{number(result.bound.epsilon)}; at most {number(result.claim)} is claimed. {power(result)}{_reading(result)}"
     )
 
 
@@ -199,7 +200,8 @@ def next_steps(result: AuditResult) -> tuple[str, ...]:
             f"{result.game.short_trials(result.trials)}) or a lower confidence (now "
             f"{confidence_text(result.confidence)}).",
         )
-    return (text,) if (text := reading(result)) else ()
+    tight = result.claim <= 0 or result.bound.epsilon >= TIGHT * result.claim
+    return () if tight or result.exact_epsilon is not None else (CLOSER,)
 
 
 def _after_violation(result: AuditResult) -> list[str]:
@@ -219,22 +221,24 @@ def _after_violation(result: AuditResult) -> list[str]:
     return steps
 
 
-def reading(result: AuditResult) -> str:
-    """Return the interpretation of the distance between bound and claim of a claim that is not refuted."""
+def _reading(result: AuditResult) -> str:
+    """Return a sentence on the distance between bound and claim, if the claim is not refuted; "" for weak results."""
+    if result.weak:
+        return ""
     share = result.bound.epsilon / result.claim if result.claim > 0 else None
     exact = result.exact_epsilon
     if share is not None and share >= TIGHT:
-        return f"Tight: the bound reaches {percent_below(share)} of the claim."
+        return f" Tight: the bound reaches {percent_below(share)} of the claim."
     if exact is not None and exact < TIGHT * result.claim:
-        return f"Loose: the exact epsilon of this pair is {number(exact)}, and {number(result.claim)} is claimed."
+        return f" Loose: the exact epsilon of this pair is {number(exact)}, and {number(result.claim)} is claimed."
     if exact is None:
         return (
-            "The bound is well below the claim: the attack may be weak, the claim may be loose, or there may be too "
+            " The bound is well below the claim: the attack may be weak, the claim may be loose, or there may be too "
             "few trials. These trials cannot distinguish the reasons."
         )
     if result.attack == STRONGEST:
-        return "The claim is exact, and no attack is stronger than this one: more trials would bring the bound closer."
-    return "The claim is exact: a stronger attack or more trials would bring the bound closer."
+        return " The claim is exact, and no attack is stronger than this one: more trials would bring the bound closer."
+    return " The claim is exact: a stronger attack or more trials would bring the bound closer."
 
 
 def _facts(result: AuditResult) -> list[Row]:

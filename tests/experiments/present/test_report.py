@@ -420,8 +420,9 @@ def test_the_answer_to_underpowered_says_what_the_trials_could_have_shown() -> N
     assert "but 9 is claimed" in several
 
 
-def _next_steps(**changes: Any) -> str:
-    return " ".join(dataclasses.replace(laplace_result(), **changes).text().next_steps)
+def _advice(**changes: Any) -> str:
+    text = dataclasses.replace(laplace_result(), **changes).text()
+    return " ".join((text.answer, *text.next_steps))
 
 
 def _bound(epsilon: float) -> dict[str, Any]:
@@ -429,11 +430,12 @@ def _bound(epsilon: float) -> dict[str, Any]:
 
 
 def test_the_gap_under_the_claim_is_explained_where_it_can_be() -> None:
-    assert "tight" in _next_steps(**_bound(0.95)).lower()
-    assert "0.6" in _next_steps(**_bound(0.5), exact_epsilon=0.6)
-    assert "no attack is stronger" in _next_steps(**_bound(0.5), detectable=1.1, exact_epsilon=1.0)
-    assert "a stronger attack or more trials" in _next_steps(**_bound(0.5), detectable=1.1, attack="classifier")
-    assert "cannot distinguish the reasons" in _next_steps(**_bound(0.5), detectable=1.1, exact_epsilon=None)
+    assert "tight" in _advice(**_bound(0.95)).lower()
+    assert "0.6" in _advice(**_bound(0.5), exact_epsilon=0.6)
+    assert "no attack is stronger" in _advice(**_bound(0.5), detectable=1.1, exact_epsilon=1.0)
+    assert "a stronger attack or more trials" in _advice(**_bound(0.5), detectable=1.1, attack="classifier")
+    assert "cannot distinguish the reasons" in _advice(**_bound(0.5), detectable=1.1, exact_epsilon=None)
+    assert "try another attack" in _advice(**_bound(0.5), detectable=1.1, exact_epsilon=None)
 
 
 def test_an_uninformative_attack_is_distinguished_from_too_few_trials() -> None:
