@@ -115,6 +115,8 @@ class PairRun:
         setup, plan = self.setup, self.plan
         n_runs = 2 * plan.per_side
         n_chunks = 2 * (-(-plan.pilot // plan.chunk_size) + -(-plan.evaluation // plan.chunk_size))
+        if self.store is not None and self.store.n_finished >= n_chunks:
+            return  # all is read, and nothing runs, not even to be timed
         if setup.guarded:
             seconds = seconds_of_calls(setup.mechanism, one_run, n_runs, n_chunks)
         else:
