@@ -134,7 +134,7 @@ def check_command(
     """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
     from ...audit.results.explanations import Explanations
     from ...mechanisms.core import DpassayError, ParameterError
-    from ..ci.findings import place_of_target
+    from ..present.builds.findings import place_of_target
     from .check import Claimed, PairSearch, baseline_of, check
     from .outcomes import Baseline, write_check
     from .outputs import OutputFiles

@@ -89,11 +89,12 @@ def badge_command(
     label: Annotated[str, typer.Option(metavar="TEXT", help="Text on the left.")] = "dpassay",
 ) -> int:
     """Draw a badge with the verdict of a saved result."""
-    from ..ci.badge import badge, badge_text
     from ..ci.saved_runs import load
+    from ..present.builds.badge import badge, badge_text
     from .outputs import write_text
 
-    checked = load(result).checked
-    write_text(out, badge(checked, label=label))
-    sys.stdout.write(f"{label}: {badge_text(checked)}\n")
+    saved = load(result)
+    text = (saved.result or saved.checked).text()
+    write_text(out, badge(text, label=label))
+    sys.stdout.write(f"{label}: {badge_text(text)}\n")
     return 0

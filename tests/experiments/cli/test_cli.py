@@ -128,7 +128,7 @@ def test_a_broken_claim_exits_with_1_and_writes_the_requested_files(call):
     )
     assert done.exit_code == 1
     assert "VIOLATION" in done.stdout
-    assert Path("sum.md").read_text().startswith("### dpassay check: violation\n\n```text\nverdict")
+    assert Path("sum.md").read_text().startswith("### dpassay check: Violation: epsilon ≥ ")
     assert json.loads(Path("r.json").read_text())["verdict"] == "violation"
 
 

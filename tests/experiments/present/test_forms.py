@@ -33,12 +33,12 @@ from dpassay.audit.results.refuting_event import RefutingEvent
 from dpassay.audit.results.result_text import ResultText, Tone
 from dpassay.audit.results.withheld import without_values
 from dpassay.audit.results.witness import Witness, WitnessKind
-from dpassay.experiments.ci.badge import badge
-from dpassay.experiments.ci.checked import claims_of
-from dpassay.experiments.ci.findings import Place, findings_of
-from dpassay.experiments.ci.junit import junit
-from dpassay.experiments.ci.sarif import sarif
+from dpassay.experiments.ci.findings import findings_of
 from dpassay.experiments.cli import terminal
+from dpassay.experiments.present.builds.badge import badge
+from dpassay.experiments.present.builds.findings import Place
+from dpassay.experiments.present.builds.junit import junit
+from dpassay.experiments.present.builds.sarif import sarif
 from dpassay.experiments.present.card.card import Origin, card_of
 from dpassay.experiments.present.pages import Drawn, write
 from dpassay.experiments.present.results.sweep import SweepResult
@@ -207,9 +207,8 @@ def test_files_for_build_servers_say_what_the_report_says(name: str) -> None:
         seen = same(message)
         assert all(same(said) in seen for said in (part.headline, part.answer, *part.next_steps))
         assert all(same(fact) in seen for _, fact in part.evidence)
-    shown = _texts(badge(claims_of(result)))
-    verdict = "no verdict" if text.tone is Tone.DEPENDENT else text.tone.value.replace("weak", "consistent")
-    assert verdict in " ".join(shown)
+    shown = _texts(badge(result.text()))
+    assert same(text.tone.label) in same(" ".join(shown))
 
 
 def _without_values(result: AuditResult | SweepResult) -> AuditResult | SweepResult:
@@ -245,7 +244,7 @@ def test_values_of_people_stand_only_where_the_result_was_made(
         "card.json": made.to_json(),
         "JUnit": junit(found),
         "SARIF": sarif(found),
-        "badge": badge(claims_of(result)),
+        "badge": badge(result.text()),
         "CSV": audits.to_frame().to_csv(),
     }
     assert {form: [value for value in PRIVATE if value in shown] for form, shown in passed_on.items()} == {

@@ -37,10 +37,10 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.audit.results.plain import plain_table
 from dpassay.audit.results.result_text import TextTable, Tone
-from dpassay.experiments.ci.badge import badge_text
 from dpassay.experiments.ci.checked import _checked_claim, claims_of
 from dpassay.experiments.config.source import CONFIGS
 from dpassay.experiments.config.sweep import folder_name
+from dpassay.experiments.present.builds.badge import badge_text
 from dpassay.experiments.present.pages import Drawn, write
 from dpassay.experiments.present.plots import draw_all
 from dpassay.experiments.present.plots.bound_claim import BoundClaim
