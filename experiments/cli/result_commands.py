@@ -20,6 +20,7 @@ def report_command(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, or that of --out.")],
     pdf: option.Pdf = False,
     strict: option.Strict = False,
+    verbose: option.Verbose = False,
 ) -> int:
     """Regenerate the figures and reports of a finished run from its saved results."""
     from ...audit.metrics.table_risk.result import RiskResult
@@ -28,7 +29,7 @@ def report_command(
     from .terminal import show_run
 
     done = report(directory, pdf=pdf)
-    show_run(done)
+    show_run(done, verbose=verbose)
     if isinstance(done.result, RiskResult):
         return code_of_risk(done.result)
     return exit_code_of(done.verdict, strict=strict)

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...audit.results.plain import plain_rows
+from ...audit.results.plain import plain_details, plain_rows
 from ...audit.results.result_text import ResultText, TextTable, Tone
+from ...audit.results.saved import Described
 from ...mechanisms.core import line, terminal
 from ..present.results.sweep import SweepResult
 
@@ -53,9 +54,19 @@ def show_slice(share: Slice, directory: Path) -> None:
     console().print(Text(line(f"slice {share} is finished in {directory}: {next_step}")), soft_wrap=True)
 
 
-def show_run(run: ConfigRun) -> None:
+def first_screen(result: Described, *, verbose: bool) -> str:
+    """Return a result as plain text; without its details, a last line says how to see them."""
+    hidden = [] if verbose else [s.title.lower() for s in result.text().details if s.facts or s.paragraphs or s.table]
+    more = plain_rows([("more", f"-v adds: {', '.join(hidden)}")]) + "\n" if hidden else ""
+    return f"{result.summary(details=verbose)}\n{more}"
+
+
+def show_run(run: ConfigRun, *, verbose: bool = False) -> None:
     """Print the text of a finished experiment, and the paths of its files."""
-    _show_text(run.result.text(), title=run.result.title if isinstance(run.result, SweepResult) else "")
+    text = run.result.text()
+    _show_text(text, title=run.result.title if isinstance(run.result, SweepResult) else "")
+    for part in (text, *text.parts) if verbose else ():
+        console().print(Text(plain_details(part)), soft_wrap=True)
     show_files(run)
 
 

@@ -71,16 +71,17 @@ def answer(result: MembershipResult) -> str:
     if result.confounded and result.feature_baseline is not None:
         auc = fixed(result.feature_baseline.auc)
         return (
-            f"The features alone distinguish members from non-members (AUC {auc}), without any model: members and "
-            "non-members come from different distributions, and the attacks give no evidence about the models."
+            f"The features alone distinguish members from non-members, without any model: their area under the ROC "
+            f"curve (AUC) is {auc}. Members and non-members come from different distributions, and the attacks give no "
+            "evidence about the models."
         )
     best = result.headline
     rate = best.rate_at(AT)
     of = "" if result.target is None else f" of model {_cut(result.target)}"
     rates = (
         f"{_cut(best.attack)} identifies {percent(rate.tpr)} of the members{of} at {percent(AT)} false positives "
-        f"({percent_between(rate.lower, rate.upper)}, {confidence_text(result.confidence)} confidence); its AUC is "
-        f"{fixed(best.auc)}. Guessing would identify {percent(AT)}."
+        f"({percent_between(rate.lower, rate.upper)}, {confidence_text(result.confidence)} confidence); its area under "
+        f"the ROC curve (AUC) is {fixed(best.auc)}. Guessing would identify {percent(AT)}."
     )
     exposed = len(best.records.exposed()) if best.records and best.records.resolvable else None
     total = plural(result.n_records, "record")
@@ -165,7 +166,9 @@ def notes(result: MembershipResult) -> list[str]:
         texts.append("?: unresolvable, fewer than 10 / FPR non-members; the rate depends on a few of them.")
     tables = [metrics.records for metrics in result.attacks if metrics.records is not None]
     if tables:
-        texts.append("exposed: records whose scores reveal their membership, Holm-adjusted p <= 0.05 over the records.")
+        texts.append(
+            "exposed: records whose scores reveal their membership; p, corrected for all records, is at most 0.05."
+        )
     if (table := result.headline.records) is not None and table.resolvable:
         texts.append(_worst_record(result.headline.attack, table))
     texts += dict.fromkeys(
@@ -230,7 +233,7 @@ def _worst_record(attack: str, table: RecordTable) -> str:
     worst, mean = table.worst, np.nanmean(table.auc)
     return (
         f"worst record, by {attack}: number {worst} (counted from 0), AUC {fixed(table.auc[worst])}, compared to "
-        f"{fixed(float(mean))} on average; Holm-adjusted p {number(table.holm[worst], 2)}."
+        f"{fixed(float(mean))} on average; p {number(table.holm[worst], 2)}, corrected for all records."
     )
 
 

@@ -190,7 +190,7 @@ class RecordVulnerability:
             "For each record, the probability that a model with it scores higher than a model without it "
             f"({cut(self.name, NAME)}); “{CHANCE}” is the histogram if no record were exposed and all scores of a "
             "record were independent. "
-            f"Exposed: Holm-adjusted p <= {number(SIGNIFICANCE)} over all records."
+            f"Exposed: p <= {number(SIGNIFICANCE)}, corrected for all records."
             f"{' ' if self.too_few else ''}{self.too_few}"
         )
 

@@ -21,10 +21,12 @@ from tests.experiments.made_results import broken_sweep, laplace_result, laplace
 from tests.experiments.present.plots.test_plots_membership import result_of
 from tests.experiments.runs.test_calibrate import PLAN
 
+from dpassay.audit.api import audit
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand
 from dpassay.audit.calibration.certificate import certify
 from dpassay.audit.calibration.methods import BoundMethod
 from dpassay.audit.evidence.verdict import Verdict
+from dpassay.audit.metrics import DisclosureGains, gain
 from dpassay.audit.metrics.membership.result import MembershipResult
 from dpassay.audit.metrics.table_risk import risk
 from dpassay.audit.results.audit_result import AuditResult
@@ -42,6 +44,7 @@ from dpassay.experiments.present.builds.sarif import sarif
 from dpassay.experiments.present.card.card import Origin, card_of
 from dpassay.experiments.present.pages import Drawn, write
 from dpassay.experiments.present.results.sweep import SweepResult
+from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.core import number, p_value_text, typeset
 
@@ -87,8 +90,19 @@ def _risk(n_copied: int, *, holdout: bool = True) -> Any:
     return risk(real, table, other if holdout else None)
 
 
+def _right(n: int) -> list[bool]:
+    """One hundred guesses, the first n of them right."""
+    return [place < n for place in range(100)]
+
+
+def _gain_of_groups() -> DisclosureGains:
+    overall, group = (gain(_right(n), without_release=_right(50), without_person=_right(60)) for n in (80, 95))
+    return DisclosureGains(overall, {"old": group, "young": overall}, ("others",), 0.95)
+
+
 MADE: dict[str, Callable[[], Any]] = {
     "violation": _violation,
+    "usual": lambda: audit(Laplace(epsilon=2.0), claim=PureDP(0.5), attack="portfolio", trials=2_000, seed=0),
     "consistent": laplace_result,
     "weak": lambda: laplace_result(detectable=3.0),
     "underpowered": _underpowered,
@@ -101,13 +115,18 @@ MADE: dict[str, Callable[[], Any]] = {
     "risk clean": lambda: _risk(0),
     "risk leaking": lambda: _risk(60),
     "risk without holdout": lambda: _risk(60, holdout=False),
+    "gain": lambda: gain(_right(90), without_release=_right(50), without_person=_right(60)),
+    "no gain": lambda: gain(_right(60), without_release=_right(50), without_person=_right(59)),
+    "gain of groups": _gain_of_groups,
     "certificate": lambda: certify(PLAN, [BoundMethod(SimultaneousBand())], seed=0),
 }
 TONES = {
-    "violation": Tone.VIOLATION, "consistent": Tone.CONSISTENT, "weak": Tone.WEAK, "underpowered": Tone.UNDERPOWERED,
+    "violation": Tone.VIOLATION, "usual": Tone.VIOLATION,
+    "consistent": Tone.CONSISTENT, "weak": Tone.WEAK, "underpowered": Tone.UNDERPOWERED,
     "dependent": Tone.DEPENDENT, "witness": Tone.VIOLATION, "sweep": Tone.CONSISTENT, "sweep refuted": Tone.VIOLATION,
     "sweep 2 of 4": Tone.VIOLATION, "membership": Tone.PLAIN, "risk clean": Tone.CONSISTENT,
     "risk leaking": Tone.VIOLATION, "risk without holdout": Tone.UNDERPOWERED, "certificate": Tone.CONSISTENT,
+    "gain": Tone.PLAIN, "no gain": Tone.PLAIN, "gain of groups": Tone.PLAIN,
 }  # fmt: skip
 
 
@@ -164,7 +183,69 @@ def test_every_form_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest
     assert f'class="answer {text.tone}"' in page.read_text(encoding="utf-8")
 
 
-AUDITS = [name for name, make in MADE.items() if not name.startswith(("membership", "risk", "certificate"))]
+TECHNICAL = ("portfolio", "joint-exact", "score >=", "score <", "holm", "nuisance", "fingerprint")
+"""Names of methods that no first screen shows; details do, and the glossary has them."""
+DEFINED = "area under the roc curve ("
+"""What stands before the first AUC."""
+
+
+def first_screens(result: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What each form shows without its details."""
+    text: ResultText = result.text()
+    page, summary = write(text, folder, Drawn(), title="A title", command="dpassay run x")
+    above, _, _ = of_page(page.read_text(encoding="utf-8")).partition("</section>")
+    shown = {
+        "terminal": on_a_terminal(text, monkeypatch),
+        "plain": plain(text, details=False),
+        "page": above,
+        "summary": html.unescape(summary.read_text(encoding="utf-8")),
+    }
+    if isinstance(result, AuditResult | SweepResult | MembershipResult):
+        made = card_of(audits_of(result), Origin("A title", "dpassay run x", {})).to_markdown()
+        shown["card"] = made.partition("## Assumptions and choices")[0].partition("## What the run covers")[0]
+    return {form: said.casefold() for form, said in shown.items()}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_first_screens_have_plain_words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for form, said in first_screens(MADE[name](), tmp_path, monkeypatch).items():
+        assert [word for word in TECHNICAL if word in said] == [], form
+        before, *after = re.split(r"\bauc\b", said, maxsplit=1)
+        assert not after or before.endswith(DEFINED), form
+
+
+def test_details_name_the_methods() -> None:
+    said = plain(MADE["usual"]().text())
+    assert all(word in said for word in ("portfolio", "joint-exact", "score <", "nuisance"))
+
+
+GLOSSARY = (Path(__file__).parents[3] / "docs/reference/glossary.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["usual", "sweep 2 of 4", "dependent", "membership", "gain of groups"])
+def test_what_details_print_is_in_the_glossary(name: str) -> None:
+    """The names of facts, columns and choices, and the words that no first screen shows."""
+    text: ResultText = MADE[name]().text()
+    terms = {term for cell in re.findall(r"^\| ([^|]+?) \|", GLOSSARY, flags=re.MULTILINE) for term in cell.split(", ")}
+    used = set()
+    for part in (text, *text.parts):
+        facts = [fact for section in part.details for fact in section.facts]
+        tables = [table for table in (part.table, *(section.table for section in part.details)) if table is not None]
+        used |= {fact for fact, _ in (*facts, *part.facts, *part.evidence)}
+        used |= {said.partition(":")[0] for fact, said in facts if fact == "ledger"}
+        used |= {column for table in tables for column in table.head}
+        used |= {cells[0] for table in tables if table.head[0] == "choice" for _, cells in table.rows}
+    of_the_user = {"case", "group", "guess", "in", "right"}
+    assert used - of_the_user - terms == set()
+
+
+def test_technical_words_are_in_the_glossary() -> None:
+    assert [word for word in TECHNICAL if not word.startswith("score ") and word not in GLOSSARY.casefold()] == []
+
+
+AUDITS = [
+    name for name, make in MADE.items() if not name.startswith(("membership", "risk", "certificate", "gain", "no gain"))
+]
 
 
 @pytest.mark.parametrize("name", [*AUDITS, "membership"])
