@@ -457,7 +457,7 @@ def _event(result: AuditResult) -> list[Row]:
         below = event is not None and not event.above
         counts = [n - k if below else k for k, n in zip(decided.hits, sizes, strict=True)]
         rates = [f"{k:,} of {n:,} = {number(k / n)}" for k, n in zip(counts, sizes, strict=True)]
-    said = "outputs that the attack takes for the other side"
+    said = "several events of the attack together"
     if decided.threshold is not None:
         above = event is None or event.above
         said = f"outputs that the attack takes for side {int(above)}"

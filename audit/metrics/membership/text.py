@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,8 +37,8 @@ def describe(result: MembershipResult) -> ResultText:
     """Return the text of the attacks: the best one at few false positives, and the table of all."""
     head, rows = cells(result)
     caption = (
-        "True positive rates at small false positive rates, with the AUC and its interval at "
-        f"{confidence_text(result.confidence)} confidence."
+        "True positive rates at small false positive rates, with the area under the ROC curve (AUC) and its interval "
+        f"at {confidence_text(result.confidence)} confidence."
     )
     groups = [
         TextSection(f"{metrics.attack}, by {unit}", table=_groups(group_rows, unit))
@@ -54,7 +55,7 @@ def describe(result: MembershipResult) -> ResultText:
         next_steps=next_steps(result),
         table=TextTable(head, tuple(("", row) for row in rows), 2, caption),
         notes=tuple(notes(result)),
-        details=tuple(groups),
+        details=(*groups, skipped_section(result.skipped)),
     )
 
 
@@ -122,7 +123,8 @@ def _setting_rows(result: MembershipResult) -> list[tuple[str, str]]:
     ]
     if result.feature_baseline is not None:
         baseline = result.feature_baseline
-        auc = f"AUC {fixed(baseline.auc)} ({fixed(baseline.lower)} to {fixed(baseline.upper)})"
+        interval = f"{fixed(baseline.lower)} to {fixed(baseline.upper)}"
+        auc = f"area under the ROC curve (AUC) {fixed(baseline.auc)} ({interval})"
         rows.append(("features only", f"{auc} from the features only, without a model"))
     if result.region is not None:
         rows.append(("claim", result.region.claim))
@@ -211,11 +213,23 @@ def notes(result: MembershipResult) -> list[str]:
         for metrics in result.attacks
         if metrics.auc < MAX_REVERSED_AUC and metrics.auc_upper < 0.5
     ]
-    reasons: dict[str, list[str]] = {}
-    for name, reason in result.skipped:
-        reasons.setdefault(reason.replace(f"attack {name!r} learns", "the attack learns"), []).append(name)
-    texts += [f"skipped {', '.join(names)}: {reason}" for reason, names in reasons.items()]
-    return texts
+    return [*texts, *skipped_notes(result.skipped, "attack")]
+
+
+def skipped_notes(skipped: Iterable[tuple[str, str]], kind: str) -> list[str]:
+    """Return a note for each cause for which attacks or signals were skipped; `skipped_section` has their names."""
+    causes: dict[str, list[str]] = {}
+    for name, reason in skipped:
+        causes.setdefault(re.sub(r"\b(attack|signal) '[^']*'", r"the \1", reason), []).append(name)
+    return [
+        f"skipped {names[0] if len(names) == 1 else plural(len(names), kind)}: {cause}"
+        for cause, names in causes.items()
+    ]
+
+
+def skipped_section(skipped: Iterable[tuple[str, str]]) -> TextSection:
+    """Return what was skipped, each by its name."""
+    return TextSection("What was skipped", tuple(("skipped", f"{name}: {reason}") for name, reason in skipped))
 
 
 def _of_attacks(text: str, attacks: list[str]) -> list[str]:

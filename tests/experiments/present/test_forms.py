@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
+from tests.audit.metrics.membership.test_language_models import memorised
 from tests.experiments.made_results import broken_sweep, laplace_result, laplace_sweep, sweep_of
 from tests.experiments.present.plots.test_plots_membership import result_of
 from tests.experiments.runs.test_calibrate import PLAN
@@ -27,6 +28,7 @@ from dpassay.audit.calibration.certificate import certify
 from dpassay.audit.calibration.methods import BoundMethod
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.metrics import DisclosureGains, gain
+from dpassay.audit.metrics.membership.language_models import evaluate_texts
 from dpassay.audit.metrics.membership.result import MembershipResult
 from dpassay.audit.metrics.table_risk import risk
 from dpassay.audit.results.audit_result import AuditResult
@@ -112,6 +114,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "sweep refuted": broken_sweep,
     "sweep 2 of 4": _two_of_four,
     "membership": result_of,
+    "texts with coins": lambda: evaluate_texts(memorised()[1], coins=memorised()[0], claim=PureDP(2.0), delta=0.0),
     "risk clean": lambda: _risk(0),
     "risk leaking": lambda: _risk(60),
     "risk without holdout": lambda: _risk(60, holdout=False),
@@ -126,7 +129,7 @@ TONES = {
     "dependent": Tone.DEPENDENT, "witness": Tone.VIOLATION, "sweep": Tone.CONSISTENT, "sweep refuted": Tone.VIOLATION,
     "sweep 2 of 4": Tone.VIOLATION, "membership": Tone.PLAIN, "risk clean": Tone.CONSISTENT,
     "risk leaking": Tone.VIOLATION, "risk without holdout": Tone.UNDERPOWERED, "certificate": Tone.CONSISTENT,
-    "gain": Tone.PLAIN, "no gain": Tone.PLAIN, "gain of groups": Tone.PLAIN,
+    "texts with coins": Tone.VIOLATION, "gain": Tone.PLAIN, "no gain": Tone.PLAIN, "gain of groups": Tone.PLAIN,
 }  # fmt: skip
 
 
@@ -179,7 +182,7 @@ def test_every_form_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest
         assert [fact for fact in facts if same(fact) not in seen] == [], form
     if text.tone.sign:
         assert f"{text.tone.sign} " in shown["terminal"].splitlines()[len(text.conditions)]
-        assert shown["summary"].startswith(f"## {text.tone.sign} ")
+        assert shown["summary"].partition("## ")[2].startswith(f"{text.tone.sign} ")
     assert f'class="answer {text.tone}"' in page.read_text(encoding="utf-8")
 
 
@@ -243,9 +246,8 @@ def test_technical_words_are_in_the_glossary() -> None:
     assert [word for word in TECHNICAL if not word.startswith("score ") and word not in GLOSSARY.casefold()] == []
 
 
-AUDITS = [
-    name for name, make in MADE.items() if not name.startswith(("membership", "risk", "certificate", "gain", "no gain"))
-]
+METRICS = ("membership", "texts", "risk", "certificate", "gain", "no gain")
+AUDITS = [name for name in MADE if not name.startswith(METRICS)]
 
 
 @pytest.mark.parametrize("name", [*AUDITS, "membership"])
