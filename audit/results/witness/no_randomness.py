@@ -342,4 +342,5 @@ def _digest(one: FreshRun) -> bytes:
 
 def _shown(one: FreshRun, names: OutputNames) -> str:
     """Return the output as readable text."""
-    return one.event or names.row(np.array(one.values if len(one.values) != 1 else one.values[0]))
+    values: Any = np.array(one.values) if len(one.values) != 1 else np.float64(one.values[0])
+    return one.event or names.row(values)

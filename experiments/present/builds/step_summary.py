@@ -47,7 +47,8 @@ def section(text: ResultText, *, heading: str) -> str:
         said = [text.answer, *(f"Next step: {step}" for step in text.next_steps)]
         lines = [*(f"{_cell(each)}\n" for each in (*text.conditions, *said)), *(_table(table) for table in tables)]
         lines += [f"- {_cell(note)}" for note in (*text.warnings, *text.notes)]
-    return "\n".join([f"### {_cell(f'{heading}: {text.headline}')}", "", *lines]).rstrip() + "\n\n"
+    outcome = text.tone.label if text.conditions and text.tone.label else text.headline  # no number before a condition
+    return "\n".join([f"### {_cell(f'{heading}: {outcome}')}", "", *lines]).rstrip() + "\n\n"
 
 
 def _table(table: TextTable) -> str:

@@ -72,9 +72,9 @@ def describe(
         table=_table(sweep, seconds or {}),
         notes=tuple(_notes(sweep)),
         details=(
-            TextSection("Methods of all audits", tuple(row for row in common if row[0] in _METHODS)),
             TextSection("Assumptions", paragraphs=_assumptions(sweep, assumptions)),
             TextSection("Choices and corrections", table=_ledger(sweep)),
+            TextSection("Methods of all audits", tuple(row for row in common if row[0] in _METHODS)),
         ),
         parts=tuple(map(_part, points)),
     )

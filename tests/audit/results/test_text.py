@@ -58,7 +58,7 @@ def test_the_ledger_of_an_experiment_names_its_audits():
     sweep = broken_sweep()
     entry = LedgerEntry("pair", "3 of 9", "chosen on other trials")
     first = dataclasses.replace(sweep.points[0], result=dataclasses.replace(sweep.points[0].result, ledger=(entry,)))
-    table = dataclasses.replace(sweep, points=(first, *sweep.points[1:])).text().details[-1].table
+    table = dataclasses.replace(sweep, points=(first, *sweep.points[1:])).text().details[1].table
     assert [cells[-1] for _, cells in table.rows if cells[1] == "3 of 9"] == ["epsilon = 1"]
     others = {cells[-1] for _, cells in table.rows if cells[1] != "3 of 9"}
     assert others == {"the experiment", "epsilon = 2; epsilon = 4"}
