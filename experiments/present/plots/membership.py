@@ -203,7 +203,8 @@ class RecordVulnerability:
         ax.plot(middle, self.null, color=SIDE0.light, linewidth=1.6, label=CHANCE)
         top = float(max(np.histogram(self.auc, edges)[0].max(initial=1), self.null.max()))
         ax.set(xlim=(-0.01, 1.01), ylim=(0.0, 1.12 * top))
-        style_axes(ax, title=self.title, x="area under the ROC curve (AUC) of the record, over models", y="records", columns=2)
+        x = "area under the ROC curve (AUC) of the record, over models"
+        style_axes(ax, title=self.title, x=x, y="records", columns=2)
         return ax
 
 
