@@ -12,7 +12,7 @@ from ...attacks.distinguishing.events import EventScorer
 from ...attacks.distinguishing.simple_rules import OutputSample, SimpleRule
 from ...mechanisms.adapters.functions.first_runs import FirstRuns, digests_of
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.core import Mechanism, OutputNames, Outputs, display_name, number, percent
+from ...mechanisms.core import NO_NAMES, Mechanism, OutputNames, Outputs, display_name, number, percent
 from ..bounds.base import LedgerEntry
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
@@ -48,12 +48,14 @@ class Diagnostics:
         evaluation: the reduced evaluation trials.
         n_runs: number of evaluation trials on each side.
         independence: the test of their independence; None if they are independent by construction.
+        names: of the numbers of an output, some of which stand for texts.
     """
 
     setup: AuditSetup
     evaluation: EvaluationScores
     n_runs: int
     independence: Independence | None
+    names: OutputNames = NO_NAMES
 
     def witnesses(self, seed: int) -> tuple[Witness, ...]:
         """Return the witnesses: outputs that the other side never gives, and outputs without any noise."""
@@ -61,7 +63,7 @@ class Diagnostics:
         known: Any = {"mechanism": display_name(self.setup.mechanism), "n_runs": self.n_runs, "datasets": pair}
         return (
             *impossible_outputs(self.evaluation.impossible, claim, seed=seed, **known),
-            *no_randomness(self._replayed, claim, **known),
+            *no_randomness(self._replayed, claim, names=self.names, **known),
         )
 
     def dependence(self) -> Dependence | None:

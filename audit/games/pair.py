@@ -335,7 +335,8 @@ class PairRun:
         independence: Independence | None,
     ) -> AuditResult:
         setup, n = self.setup, scores.n_in
-        observed, explained = Diagnostics(setup, evaluation, n, independence), Explanations()
+        names = getattr(track.scorer.base, "names", None) or setup.mechanism._output_names({})
+        observed, explained = Diagnostics(setup, evaluation, n, independence, names), Explanations()
         exact = explained.step("the exact curve of the pair", setup.exact_guarantee, None)
         witnesses = explained.step("the search for witnesses", partial(observed.witnesses, self.seed), ())
         notes = explained.step("what the first runs showed", observed.notes, ())

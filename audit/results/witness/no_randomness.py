@@ -39,11 +39,10 @@ from ....attacks.distinguishing.events import mark
 from ....mechanisms.adapters.functions.first_runs import FirstRuns, state_before
 from ....mechanisms.adapters.functions.fresh_runs import FreshObservations, FreshRun, Runs, is_imported_again, run
 from ....mechanisms.adapters.functions.function import FunctionMechanism
-from ....mechanisms.core import Guarantee, Neighbours, Outputs
+from ....mechanisms.core import NO_NAMES, Guarantee, Neighbours, OutputNames, Outputs
 from ...trials.independence import Dependence
 from ...trials.repeated_outputs import DistinctOutputs, common_output_digest
 from .base import CERTAIN_DELTA, Witness, WitnessKind
-from .impossible import in_words
 
 SHARED_LEVEL = 1e-6
 """Probability at which independent runs are wrongly doubted because fresh runs seem to differ."""
@@ -291,12 +290,21 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def no_randomness(
-    replayed: Replayed, claim: Guarantee, *, mechanism: str, n_runs: int, datasets: tuple[str, str] | None
+    replayed: Replayed,
+    claim: Guarantee,
+    *,
+    mechanism: str,
+    n_runs: int,
+    datasets: tuple[str, str] | None,
+    names: OutputNames = NO_NAMES,
 ) -> tuple[Witness, ...]:
-    """Return the finding; empty if the runs vary, or if their inputs may explain that they do not."""
+    """Return the finding; empty if the runs vary, or if their inputs may explain that they do not.
+
+    `names` are those of the numbers of an output, some of which stand for texts.
+    """
     if not replayed.reproduces_trials:
         return ()
-    out, in_ = (_shown(replayed.side(side)[0]) for side in (0, 1))
+    out, in_ = (_shown(replayed.side(side)[0], names) for side in (0, 1))
     seeded = any(one.drawn for side in (0, 1) for one in replayed._first(side))
     reason = "it sets its random state itself" if seeded else "it uses no random state that it receives"
     n_fresh = min(len(replayed.side(side)) for side in (0, 1))
@@ -332,6 +340,7 @@ def _digest(one: FreshRun) -> bytes:
     return common_output_digest(_outputs((one,))).tobytes()
 
 
-def _shown(one: FreshRun) -> str:
+def _shown(one: FreshRun, names: OutputNames) -> str:
     """Return the output as readable text."""
-    return one.event or in_words(np.array(one.values) if len(one.values) != 1 else np.float64(one.values[0]))
+    values: Any = np.array(one.values) if len(one.values) != 1 else np.float64(one.values[0])
+    return one.event or names.row(values)

@@ -151,7 +151,6 @@ class Card:
                 (
                     "audit",
                     "runs",
-                    "attack",
                     "epsilon at least",
                     "confidence of each",
                     "ceiling",
@@ -167,6 +166,7 @@ class Card:
             "perfect attack shows 9 times in 10.",
             "## Assumptions and choices",
             "\n".join(f"* {markdown(text)}" for text in _distinct(a.assumptions for a in self.audits)),
+            "\n".join(f"* Attack: {markdown(name)}" for name in _distinct([a.attack] for a in self.audits)),
             _table(("choice", "looked at", "correction", "audit")[: 3 + (len(self.audits) > 1)], _ledger_rows(self)),
             "\n".join(f"* Warning: {markdown(text)}" for text in _distinct(a.warnings for a in self.audits)),
         ]
@@ -176,7 +176,8 @@ class Card:
         rows = [tuple(_cell(row[name]) for name in names) for row in self.metrics]
         return [
             "## Metrics",
-            "These are metrics of attacks. They test no claim and are no bounds on epsilon.",
+            "These are metrics of attacks. They test no claim and are no bounds on epsilon. The area under the ROC "
+            "curve (AUC) is the share of pairs of a member and a non-member in which the member has the higher score.",
             _table([ATTACKS[name] for name in names], rows),
             "\n".join(f"* {markdown(text)}" for text in self.notes),
         ]
@@ -269,7 +270,7 @@ def _test_row(audit: AuditCard) -> tuple[str, ...]:
         _cell(p_value_text(audit.p_adjusted, 1.0 - bound["confidence"])),
     ]
     verdict = f"{Tone(audit.tone).sign} {audit.verdict}{', weak' * audit.weak}"
-    return _name(audit), _cell(audit.trials["words"]), _cell(audit.attack), *shown, verdict
+    return _name(audit), _cell(audit.trials["words"]), *shown, verdict
 
 
 def _hazard_row(covered: Covered) -> tuple[str, ...]:
