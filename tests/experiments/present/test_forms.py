@@ -164,6 +164,17 @@ def test_every_form_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest
     assert f'class="answer {text.tone}"' in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", MADE)
+def test_colour_is_never_the_only_sign_of_a_row(name: str) -> None:
+    text: ResultText = MADE[name]().text()
+    tables = [part.table for part in (text, *text.details) if part.table is not None]
+    toned = [(tone, " ".join(row)) for table in tables for tone, row in table.rows if tone]
+    for tone, row in toned:
+        assert Tone(tone).sign in row or "- " in row, row
+    if name in ("risk leaking", "sweep refuted"):
+        assert Tone.VIOLATION in {tone for tone, _ in toned}
+
+
 AUDITS = [name for name, make in MADE.items() if not name.startswith(("membership", "risk", "certificate"))]
 
 
