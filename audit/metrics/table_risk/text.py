@@ -226,14 +226,12 @@ def _each(result: RiskResult) -> TextTable | None:
     """Return a row for each finding about all records, with the columns that identify its records."""
     rows = []
     for cause in result.each:
-        named, share = _columns(cause) if cause.n_by else listed(cause.columns) or "no column", "-"
+        named = _columns(cause) if cause.n_by else listed(cause.columns) or "no column"
         if cause.attack.startswith("inferred: "):
             named = "not known"
-        elif cause.n_by:
-            share = _share(cause)
-        rows.append(("", (cause.attack, named, f"{cause.n_records:,}", share)))
-    head = ("attack", "identified most often by", "real", "by these columns")
-    return TextTable(head, tuple(rows), 2, _EACH) if rows else None
+        share = _share(cause) if cause.n_by else plural(cause.n_records, "record")
+        rows.append(("", (cause.attack, named, share)))
+    return TextTable(("attack", "identified most often by", "real"), tuple(rows), 2, _EACH) if rows else None
 
 
 def _also(cause: Cause) -> str:
