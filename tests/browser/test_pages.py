@@ -18,7 +18,7 @@ SITE_PAGES = (
     "tutorials/first-audit.html",
     "how-to/reading-results.html",
     "demos/gaussian-tails.html",
-    "reference/api/dpassay.audit.html",
+    "reference/api/dpassay.audit.results.html",
 )
 OF_SPHINX = ("definition-list: ", "dlitem: ")
 """Rules about lists of definitions, in which Sphinx writes the parameters of a long signature."""
