@@ -44,7 +44,7 @@ from dpassay.experiments.present.builds.findings import Place
 from dpassay.experiments.present.builds.junit import junit
 from dpassay.experiments.present.builds.sarif import sarif
 from dpassay.experiments.present.card.card import Origin, card_of
-from dpassay.experiments.present.pages import Drawn, write
+from dpassay.experiments.present.pages import Drawn, page, write
 from dpassay.experiments.present.results.sweep import SweepResult
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import PureDP
@@ -164,11 +164,11 @@ def test_every_form_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest
     assert text.tone is TONES[name]
     said = [text.headline, text.answer, *text.next_steps, *text.conditions, *text.warnings]
     cells = [] if text.table is None else [cell for _, row in text.table.rows for cell in row]
-    page, summary = write(text, tmp_path, Drawn(), title="A title", command="dpassay run x")
+    page_file, summary = write(text, tmp_path, Drawn(), title="A title", command="dpassay run x")
     shown = {
         "terminal": on_a_terminal(text, monkeypatch),
         "plain": plain(text),
-        "page": of_page(page.read_text(encoding="utf-8")),
+        "page": of_page(page_file.read_text(encoding="utf-8")),
         "summary": html.unescape(summary.read_text(encoding="utf-8")),
     }
     for form, found in shown.items():
@@ -183,7 +183,18 @@ def test_every_form_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest
     if text.tone.sign:
         assert f"{text.tone.sign} " in shown["terminal"].splitlines()[len(text.conditions)]
         assert shown["summary"].partition("## ")[2].startswith(f"{text.tone.sign} ")
-    assert f'class="answer {text.tone}"' in page.read_text(encoding="utf-8")
+    assert f'class="answer {text.tone}"' in page_file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_colour_is_never_the_only_sign_of_a_row(name: str) -> None:
+    text: ResultText = MADE[name]().text()
+    tables = [part.table for part in (text, *text.details) if part.table is not None]
+    toned = [(tone, " ".join(row)) for table in tables for tone, row in table.rows if tone]
+    for tone, row in toned:
+        assert Tone(tone).sign in row or "- " in row, row
+    if name in ("risk leaking", "sweep refuted"):
+        assert Tone.VIOLATION in {tone for tone, _ in toned}
 
 
 TECHNICAL = ("portfolio", "joint-exact", "score >=", "score <", "holm", "nuisance", "fingerprint")
@@ -195,8 +206,8 @@ DEFINED = "area under the roc curve ("
 def first_screens(result: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """What each form shows without its details."""
     text: ResultText = result.text()
-    page, summary = write(text, folder, Drawn(), title="A title", command="dpassay run x")
-    above, _, _ = of_page(page.read_text(encoding="utf-8")).partition("</section>")
+    page_file, summary = write(text, folder, Drawn(), title="A title", command="dpassay run x")
+    above, _, _ = of_page(page_file.read_text(encoding="utf-8")).partition("</section>")
     shown = {
         "terminal": on_a_terminal(text, monkeypatch),
         "plain": plain(text, details=False),
@@ -257,6 +268,9 @@ def test_a_card_says_what_the_report_says(name: str) -> None:
     made = card_of(result, Origin("A title", "dpassay run x", {}))
     seen = same(html.unescape(made.to_markdown()))
     assert [sentence for sentence in (text.headline, *text.next_steps) if same(sentence) not in seen] == []
+    on_page = same(of_page(page("card.html.j2", text=made.text(), title="Evidence card")))
+    sentences = [sentence for sentence in made.text().sentences() if sentence]
+    assert [sentence for sentence in sentences if same(sentence) not in on_page or same(sentence) not in seen] == []
     content = json.loads(made.to_json())
     assert (content["outcome"], content["tone"]) == (text.headline, text.tone.value)
     if isinstance(result, MembershipResult):
@@ -320,10 +334,11 @@ def test_values_of_people_stand_only_where_the_result_was_made(
     assert len(values) == (2 if name == "witness" else 4)
     audits, found = audits_of(result), findings_of(result, PLACE)
     made = card_of(audits, Origin("A title", "dpassay run x", {}))
-    page, summary = write(text, tmp_path, Drawn(), title="A title", command="dpassay run x")
+    page_file, summary = write(text, tmp_path, Drawn(), title="A title", command="dpassay run x")
     passed_on = {
         "summary": summary.read_text(encoding="utf-8"),
         "card": made.to_markdown(),
+        "card.html": of_page(page("card.html.j2", text=made.text(), title="Evidence card")),
         "card.json": made.to_json(),
         "JUnit": junit(found),
         "SARIF": sarif(found),
@@ -333,6 +348,6 @@ def test_values_of_people_stand_only_where_the_result_was_made(
     assert {form: [value for value in PRIVATE if value in shown] for form, shown in passed_on.items()} == {
         form: [] for form in passed_on
     }
-    assert all(value in page.read_text(encoding="utf-8") for value in values)
+    assert all(value in page_file.read_text(encoding="utf-8") for value in values)
     single = text.parts[0] if text.parts else text
     assert all(value in on_a_terminal(single, monkeypatch) for value in values)
