@@ -11,7 +11,7 @@ from ...attacks.distinguishing.events import EventScorer
 from ...attacks.distinguishing.simple_rules import OutputSample, SimpleRule
 from ...mechanisms.adapters.functions.first_runs import FirstRuns
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.core import Mechanism, OutputNames, Outputs, display_name, number, percent
+from ...mechanisms.core import NO_NAMES, Mechanism, OutputNames, Outputs, display_name, number, percent
 from ..bounds.base import LedgerEntry
 from ..evidence.verdict import Verdict
 from ..randomness.decision import Doubt, doubt, one_output
@@ -39,6 +39,7 @@ class Diagnostics:
         n_runs: number of evaluation trials on each side.
         independence: the test of their independence; None if they are independent by construction.
         seed: the root seed of the audit.
+        names: of the numbers of an output, some of which stand for texts.
     """
 
     setup: AuditSetup
@@ -46,6 +47,7 @@ class Diagnostics:
     n_runs: int
     independence: Independence | None
     seed: int
+    names: OutputNames = NO_NAMES
 
     def witnesses(self) -> tuple[Witness, ...]:
         """Return the witnesses: outputs that the other side never gives, and outputs without any noise."""
@@ -53,7 +55,7 @@ class Diagnostics:
         known: Any = {"mechanism": display_name(self.setup.mechanism), "n_runs": self.n_runs, "datasets": pair}
         return (
             *impossible_outputs(self.evaluation.impossible, claim, seed=self.seed, **known),
-            *no_randomness(self._fresh, self.evaluation.unvarying, claim, **known),
+            *no_randomness(self._fresh, self.evaluation.unvarying, claim, names=self.names, **known),
         )
 
     def dependence(self) -> Dependence | None:

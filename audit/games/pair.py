@@ -337,7 +337,8 @@ class PairRun:
         independence: Independence | None,
     ) -> AuditResult:
         setup, n = self.setup, scores.n_in
-        observed, explained = Diagnostics(setup, evaluation, n, independence, self.seed), Explanations()
+        names = getattr(track.scorer.base, "names", None) or setup.mechanism._output_names({})
+        observed, explained = Diagnostics(setup, evaluation, n, independence, self.seed, names), Explanations()
         exact = explained.step("the exact curve of the pair", setup.exact_guarantee, None)
         witnesses = explained.step("the search for witnesses", observed.witnesses, ())
         notes = explained.step("what the first runs showed", observed.notes, ())

@@ -7,11 +7,10 @@ the verdict.
 
 from __future__ import annotations
 
-from ....mechanisms.core import Guarantee, Outputs
+from ....mechanisms.core import NO_NAMES, Guarantee, OutputNames, Outputs
 from ...randomness.experiment import FreshProcesses
 from ...trials.repeated_outputs import DistinctOutputs, common_output_digest
 from .base import CERTAIN_DELTA, Witness, WitnessKind
-from .impossible import in_words
 
 
 def reproduces(fresh: FreshProcesses, unvarying: DistinctOutputs) -> bool:
@@ -37,11 +36,15 @@ def no_randomness(
     mechanism: str,
     n_runs: int,
     datasets: tuple[str, str] | None,
+    names: OutputNames = NO_NAMES,
 ) -> tuple[Witness, ...]:
-    """Return the finding; empty if the runs vary, or if their inputs may explain that they do not."""
+    """Return the finding; empty if the runs vary, or if their inputs may explain that they do not.
+
+    `names` are those of the numbers of an output, some of which stand for texts.
+    """
     if not reproduces(fresh, unvarying):
         return ()
-    out, in_ = map(_shown, fresh.own[0])
+    out, in_ = (_shown(outputs, names) for outputs in fresh.own[0])
     seeded = any(any(left) for left in fresh.left)
     reason = "it sets its random state itself" if seeded else "it uses no random state that it receives"
     n_fresh = min(sum(len(sides[side]) for sides in fresh.own) for side in (0, 1))
@@ -58,7 +61,7 @@ def no_randomness(
     return (witness,)
 
 
-def _shown(outputs: Outputs) -> str:
+def _shown(outputs: Outputs, names: OutputNames) -> str:
     """Return the first output as readable text."""
     event = str(outputs.labels[0])
-    return event or in_words(outputs.values[0])
+    return event or names.row(outputs.values[0])
