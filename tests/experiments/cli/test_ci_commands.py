@@ -29,7 +29,7 @@ PAIR = ("--d0", "[1, 0]", "--d1", "[1, 0, 1]", "--trials", "3000", "--attack", "
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, without_pictures, few_chunks, few_copies):
+def call(tmp_path, monkeypatch, without_pictures, few_chunks):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     Path("noise.py").write_text(NOISE)

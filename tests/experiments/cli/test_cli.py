@@ -54,7 +54,7 @@ delta = 0.0
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, one_picture, without_pixels, without_power, few_chunks, few_copies):
+def call(tmp_path, monkeypatch, one_picture, without_pixels, without_power, few_chunks):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "counting.py").write_text(COUNTING)
