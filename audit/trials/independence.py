@@ -83,6 +83,8 @@ class Dependence:
     what: str
 
     def __str__(self) -> str:
+        if self.kind == "memory" and self.side is None and not self.p_value:
+            return self.what
         where = "on both sides" if self.side is None else f"on side {self.side}"
         chance = f" (p <= {number(max(self.p_value, SMALLEST_SHOWN), 2)})" if self.p_value else ""
         return f"{self.what} {where}{chance}"

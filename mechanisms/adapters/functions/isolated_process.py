@@ -7,7 +7,8 @@ code does not get: what this code prints is discarded.
     job       requests; preload, modules that are imported first; path, cloudpickle
     request   source, parts of `FunctionSource.request`; datasets, pickles of both; style, how the function is called;
               calls, a list of (side, size, state of the rng, seed of the global random states); names, those of the
-              program whose statements are run; shift, seconds by which the clock is ahead
+              program whose statements are run; shift, seconds by which the clock is ahead, and the seed of generators
+              of the function and of its modules
     answer    results, for each call a list with a result or `(FAILED, class, message)` per run, or what a function
               of many runs returned; left, for each call a digest of the random states that it changed;
               read, the names of what the calls read from outside;
@@ -54,20 +55,24 @@ class SourceLoader(pickle.Unpickler):
     Args:
         pickled: the pickle.
         program: values of the names of the program that started the audit, pickled, by name.
+        seed: where generators of the function start, in place of the state that they had.
     """
 
-    def __init__(self, pickled: bytes, program: dict[str, bytes]) -> None:
+    def __init__(self, pickled: bytes, program: dict[str, bytes], seed: int) -> None:
         super().__init__(io.BytesIO(pickled))
+        self.seed = seed
         self.pickled_program = program
         self.program: dict[str, Any] = {}
 
-    def persistent_load(self, address: tuple[str, str, str, str]) -> Any:
+    def persistent_load(self, address: tuple[str, str, str, Any]) -> Any:
         """Return the object at an address."""
         kind, module, file, name = address
+        if kind == "generator":
+            return _restarted(pickle.loads(name), self.seed)
         if kind == "program":
             if name not in self.program:
                 self.program[name] = None
-                self.program[name] = SourceLoader(self.pickled_program[name], self.pickled_program).load()
+                self.program[name] = SourceLoader(self.pickled_program[name], self.pickled_program, self.seed).load()
             return self.program[name]
         found = imported(module, file)
         for part in name.split(".") if name else ():
@@ -138,6 +143,16 @@ class Watch:
             only_written = isinstance(mode, str) and "r" not in mode and "+" not in mode
             if not only_written and not (name.endswith(CODE_SUFFIXES) and name.startswith(self.code)):
                 self.read.add("file " + name)
+
+
+def _restarted(value: Any, seed: int) -> Any:
+    """Return a value; if it is a generator, it starts from `seed`, so that it does not repeat another process."""
+    bits = getattr(value, "bit_generator", value) if isinstance(value, np.random.Generator) else value
+    if isinstance(bits, np.random.BitGenerator):
+        bits.state = type(bits)(seed).state
+    elif isinstance(value, (np.random.RandomState, random.Random)) and not isinstance(value, random.SystemRandom):
+        value.seed(seed)
+    return value
 
 
 def _seed_all(seed: int) -> None:
@@ -240,7 +255,11 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     time.time, time.time_ns = ahead(time.time, request["shift"]), ahead(time.time_ns, request["shift"] * 10**9)
     watch, source = Watch(), request["source"]
     datasets = [pickle.loads(pickled) for pickled in request["datasets"]]
-    function = SourceLoader(source["function"], source["program"]).load()
+    known = set(sys.modules)
+    function = SourceLoader(source["function"], source["program"], request["shift"]).load()
+    for module in [module for name, module in list(sys.modules.items()) if name not in known]:
+        for value in list(getattr(module, "__dict__", {}).values()):
+            _restarted(value, request["shift"])
     results: list[Any] = []
     left: list[str] = []
     for side, size, state, seed in request["calls"]:

@@ -129,6 +129,8 @@ def _read(function: Callable[..., Any]) -> FunctionSource | None:
         main, file, names, read = sys.modules.get(PROGRAM), io.BytesIO(), list[str](), dict[str, Any]()
         pickler = _pickler_class()(file, names)
         pickler.dump_top(function)
+        for option in _options_of(function):
+            pickler.numbers.remove(option)
         numbers, program = {"": np.array(pickler.numbers)}, dict[str, bytes]()
         while set(names) - program.keys():
             name = min(set(names) - program.keys())
@@ -143,6 +145,14 @@ def _read(function: Callable[..., Any]) -> FunctionSource | None:
         return FunctionSource(file.getvalue(), program, text, numbers, digests, pickler.generators)
     except BaseException:  # reading and pickling run code of the user
         return None
+
+
+def _options_of(function: Callable[..., Any]) -> list[float]:
+    """Return the arguments of a partial that are numbers of few digits: options, written where it is made."""
+    if not isinstance(function, partial):
+        return []
+    given = [value for value in (*function.args, *function.keywords.values()) if isinstance(value, NUMBERS)]
+    return [value for one in given for value in _numbers_in(one) if not _is_long(value)]
 
 
 def _is_plain(value: Any) -> bool:
@@ -263,6 +273,9 @@ def _make_pickler_class() -> Any:
             if isinstance(thing, ModuleType):
                 known = thing.__name__ != PROGRAM and _is_users(thing)
                 return ("module", thing.__name__, str(thing.__file__), "") if known else None
+            if isinstance(thing, OWN_GENERATORS) and not isinstance(thing, random.SystemRandom):
+                self.generators = True
+                return "generator", "", "", self._in_one(pickle.dumps(thing))
             if id(thing) not in self.whole:
                 self.numbers += _numbers_in(thing)
             return None
@@ -279,9 +292,6 @@ def _make_pickler_class() -> Any:
                 return functools._lru_cache_wrapper, parts
             if isinstance(thing, CodeType):
                 return marshal.loads, (self._in_one(marshal.dumps(thing)),)
-            if isinstance(thing, OWN_GENERATORS) and not isinstance(thing, random.SystemRandom):
-                self.generators = True
-                return pickle.loads, (self._in_one(pickle.dumps(thing)),)
             if isinstance(thing, np.ndarray) and thing.dtype != object:
                 return pickle.loads, (self._in_one(pickle.dumps(thing)),)
             return super().reducer_override(thing)
