@@ -7,9 +7,10 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -118,17 +119,27 @@ def ask(
         "preload": list(preload or ()) if grouped else [],
     }
 
+    running: list[subprocess.Popen[bytes]] = []
+
     def answers(number: int) -> list[ProcessAnswer | None]:
         environment = {**source.environment, "PYTHONHASHSEED": str(first + number), "PYTHONDONTWRITEBYTECODE": "1"}
         environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
         try:
-            content = _run(pickle.dumps(base | {"requests": jobs[number]}), environment)
+            content = _run(pickle.dumps(base | {"requests": jobs[number]}), environment, running)
             return [_answer(one) for one in pickle.loads(content)]
         except Exception:
             return [None] * len(jobs[number])
 
-    with ThreadPoolExecutor(n_workers) as pool:
+    pool = ThreadPoolExecutor(n_workers)
+    try:
         found = list(pool.map(answers, range(len(jobs))))
+    except BaseException:  # such as Ctrl-C: nothing more is started, and what runs is ended
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in [*running]:
+            _end(child)
+        raise
+    finally:
+        pool.shutdown()
     if not grouped:
         return [one for (one,) in found]
     return [found[k % n_workers][k // n_workers] for k in range(len(written))]
@@ -146,8 +157,9 @@ def _answer(content: bytes) -> ProcessAnswer | None:
     return ProcessAnswer(results, tuple(answer["left"]), tuple(answer["read"]), constants, tuple(answer["modules"]))
 
 
-def _run(request: bytes, environment: dict[str, str]) -> bytes:
-    """Return what a process writes for a request; raise if it does not end in time."""
+@contextmanager
+def _started(environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process, and end it afterwards with all that it started."""
     child = subprocess.Popen(
         [sys.executable, "-c", _START, str(Path(process.__file__))],
         stdin=subprocess.PIPE,
@@ -157,15 +169,40 @@ def _run(request: bytes, environment: dict[str, str]) -> bytes:
         start_new_session=True,
     )
     try:
-        return child.communicate(request, timeout=PROCESS_SECONDS)[0]
+        yield child
     finally:
-        with suppress(OSError):
-            if hasattr(os, "killpg"):
-                os.killpg(child.pid, signal.SIGKILL)
-            else:
-                child.kill()
-        with suppress(Exception):
-            child.communicate()
+        _end(child)
+        for stream in (child.stdin, child.stdout):
+            with suppress(OSError):
+                assert stream is not None
+                stream.close()
+        child.wait()
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    with suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(child.pid, signal.SIGKILL)
+        else:
+            child.kill()
+
+
+def _run(request: bytes, environment: dict[str, str], running: list[subprocess.Popen[bytes]]) -> bytes:
+    """Return what a process writes for a request, empty if it does not answer in time."""
+    with _started(environment) as child:
+        running.append(child)
+        assert child.stdin is not None
+        assert child.stdout is not None
+        alarm = threading.Timer(PROCESS_SECONDS, _end, (child,))
+        alarm.daemon = True
+        alarm.start()
+        try:
+            child.stdin.write(request)
+            child.stdin.close()
+            return process.received(child.stdout)
+        finally:
+            alarm.cancel()
+            running.remove(child)
 
 
 def _results(results: Any) -> Any:

@@ -35,7 +35,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -288,25 +288,37 @@ def answered(request: dict[str, Any], cloudpickle: str) -> bytes:
         return bytes(import_module(cloudpickle).dumps(replied))
 
 
+def _send(descriptor: int, content: bytes) -> None:
+    """Write a message that is complete before its end of file, which copies of this process may hold open."""
+    with os.fdopen(descriptor, "wb") as pipe:
+        pipe.write(len(content).to_bytes(8, "big") + content)
+
+
+def received(pipe: IO[bytes]) -> bytes:
+    """Return a message of `_send`; empty if it is not complete."""
+    size = int.from_bytes(pipe.read(8), "big")
+    content = pipe.read(size)
+    return content if len(content) == size else b""
+
+
 def _in_a_copy(request: dict[str, Any], cloudpickle: str) -> bytes:
     """Return the pickled answer to a request, given by a copy of this process."""
     receiving, sending = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(receiving)
-        with os.fdopen(sending, "wb") as pipe:
-            pipe.write(answered(request, cloudpickle))
+        _send(sending, answered(request, cloudpickle))
         os._exit(0)
     os.close(sending)
     with os.fdopen(receiving, "rb") as pipe:
-        content = pipe.read()
+        content = received(pipe)
     os.waitpid(child, 0)
     return content or pickle.dumps(None)
 
 
 def main() -> None:
     """Answer the requests on the standard input."""
-    channel = os.fdopen(os.dup(1), "wb")
+    channel = os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDWR)
     job = pickle.loads(sys.stdin.buffer.read())
     for number in (0, 1, 2):
@@ -318,8 +330,7 @@ def main() -> None:
         with suppress(Exception):
             import_module(name)
     give = _in_a_copy if len(job["requests"]) > 1 else answered
-    channel.write(pickle.dumps([give(request, job["cloudpickle"]) for request in job["requests"]]))
-    channel.flush()
+    _send(channel, pickle.dumps([give(request, job["cloudpickle"]) for request in job["requests"]]))
     os._exit(0)
 
 

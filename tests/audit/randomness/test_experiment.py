@@ -1,8 +1,11 @@
 """Runs in fresh processes: equal where all noise comes from the given streams, and else different."""
 
 import math
+import os
 import secrets
+import signal
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,6 +113,50 @@ def test_processes_that_fail_are_none():
 
     fresh = experiment(exiting, 16)
     assert (fresh.n, fresh.n_asked, fresh.can_run) == (0, N_FEW, False)
+
+
+def test_a_process_that_leaves_others_running_answers_at_once():
+    def forking(dataset, rng):
+        import os
+        import sys
+        import time
+
+        if "pytest" not in sys.modules and os.fork() == 0:
+            time.sleep(600)
+        return rng.random()
+
+    assert experiment(forking).repeats_here
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="children are listed in /proc")
+def test_an_interrupted_experiment_leaves_no_process():
+    def slow(dataset, rng):
+        import sys
+        import time
+
+        if "pytest" not in sys.modules:
+            time.sleep(600)
+        return rng.random()
+
+    mechanism = FunctionMechanism(slow, claim=PureDP(1.0), neighbours=PAIR)
+    before = set(_children())
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 1.5)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fresh_processes(mechanism, PAIR, 0, 8)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, handler)
+    assert set(_children()) <= before
+
+
+def _children():
+    return [int(child) for child in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()]
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0])
