@@ -78,6 +78,17 @@ class Diagnostics:
             events=list(self.independence.events),
         )
 
+    def untested(self) -> tuple[str, ...]:
+        """Return the assumption behind a violation that no fresh process could test."""
+        if self.independence is None or not isinstance(self.setup.mechanism, FunctionMechanism):
+            return ()
+        if self._after_violation.can_run:
+            return ()
+        return (
+            "the function could not be created in a fresh process: that its runs share no noise that was drawn once is "
+            "assumed, not tested.",
+        )
+
     def warnings(self) -> tuple[str, ...]:
         """Return warnings on randomness from other sources, outputs that never vary, and a wrong output law."""
         mechanism, unvarying = self.setup.mechanism, self.evaluation.unvarying.sides

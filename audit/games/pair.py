@@ -368,7 +368,7 @@ class PairRun:
             return with_breakdown(result, setup, scores)
         doubt = observed.doubt(track.scorer)
         if doubt is None:
-            return result
+            return replace(result, warnings=(*result.warnings, *observed.untested()))
         decided = self._decided_by_single_runs(track, context, doubt) if doubt.decides else None
         if decided is not None and decided.refuted_by in ("bound", "curve"):
             return decided

@@ -102,3 +102,10 @@ def test_a_function_without_noise_is_underpowered_at_a_large_claim(function):
 )
 def test_noise_that_is_drawn_at_import_is_no_violation(function):
     assert audit(function, PAIR, claim=PureDP(1.0), **QUICK).verdict.value == "dependent"
+
+
+def test_a_violation_that_no_fresh_process_can_test_says_so():
+    waiting = (value for value in iter(float, 1.0))
+    result = audit(lambda dataset, rng: len(dataset) + 0.1 * rng.laplace() + next(waiting), PAIR, claim=PureDP(0.1))
+    assert result.verdict.value == "violation"
+    assert any("assumed, not tested" in text for text in result.warnings)
