@@ -136,7 +136,7 @@ class NoiseRatio:
         return ratio if self.noise == LAPLACE else 0.5 * ratio**2
 
 
-def shift_of_medians(rows: Sides) -> Floats:
+def _shift_of_medians(rows: Sides) -> Floats:
     """Return the differences of the medians of both sides, 0 where they are no more than chance."""
     middle0, middle1 = (np.median(side, axis=0) for side in rows)
     _, spreads = robust_scale(np.concatenate(rows))
@@ -146,7 +146,7 @@ def shift_of_medians(rows: Sides) -> Floats:
     return np.where(np.abs(shift) > (MOVES_FROM + by_chance) * errors, shift, 0.0)
 
 
-def shift_of_means(rows: Sides) -> Floats:
+def _shift_of_means(rows: Sides) -> Floats:
     """Return the differences of the means of both sides, of all coordinates."""
     return np.asarray(rows[1].mean(axis=0) - rows[0].mean(axis=0))
 
@@ -262,7 +262,7 @@ def proposers(shift: Floats, delta: float) -> list[Proposer]:
         shift: `(n_coordinates,)` difference of the sides at the same seed; 0 where there is none.
         delta: of the claim.
     """
-    shifts: tuple[Callable[[Sides], Floats], ...] = (lambda rows: shift, shift_of_medians, shift_of_means)
+    shifts: tuple[Callable[[Sides], Floats], ...] = (lambda rows: shift, _shift_of_medians, _shift_of_means)
 
     def noise(rows: Sides, of: Callable[[Sides], Floats], likelier: bool) -> NoiseRatio | None:
         return NoiseRatio.fit(rows, of(rows), likelier=likelier)

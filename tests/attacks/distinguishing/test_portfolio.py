@@ -31,6 +31,7 @@ ORDINARY = {
     "gaussian vector": lambda rng, n, side: on_grid(0.3 * side + rng.normal(size=(n, 5))),
     "geometric": lambda rng, n, side: side + geometric(rng, n, 1)[:, 0],
     "counts": lambda rng, n, side: np.array([7.0, 3.0, side]) + geometric(rng, n, 3),
+    "many whole numbers": lambda rng, n, side: rng.integers(0, 4_000, n).astype(float),
     "mixture": lambda rng, n, side: on_grid(mixture(rng, n, side)),
     "no difference": lambda rng, n, side: on_grid(rng.laplace(size=(n, 2))),
 }

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from tests.attacks.attack_laws import check_scorer
 
-from dpassay.attacks.distinguishing.simple_scores import NoiseRatio, Statistic, shift_of_medians
+from dpassay.attacks.distinguishing.simple_scores import NoiseRatio, Statistic, _shift_of_medians
 from dpassay.mechanisms import Outputs
 
 RNG = np.random.default_rng
@@ -57,12 +57,12 @@ def test_no_shift_suggests_no_score():
 
 
 def test_medians_move_where_more_than_chance_moves_them():
-    shift = shift_of_medians(rows("gaussian", 2_000))
+    shift = _shift_of_medians(rows("gaussian", 2_000))
     assert np.flatnonzero(shift).tolist() == [0, 2]
     np.testing.assert_allclose(shift, SHIFT, atol=0.15)
     rngs = [RNG(seed) for seed in range(20)]
     sides = [(rng.laplace(size=(300, 50)), rng.laplace(size=(300, 50))) for rng in rngs]
-    still = [np.flatnonzero(shift_of_medians(side)) for side in sides]
+    still = [np.flatnonzero(_shift_of_medians(side)) for side in sides]
     assert sum(map(len, still)) <= 1
 
 
