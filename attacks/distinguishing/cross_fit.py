@@ -8,7 +8,7 @@ complement; the third that was left out measures both.
                standard error of the best one is chosen.
     limit      of ln((p1 - delta) / p0) from the hits of all thirds together, so that an event that was lucky where it
                was proposed has no advantage where it is measured. A bound depends on one event, which a better log loss
-               may miss: a score whose limit is larger by two standard errors of the difference takes its place.
+               may miss: a score whose limit is larger by three standard errors of the difference takes its place.
 
 Statistics. The choice reads pilot outputs only, and so does everything that it chooses. Given the pilot, the evaluation
 trials are independent runs and the chosen score is a fixed function: the level of an audit is that of its bound,
@@ -34,7 +34,7 @@ EVALUATIONS_PER_PILOT = 3.0
 """Evaluation trials per pilot trial for which the limits stand: an audit that learns uses a quarter for the pilot."""
 NEAR_DEVIATIONS = 0.25
 """Number of standard errors by which the log loss of a simple score may exceed the smallest one."""
-CLEAR_DEVIATIONS = 2.0
+CLEAR_DEVIATIONS = 3.0
 """Number of standard errors by which the limit of a score must exceed that of the score with the better log loss."""
 N_THRESHOLDS, N_TAIL = 48, 8
 """Numbers of thresholds that are tried over all ranks of each side, and at both of its ends."""

@@ -83,10 +83,9 @@ def test_the_simplest_of_equal_scores_is_chosen_and_a_clearly_better_one_later()
 
 
 def test_a_score_with_a_worse_loss_and_a_far_better_event_is_chosen():
-    """Of side 1, 8 % are marked, and none of side 0: an event of large log ratio, and a small part of the loss."""
-    rng = RNG(3)
-    marked = rng.random(4_000) < 0.08
-    bulk = cross_fit_scores((rng.normal(size=4_000), rng.normal(size=4_000) + 0.6), 0.0)
-    marks = cross_fit_scores((rng.random(4_000), rng.random(4_000) + 4.0 * marked), 0.0)
+    """Of side 1, 6 % are marked, and 0.1 % of side 0: an event of large log ratio, and a small part of the loss."""
+    rng, n = RNG(3), 4_000
+    bulk = cross_fit_scores((rng.laplace(size=n).clip(0.0, 1.0), (1.0 + rng.laplace(size=n)).clip(0.0, 1.0)), 0.0)
+    marks = cross_fit_scores(tuple(rng.random(n) + 4.0 * (rng.random(n) < rate) for rate in (0.001, 0.06)), 0.0)
     assert marks.losses.mean() > bulk.losses.mean() + 0.005
     assert choose([bulk, marks]) == 1
