@@ -259,10 +259,12 @@ def proposers(shift: Floats, delta: float) -> list[Proposer]:
     """Return functions that propose a score for rows of both sides, the simplest first.
 
     Args:
-        shift: `(n_coordinates,)` difference of the sides at the same seed; 0 where there is none.
+        shift: `(n_coordinates,)` difference of the sides at the same seed, which is exact; 0 where there is none. If it
+            is unknown, the shift is estimated on the rows.
         delta: of the claim.
     """
-    shifts: tuple[Callable[[Sides], Floats], ...] = (lambda rows: shift, _shift_of_medians, _shift_of_means)
+    known: tuple[Callable[[Sides], Floats], ...] = (lambda rows: shift,)
+    shifts = known if shift.any() else (_shift_of_medians, _shift_of_means)
 
     def noise(rows: Sides, of: Callable[[Sides], Floats], likelier: bool) -> NoiseRatio | None:
         return NoiseRatio.fit(rows, of(rows), likelier=likelier)
