@@ -12,7 +12,7 @@ LITERATURE := $(sort $(wildcard tests/*/literature tests/*/demos))
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode every worker and every process of a test compiles all it imports
 SOURCES := __init__.py mechanisms attacks audit testing experiments src tests benchmarks docs
 
-.PHONY: demo test test-literature test-docs test-browser test-all test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers site gallery wheel smoke clean help
+.PHONY: demo test test-literature test-docs test-browser test-all test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers site gallery screens wheel smoke clean help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -112,6 +112,9 @@ $(SITE)/.installed: pyproject.toml
 gallery: adapters  ## docs/gallery/libraries.json: audits of other libraries, with the versions that are installed
 	$(ADAPTERS)/bin/python -m pip install --quiet jax-privacy==2.0.0
 	$(ADAPTERS)/bin/python docs/site/libraries.py
+
+screens: $(STAMP)  ## docs/gallery/screen-*.png: pictures of the pages that commands write, in Chromium
+	$(BIN)/python docs/site/screens.py
 
 numbers: $(STAMP) ## the numbers that README and docs state, measured again; about ten minutes
 	$(BIN)/python docs/measured

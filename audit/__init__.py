@@ -7,6 +7,7 @@ evidence/      The statement of an audit, the evidence that bounds read, and the
 games/         From the setup of an audit to evidence, and from evidence to a result
 metrics/       Gain of attacks on people's data over baselines, and membership metrics; none of them bounds epsilon
 power/         Power of an audit: what a number of trials can detect, and what to change where that is nothing
+randomness/    Whether the runs of one process are independent: an experiment with fresh processes
 recording/     Random primitives of a program, compared on two neighbouring datasets: no statistics, a few runs
 results/       Results of audits: frozen, with a table, a figure and one JSON form
 search/        Search for a bad pair or a good attack; the winner is confirmed on fresh trials

@@ -58,12 +58,24 @@ def few_chunks(monkeypatch):
     monkeypatch.setattr("dpassay.audit.trials.plan.CHUNKS_PER_SIDE", 4)
 
 
-@pytest.fixture
-def few_copies(monkeypatch):
-    """Fresh interpreters run 20 copies a side, not 100: enough for a verdict of violation, as fewer doubt less."""
-    from dpassay.mechanisms.adapters.functions import fresh_runs
+FEW_PROCESSES = 3
 
-    monkeypatch.setitem(fresh_runs.run.__kwdefaults__, "copies", 20)
+
+@pytest.fixture(autouse=True, scope="session")
+def few_processes():
+    """A violation of a function is repeated in 3 fresh processes, not in up to 128; fewer doubt less."""
+    from dpassay.audit.games import diagnostics
+    from dpassay.audit.randomness import experiment
+
+    experiment.N_FEW = experiment.MAX_PROCESSES = diagnostics.N_FEW = FEW_PROCESSES
+
+
+@pytest.fixture
+def many_processes(monkeypatch):
+    """It is repeated in as many processes as outside of the tests."""
+    monkeypatch.setattr("dpassay.audit.randomness.experiment.MAX_PROCESSES", 128)
+    for module in ("randomness.experiment", "games.diagnostics"):
+        monkeypatch.setattr(f"dpassay.audit.{module}.N_FEW", 8)
 
 
 @pytest.fixture

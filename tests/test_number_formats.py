@@ -11,7 +11,7 @@ OF_STRING = re.compile(r"\{[^{}]*:[^{}]*[gGfFeE%]\}|%[-+ #0-9.]*[gGfFeE]")
 EXCEPTIONS = {
     "mechanisms/core/number_text.py": "the module of these formats",
     "audit/results/witness/checker.py": "a file that is copied beside a witness and runs without this package",
-    "experiments/ci/badge.py": "coordinates of an SVG",
+    "experiments/present/builds/badge.py": "coordinates of an SVG",
     "experiments/present/plots/style.py": "coordinates of an SVG",
     "experiments/present/plots/labels.py": "powers of ten of the ticks of an axis",
     "experiments/demos/execution.py": "columns of a user's table in one notation",

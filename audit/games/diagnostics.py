@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,28 +9,19 @@ from typing import Any
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer
 from ...attacks.distinguishing.simple_rules import OutputSample, SimpleRule
-from ...mechanisms.adapters.functions.first_runs import FirstRuns, digests_of
+from ...mechanisms.adapters.functions.first_runs import FirstRuns
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.core import Mechanism, OutputNames, Outputs, display_name, number, percent
+from ...mechanisms.core import NO_NAMES, Mechanism, OutputNames, Outputs, display_name, number, percent
 from ..bounds.base import LedgerEntry
 from ..evidence.verdict import Verdict
+from ..randomness.decision import Doubt, doubt, one_output
+from ..randomness.experiment import N_FEW, FreshProcesses, fresh_processes, n_needed
 from ..results.audit_result import AuditResult
 from ..results.refuting_event import RefutingEvent, points_to_side_1
 from ..results.witness.base import Witness, as_json
 from ..results.witness.event import EventRule, rule_of
 from ..results.witness.impossible import impossible_outputs
-from ..results.witness.no_randomness import (
-    EXPLAIN,
-    EXPLAIN_POOL,
-    EXPLAIN_SHARED,
-    Replayed,
-    Suspicion,
-    no_randomness,
-    replay,
-    suspect_noise_pool,
-    suspect_shared_noise,
-    suspect_stored_run,
-)
+from ..results.witness.no_randomness import no_randomness
 from ..trials.examples import Examples
 from ..trials.execution import in_this_process
 from ..trials.independence import FALSE_ALARM_SHARE, Dependence, Independence
@@ -48,20 +38,24 @@ class Diagnostics:
         evaluation: the reduced evaluation trials.
         n_runs: number of evaluation trials on each side.
         independence: the test of their independence; None if they are independent by construction.
+        seed: the root seed of the audit.
+        names: of the numbers of an output, some of which stand for texts.
     """
 
     setup: AuditSetup
     evaluation: EvaluationScores
     n_runs: int
     independence: Independence | None
+    seed: int
+    names: OutputNames = NO_NAMES
 
-    def witnesses(self, seed: int) -> tuple[Witness, ...]:
+    def witnesses(self) -> tuple[Witness, ...]:
         """Return the witnesses: outputs that the other side never gives, and outputs without any noise."""
         claim, pair = self.setup.statement.claim, as_json(self.setup.neighbours)
         known: Any = {"mechanism": display_name(self.setup.mechanism), "n_runs": self.n_runs, "datasets": pair}
         return (
-            *impossible_outputs(self.evaluation.impossible, claim, seed=seed, **known),
-            *no_randomness(self._replayed, claim, **known),
+            *impossible_outputs(self.evaluation.impossible, claim, seed=self.seed, **known),
+            *no_randomness(self._fresh, self.evaluation.unvarying, claim, names=self.names, **known),
         )
 
     def dependence(self) -> Dependence | None:
@@ -69,45 +63,20 @@ class Diagnostics:
         if self.independence is None:
             return None
         level = self.setup.guard_significance
-        return self._replayed.dependence(self.n_runs, level) or self.independence.dependence(level)
+        found = one_output(self._fresh, self.evaluation.unvarying, self.n_runs, level)
+        return found or self.independence.dependence(level)
 
-    def doubted(
-        self,
-        refuted_by_copies: Callable[[Outputs, Outputs], bool],
-        more_runs: Callable[[], tuple[Outputs, Outputs] | None],
-    ) -> Dependence | None:
-        """Return a reason to doubt a violation (the trials could be a few remembered runs); None if there is none.
-
-        Args:
-            refuted_by_copies: returns True if fresh runs, as outputs of both sides, refute the claim by themselves.
-            more_runs: returns outputs of further runs in this process, of both sides; None if the function raises.
-        """
-        mechanism = self.setup.mechanism
-        if self.independence is None or not isinstance(mechanism, FunctionMechanism):
+    def doubt(self, scorer: Scorer) -> Doubt | None:
+        """Return a reason to doubt a violation: the trials could share noise that was drawn once. None: no reason."""
+        if self.independence is None or not isinstance(self.setup.mechanism, FunctionMechanism):
             return None
-        first = _first_runs(mechanism)
-        if self.evaluation.unvarying.differs:
-            suspicion, explanation = suspect_stored_run(first, self._replayed), EXPLAIN
-        else:
-            repeats = self.independence.repeats()
-            suspicion = suspect_noise_pool(first, lambda: self._copies) if repeats else None
-            explanation = EXPLAIN_SHARED if suspicion is None else EXPLAIN_POOL
-            suspicion = suspicion or self._shared_noise(mechanism.function, first, more_runs)
-        if suspicion is None or (suspicion.copies_count and refuted_by_copies(*self._copies.outputs())):
-            return None
-        return Dependence("memory", None, 0.0, f"{explanation}: {suspicion.what}")
-
-    def _shared_noise(
-        self, function: Callable[..., Any], first: FirstRuns, more_runs: Callable[[], tuple[Outputs, Outputs] | None]
-    ) -> Suspicion | None:
-        """Return a reason why all trials may share noise that was drawn once; None if there is none."""
-        if not first.changed and not first.imported:
-            return None
-        before, runs, after = digests_of(function), more_runs(), digests_of(function)
-        if runs is None:  # a function may raise in these runs only
-            return None
-        stored = tuple(name for name in first.changed if before.get(name) == after.get(name))
-        return suspect_shared_noise(first, stored, self._copies, runs)
+        return doubt(
+            self._after_violation,
+            self.evaluation.unvarying,
+            repeats=self.independence.repeats(),
+            scorer=scorer,
+            events=list(self.independence.events),
+        )
 
     def warnings(self) -> tuple[str, ...]:
         """Return warnings on randomness from other sources, outputs that never vary, and a wrong output law."""
@@ -148,15 +117,23 @@ class Diagnostics:
         return (LedgerEntry("independence", looked_at, share),)
 
     @cached_property
-    def _replayed(self) -> Replayed:
-        """Fresh runs, if they may show why outputs do not vary; otherwise none."""
+    def _fresh(self) -> FreshProcesses:
+        """Runs in fresh processes, if they may show why outputs do not vary; otherwise none."""
         unvarying = self.evaluation.unvarying
-        useful = unvarying.differs or (unvarying.sides and _first_runs(self.setup.mechanism).changed)
-        return self._copies if useful else Replayed((), unvarying)
+        if unvarying.differs:
+            return self._after_violation
+        return self._experiment(N_FEW) if unvarying.sides else FreshProcesses(None)
 
     @cached_property
-    def _copies(self) -> Replayed:
-        return replay(self.setup.mechanism, self.setup.neighbours, self.evaluation.unvarying)
+    def _after_violation(self) -> FreshProcesses:
+        return self._experiment(n_needed(self.setup.statement.epsilon, self.setup.guard_significance))
+
+    def _experiment(self, n_processes: int) -> FreshProcesses:
+        mechanism = self.setup.mechanism
+        if self.independence is None or not isinstance(mechanism, FunctionMechanism):
+            return FreshProcesses(None)
+        with in_this_process():
+            return fresh_processes(mechanism, self.setup.neighbours, self.seed, n_processes)
 
 
 def _first_runs(mechanism: Mechanism) -> FirstRuns:

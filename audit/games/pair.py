@@ -18,18 +18,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer, fit_scorer
 from ...attacks.distinguishing.simple_rules import OutputSample, SimpleRule
+from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.core import Floats, Outputs, ReleaseError, display_name, fixed, number
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import PairScores, Scores
 from ..evidence.verdict import Verdict
+from ..randomness.decision import N_SINGLE, Doubt
+from ..randomness.experiment import single_runs
 from ..results.audit_result import AuditResult, WithoutLowBits
 from ..results.explanations import Explanations
 from ..results.refuting_event import points_to_side_1
@@ -335,9 +337,10 @@ class PairRun:
         independence: Independence | None,
     ) -> AuditResult:
         setup, n = self.setup, scores.n_in
-        observed, explained = Diagnostics(setup, evaluation, n, independence), Explanations()
+        names = getattr(track.scorer.base, "names", None) or setup.mechanism._output_names({})
+        observed, explained = Diagnostics(setup, evaluation, n, independence, self.seed, names), Explanations()
         exact = explained.step("the exact curve of the pair", setup.exact_guarantee, None)
-        witnesses = explained.step("the search for witnesses", partial(observed.witnesses, self.seed), ())
+        witnesses = explained.step("the search for witnesses", observed.witnesses, ())
         notes = explained.step("what the first runs showed", observed.notes, ())
         warnings = explained.step("what the trials showed", observed.warnings, ())
         context = AuditContext(
@@ -363,18 +366,32 @@ class PairRun:
         result = conclude(setup.statement, setup.bounds, track.bounds, scores, context)
         if result.refuted_by not in ("bound", "curve"):
             return with_breakdown(result, setup, scores)
-        dependence = observed.doubted(partial(self._refuted_by_copies, track), partial(self._further_runs, 2))
-        if dependence is None:
+        doubt = observed.doubt(track.scorer)
+        if doubt is None:
             return result
-        return conclude(setup.statement, setup.bounds, track.bounds, scores, replace(context, dependence=dependence))
+        decided = self._decided_by_single_runs(track, context, doubt) if doubt.decides else None
+        if decided is not None and decided.refuted_by in ("bound", "curve"):
+            return decided
+        context = replace(context, dependence=doubt.dependence())
+        return conclude(setup.statement, setup.bounds, track.bounds, scores, context)
 
-    def _refuted_by_copies(self, track: ScorerBounds, out: Outputs, in_: Outputs) -> bool:
-        """Return True if fresh runs alone refute the claim, by the same bounds at the same confidence."""
+    def _decided_by_single_runs(self, track: ScorerBounds, context: AuditContext, doubt: Doubt) -> AuditResult | None:
+        """Return the result of runs in processes of their own, by the same bounds; None if they cannot be made."""
+        setup = self.setup
+        assert isinstance(setup.mechanism, FunctionMechanism)
         with in_this_process():
-            scores = PairScores(np.asarray(track.scorer.score(out)), np.asarray(track.scorer.score(in_)))
-        setup, sizes = self.setup, (len(out), len(in_))
-        fixed = [bound.fix(setup.shared_at(track.significance_share), track.pilot, sizes) for bound in setup.bounds]
-        return any(bound.refutes(scores) for bound in fixed)
+            outputs = single_runs(setup.mechanism, setup.neighbours, self.seed, N_SINGLE)
+            if outputs is None:
+                return None
+            scores = PairScores(*(np.asarray(track.scorer.score(part)) for part in outputs))
+        bounds = tuple(
+            bound.fix(setup.shared_at(track.significance_share), track.pilot, (N_SINGLE, N_SINGLE))
+            for bound in setup.bounds
+        )
+        warning = f"{doubt.what}: {N_SINGLE} runs a side, each in a process of its own, decided alone."
+        trials = Trials(self.plan.pilot + N_SINGLE, self.plan.pilot, N_SINGLE)
+        context = replace(context, trials=trials, warnings=(*context.warnings, warning), events={}, unseen=0.0)
+        return conclude(setup.statement, setup.bounds, bounds, scores, context)
 
 
 def _simple_rule(sample: OutputSample | None, pilot: PairScores, threshold: float) -> SimpleRule | None:

@@ -34,8 +34,9 @@ from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import whole
 from ..evidence.scores import BitScores, Successes
+from ..randomness.decision import one_output
+from ..randomness.experiment import N_FEW, fresh_processes
 from ..results.text import INDEPENDENCE_ADVICE
-from ..results.witness.no_randomness import replay
 from ..trials.execution import announce, execute, in_this_process, measure_run_time
 from ..trials.independence import Independence, independent_by_construction
 from ..trials.options import RunOptions, Store, versions
@@ -224,8 +225,9 @@ def _check_varies(mechanism: Mechanism, pair: Neighbours, seed: int, timeout: fl
         unvarying.add(chunk, {"only_output": common_output_digest(outputs)})
     if not unvarying.sides:
         return
-    replayed = replay(mechanism, pair, unvarying)
-    changed = mechanism.first_runs.changed if isinstance(mechanism, FunctionMechanism) and mechanism.first_runs else ()
-    if replayed.dependence(N_REPEATED_RUNS, INDEPENDENCE_LEVEL) is not None or (changed and not replayed.fresh):
+    if not isinstance(mechanism, FunctionMechanism):
+        return
+    fresh = fresh_processes(mechanism, pair, seed, N_FEW)
+    if not fresh.can_run or one_output(fresh, unvarying, N_REPEATED_RUNS, INDEPENDENCE_LEVEL) is not None:
         reason = "runs in one process repeat the same output, and a run in a fresh process gives another one"
         raise DependentTrialsError(display_name(mechanism), reason, INDEPENDENCE_ADVICE)

@@ -8,6 +8,8 @@ residual_risk.py   Residual risks by the definition of Giomi et al. (2023), for 
                    bounds
 table_risk/        Risks of one synthetic table: records that it was made of, compared with records that it was not made
                    of
+text.py            The texts of gains: of one attack over its baselines, and of an attack over all people and over
+                   groups
 """
 
 from .disclosure import DisclosureGains as DisclosureGains, disclosure as disclosure, most_gained as most_gained

@@ -25,7 +25,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,10 +37,10 @@ from ...mechanisms.core import (
     delta_range,
     non_negative,
     open_unit,
-    points,
     unit_interval,
     whole,
 )
+from ..results.saved import Described
 from .gain import Gain, gain
 
 MIN_GROUP_SIZE = 10
@@ -48,7 +48,7 @@ MIN_GROUP_SIZE = 10
 
 
 @dataclass(frozen=True, eq=False)
-class DisclosureGains:
+class DisclosureGains(Described):
     """Gains of an attack over all people and over groups of people.
 
     Args:
@@ -57,6 +57,8 @@ class DisclosureGains:
         left_out: groups with fewer than 10 people in a half.
         confidence: simultaneous confidence of all intervals of gains.
     """
+
+    DESCRIBED_BY: ClassVar[str] = "audit.metrics.text"
 
     overall: Gain
     groups: Mapping[str, Gain]
@@ -68,13 +70,6 @@ class DisclosureGains:
         """Group with the largest gain, with its name; "all people" without groups."""
         named = self.groups or {"all people": self.overall}
         return max(named.items(), key=lambda item: item[1].headline.value)
-
-    def summary(self) -> str:
-        """Return a table of the gains in plain text, and their interpretation."""
-        name, worst = self.worst
-        gained = points(worst.headline.value, worst.headline.lower, worst.headline.upper)
-        text = f"{gained}, {worst.n:,} {worst.of}"
-        return "\n".join([self.overall.summary(), *([f"worst group, {name}: gain {text}"] if self.groups else [])])
 
 
 def disclosure(

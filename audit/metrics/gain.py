@@ -33,16 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...attacks.people.base import AttributeInference, People, Sensitive
 from ...attacks.people.imputation import Imputation
-from ...mechanisms.core import (
-    ParameterError,
-    confidence_text,
-    fixed,
-    number,
-    open_unit,
-    percent,
-    percent_between,
-    points,
-)
+from ...mechanisms.core import ParameterError, open_unit, points
 from ..bounds.numerics import binomial, bounded_mean, paired
 from ..results.saved import DrawnResult, require, within
 
@@ -93,6 +84,7 @@ class Gain(DrawnResult):
 
     FORMAT: ClassVar[str] = "dpassay.gain"
     VERSION: ClassVar[int] = 1
+    DESCRIBED_BY: ClassVar[str] = "audit.metrics.text"
 
     attack: Rate
     over: tuple[BaselineGain, ...]
@@ -125,19 +117,6 @@ class Gain(DrawnResult):
         """Smallest detectable gain: the length of the interval below the gain."""
         return self.headline.value - self.headline.lower
 
-    def summary(self, *, details: bool = True) -> str:
-        """Return a table of success and gains in plain text, and their interpretation."""
-        rows = [("attack", _percent(self.attack), "")]
-        rows += [
-            (o.baseline, _percent(o.success), f"gain {_points(o.gain)}, {_risk(o.residual_risk)}") for o in self.over
-        ]
-        name, rate = (max(len(row[i]) for row in rows) for i in (0, 1))
-        lines = [f"{a:<{name}}  {b:<{rate}}  {c}".rstrip() for a, b, c in rows]
-        kind = "right" if self.exact else "mean score"
-        headline = f"{_points(self.headline)} over the better baseline"
-        head = f"{kind}, of {self.n:,} {self.of}; intervals: {confidence_text(self.confidence)} confidence"
-        return "\n".join([head, *lines, f"gain: {headline}", interpretation(self)])
-
     def check(self, at: str = "") -> None:
         """Raise `ResultError` if the numbers contradict each other."""
         require(len(self.over) > 0, "over", "there is no baseline")
@@ -148,7 +127,8 @@ class Gain(DrawnResult):
         within(0.0, 1.0, "attack", value=self.attack.value)
 
     def __repr__(self) -> str:
-        return f"<Gain {_points(self.headline)} over {self.better.baseline}, {self.n:,} {self.of}>"
+        gained = points(self.headline.value, self.headline.lower, self.headline.upper)
+        return f"<Gain {gained} over {self.better.baseline}, {self.n:,} {self.of}>"
 
 
 def gain(
@@ -311,37 +291,3 @@ def _gain_limits(hit: Values, base: Values, level: float, exact: bool) -> tuple[
         return paired.lower(wins, losses, len(hit), level), paired.upper(wins, losses, len(hit), level)
     half = 0.5 * (1.0 + hit.astype(np.float64) - base.astype(np.float64))
     return 2.0 * bounded_mean.lower(half, level) - 1.0, 2.0 * bounded_mean.upper(half, level) - 1.0
-
-
-def interpretation(gain: Gain) -> str:
-    """Return the interpretation of the numbers for the release."""
-    least = f"{number(100 * gain.minimum_detectable, 2)} points"
-    names = {over.baseline: over for over in gain.over}
-    learned = any(over.gain.lower > 0.0 for name, over in names.items() if name != PERSON)
-    if gain.significant:
-        text = f"The release leaks: the attack gains at least {number(100 * gain.headline.lower, 2)} points."
-    elif gain.headline.upper < 0.0:
-        text = "The attack is worse than a baseline: it gains nothing."
-    else:
-        text = f"No gain was detected. A gain of {least} would have been detected."
-    if not gain.significant and learned and PERSON in names:
-        text += " The attack learns from the population: it succeeds as often without the person."
-    if PERSON not in names:
-        text += (
-            " No release without the person was attacked: the gain may be learned from the population, not memorised."
-        )
-    elif len(names) == 1:
-        text += " The success of guesses without any release was not measured."
-    return text
-
-
-def _percent(rate: Rate) -> str:
-    return f"{percent(rate.value)} ({percent_between(rate.lower, rate.upper)})"
-
-
-def _points(rate: Rate) -> str:
-    return points(rate.value, rate.lower, rate.upper)
-
-
-def _risk(rate: Rate) -> str:
-    return f"residual risk {fixed(rate.value, 2)} ({fixed(rate.lower, 2)} to {fixed(rate.upper, 2)})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...mechanisms.core import line
-from .result_text import ResultText, Row, TextSection, TextTable
+from .result_text import ResultText, Row, TextSection, TextTable, Tone
 
 MIN_WIDTH = 10
 """Smallest width of the names, so that the texts of most results begin in the same column."""
@@ -20,7 +20,7 @@ def plain(text: ResultText, *, details: bool = True, examples: bool = True) -> s
         examples: whether to show datasets and outputs, which may be values of people.
     """
     rows: list[Row] = [("condition", condition) for condition in text.conditions]
-    rows += [("verdict" if text.tone.label else "result", _headline(text)), ("", text.answer)]
+    rows += [("verdict" if _is_verdict(text) else "result", _headline(text)), ("", text.answer)]
     rows += [("next step", step) for step in text.next_steps]
     rows += [*text.facts, *text.evidence, *(text.examples if examples else ())]
     rows += [("warning", warning) for warning in text.warnings]
@@ -33,9 +33,22 @@ def plain(text: ResultText, *, details: bool = True, examples: bool = True) -> s
     return "\n".join(block for block in blocks if block)
 
 
+def plain_details(text: ResultText) -> str:
+    """Return the details of a result as plain text, below its title."""
+    facts = plain_rows([row for section in text.details for row in section.facts])
+    blocks = (f"\n{text.title}" if text.title else "", facts, *map(_section, text.details))
+    return "\n".join(block for block in blocks if block)
+
+
 def message(text: ResultText) -> str:
     """Return the text without details as the message of an exception, which begins with the headline."""
-    return plain(text, details=False).removeprefix("verdict").lstrip()
+    return plain(text, details=False).removeprefix("verdict").removeprefix("result").lstrip()
+
+
+def _is_verdict(text: ResultText) -> bool:
+    """Return whether the headline is a verdict, and not that there is none."""
+    stated = text.headline.startswith(text.tone.label) and text.tone is not Tone.DEPENDENT
+    return stated if text.tone in (Tone.UNDERPOWERED, Tone.DEPENDENT) else text.tone is not Tone.PLAIN
 
 
 def _headline(text: ResultText) -> str:
@@ -76,4 +89,4 @@ def plain_table(table: TextTable) -> str:
     return "\n".join(shown)
 
 
-__all__ = ["message", "plain", "plain_rows", "plain_table"]
+__all__ = ["message", "plain", "plain_details", "plain_rows", "plain_table"]

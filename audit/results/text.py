@@ -177,8 +177,8 @@ def _reason_of_no_power(result: AuditResult) -> str:
     return _verdict_meaning(Verdict.UNDERPOWERED)
 
 
-def next_steps(result: AuditResult) -> tuple[str, ...]:
-    """Return what to do now, at most two sentences."""
+def next_steps(result: AuditResult, p_value: float | None = None) -> tuple[str, ...]:
+    """Return what to do now, at most two sentences; `p_value` is the one that decides, None for that of the result."""
     if result.verdict is Verdict.DEPENDENT:
         return (f"{INDEPENDENCE_ADVICE}.",)
     if result.verdict is Verdict.UNDERPOWERED:
@@ -189,7 +189,8 @@ def next_steps(result: AuditResult) -> tuple[str, ...]:
             )
         return (text,) if (text := what_to_change(result)) else ()
     if result.verdict is Verdict.VIOLATION:
-        return tuple(_after_violation(result))
+        unclear = result.witness is None and (result.p_value if p_value is None else p_value) > CLEAR
+        return tuple(_after_violation(result, unclear=unclear))
     if result.condition:
         return ()
     if result.weak:
@@ -204,8 +205,11 @@ def next_steps(result: AuditResult) -> tuple[str, ...]:
     return () if tight or result.exact_epsilon is not None else (CLOSER,)
 
 
-def _after_violation(result: AuditResult) -> list[str]:
-    """Return the next steps after a refuted claim: the likeliest cause, and how to pass the evidence on."""
+def _after_violation(result: AuditResult, *, unclear: bool) -> list[str]:
+    """Return the next steps after a refuted claim: the likeliest cause, and how to pass the evidence on.
+
+    A refutation that is `unclear`, likely enough for a true claim, is repeated before its cause is looked for.
+    """
     without = result.without_low_bits
     if without is not None and not without.refutes(result.claim):
         steps = ["Only the low bits of floats leak: add discrete noise, or round the noisy output to a coarse grid."]
@@ -216,6 +220,9 @@ def _after_violation(result: AuditResult) -> list[str]:
         ]
     else:
         steps = [f"Compare the noise with the sensitivity under {result.relation} on this pair."]
+    if unclear:
+        again = f"Repeat the audit with another seed and confidence=1 - {number(CONFIRMING)}."
+        return [again, f"If the claim is refuted again: {steps[0][0].lower()}{steps[0][1:]}"]
     if result.datasets is not None or result.event_rule is not None:
         steps.append("To pass the evidence on, write a witness: `--witness FILE`, or `result.to_witness(path)`.")
     return steps
@@ -248,7 +255,7 @@ def _facts(result: AuditResult) -> list[Row]:
         ("mechanism", mechanism(result)),
         (result.game.words.setting.lower(), result.game.relation(result.relation)),
         ("claim", f"epsilon <= {number(result.claim)} at delta = {number(result.delta)}   [{result.claim_name}]"),
-        ("bound", f"{_bound(result)}   [{result.bound.method}]"),
+        ("bound", _bound(result)),
     ]
 
 
@@ -275,7 +282,7 @@ def _evidence(result: AuditResult, explained: Explanations) -> list[Row]:
     if result.dependence is not None:
         rows.append(("dependence", result.dependence))
     if (elsewhere := result.refuted_elsewhere) is not None:
-        rows.append(("curve", f"{elsewhere}   [{elsewhere.method}]"))
+        rows.append(("curve", str(elsewhere)))
     if result.verdict is Verdict.VIOLATION and result.refuted_by != "witness":
         event = (lambda: _event(result)) if result.game.has_scores else (lambda: _guesses(result))
         rows += explained.step("the deciding event", event, [])
@@ -303,6 +310,7 @@ def _details(result: AuditResult) -> list[TextSection]:
         shown.append(("exceptional", f"... and {len(outputs) - MAX_KINDS_SHOWN:,} more kinds"))
     trials: list[Row] = [
         ("attack", result.attack),
+        *_methods(result),
         ("trials", result.game.describe_trials(result.trials)),
         ("seed", f"{result.seed}, digest {result.fingerprint[:16]}"),
     ]
@@ -312,6 +320,24 @@ def _details(result: AuditResult) -> list[TextSection]:
         TextSection("All bounds", table=_bounds_table(result)) if len(result.bounds) > 1 else TextSection("All bounds"),
         TextSection("Choices and corrections", tuple(_ledger_rows(result))),
     ]
+
+
+def _methods(result: AuditResult) -> list[Row]:
+    """Return the names of the methods behind the first screen: of the bound, the curve and the deciding event."""
+    rows = [("method", f"{result.bound.method}, of the bound")]
+    if (elsewhere := result.refuted_elsewhere) is not None:
+        rows.append(("method", f"{elsewhere.method}, of the curve"))
+    if result.verdict is Verdict.VIOLATION and result.game.has_scores and result.refuted_by != "witness":
+        rows.append(("score", _score(result)))
+    return rows
+
+
+def _score(result: AuditResult) -> str:
+    """Return the deciding event as a set of scores."""
+    event, decided = result.deciding, result.decided_by
+    if event is not None:
+        return event.name
+    return "more than one event" if decided.threshold is None else f"score >= {number(decided.threshold)}"
 
 
 def _ledger_rows(result: AuditResult) -> list[Row]:
@@ -431,11 +457,13 @@ def _event(result: AuditResult) -> list[Row]:
         below = event is not None and not event.above
         counts = [n - k if below else k for k, n in zip(decided.hits, sizes, strict=True)]
         rates = [f"{k:,} of {n:,} = {number(k / n)}" for k, n in zip(counts, sizes, strict=True)]
-    at = "" if decided.threshold is None else f" >= {number(decided.threshold)}"
-    name = f"score{at}" if event is None else event.name
+    said = "several events of the attack together"
+    if decided.threshold is not None:
+        above = event is None or event.above
+        said = f"outputs that the attack takes for side {int(above)}"
     rule = [("rule", event.rule)] if event is not None and event.rule else []
     return [
-        ("event", f"{name} under the {result.attack} attack"),
+        ("event", said),
         *rule,
         ("on side 1", rates[1]),
         ("on side 0", rates[0]),
@@ -446,11 +474,11 @@ def _examples(result: AuditResult) -> list[Row]:
     """Return datasets and outputs, which may be values of people: shown where the result was made, never passed on."""
     rows = [(f"d{side}", _truncated_text(dataset)) for side, dataset in enumerate(result.datasets or ())]
     event = result.deciding
-    for side, outputs in () if event is None else ((1, event.outputs1), (0, event.outputs0)):
-        if outputs:
-            rows.append((f"outputs {side}", "; ".join(outputs)))
-    for witness in result.witnesses:
-        rows += [(f"outputs {side}", "; ".join(outputs)) for side, outputs in enumerate(witness.outputs) if outputs]
+    for side in (1, 0):
+        of_event = () if event is None else (event.outputs0, event.outputs1)[side]
+        of_witnesses = dict.fromkeys(text for witness in result.witnesses for text in witness.outputs[side])
+        if shown := [*of_event, *(text for text in of_witnesses if text not in of_event)]:
+            rows.append((f"outputs {side}", "; ".join(shown)))
     return rows
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...mechanisms.adapters.functions.same_seed import DIFFERENT_FORMS
+from ...mechanisms.adapters.functions.same_seed import SAME_SEED
 from .audit_result import AuditResult, WithoutLowBits
 from .found_pair import without_pairs
 from .refuting_event import RefutingEvent
@@ -19,7 +19,7 @@ _NAMED = {"text": "a text", "keys": "other keys", "fields": "other fields", "int
 
 
 def without_values(result: AuditResult) -> AuditResult:
-    """Return the result without outputs, without values in the rule of its event, and without the datasets of the pair.
+    """Return the result without outputs, their distance, values in the rule of its event, and datasets of the pair.
 
     Verdict, bounds, counts and all other numbers stay. The parts of the output that the rule names stay as well.
     """
@@ -30,7 +30,7 @@ def without_values(result: AuditResult) -> AuditResult:
         deciding=None if result.deciding is None else _without_outputs(result.deciding),
         witnesses=tuple(_without_witnessed(witness) for witness in result.witnesses),
         events=_kinds(result.events),
-        notes=tuple(note for note in result.notes if not note.startswith(DIFFERENT_FORMS)),
+        notes=tuple(note for note in result.notes if not note.startswith(SAME_SEED)),
         ledger=without_pairs(result.ledger),
         without_low_bits=_without_rule(result.without_low_bits),
     )

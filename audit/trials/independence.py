@@ -41,6 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ...mechanisms.core import Floats, Mechanism, Outputs, number
+from ...mechanisms.core.number_text import SMALLEST_SHOWN
 from .array_files import Arrays, Expected
 from .plan import Chunk
 
@@ -82,8 +83,10 @@ class Dependence:
     what: str
 
     def __str__(self) -> str:
+        if self.kind == "memory" and self.side is None and not self.p_value:
+            return self.what
         where = "on both sides" if self.side is None else f"on side {self.side}"
-        chance = f" (p <= {number(self.p_value, 2)})" if self.p_value else ""
+        chance = f" (p <= {number(max(self.p_value, SMALLEST_SHOWN), 2)})" if self.p_value else ""
         return f"{self.what} {where}{chance}"
 
 

@@ -67,7 +67,7 @@ def _release(
     """Call `release`, and return the outputs and the changes in the process; calls of user code are guarded."""
     if independent_by_construction(mechanism):
         return [_read(mechanism, mechanism.release(dataset, size, rng), size) for dataset, size in calls], ()
-    guard = Guard(display_name(mechanism), timeout=timeout, seed=_global_seed(seed, chunk))
+    guard = Guard(display_name(mechanism), timeout=timeout, seed=global_seed(seed, chunk))
     calls_itself = isinstance(mechanism, FunctionMechanism)  # then each call of the function opens the guard
     results = []
     try:
@@ -128,7 +128,7 @@ def seconds_of_calls(mechanism: Mechanism, one_run: float, n_runs: int, n_chunks
     return n_chunks * one_run + n_runs * further_run
 
 
-def _global_seed(seed: int, chunk: Chunk) -> int:
+def global_seed(seed: int, chunk: Chunk) -> int:
     """Return the seed of the global random states in a chunk, for functions that do not draw from their rng."""
     key = (chunk.stage, chunk.side, chunk.index, 1)
     return int(np.random.SeedSequence(entropy=seed, spawn_key=key).generate_state(1, np.uint64)[0])

@@ -30,8 +30,8 @@ from pathlib import Path
 from pickle import PicklingError
 from typing import Any
 
-from ...mechanisms.adapters.functions.fresh_runs import cloudpickle
 from ...mechanisms.adapters.functions.guard import mark_expendable, work_in_threads
+from ...mechanisms.adapters.functions.source import cloudpickle
 from ...mechanisms.core import ClusterError, DpassayError, ParameterError, ReleaseError, number
 from .options import versions
 

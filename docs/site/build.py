@@ -309,6 +309,7 @@ def write(staged: dict[str, str]) -> None:
     from dpassay.experiments.present.plots.style import dark_rules  # here, since processes of demos import this module
 
     STATIC.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(SITE / "site.js", STATIC)
     dark = dark_rules('body[data-theme="dark"] .dpassay-figure')
     forced = dark[dark.index("{") + 1 : -1]
     automatic = dark_rules('body:not([data-theme="light"]) .dpassay-figure')

@@ -11,6 +11,7 @@ html_theme = "furo"
 html_title = "dpassay"
 html_static_path = ["../_build/static"]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 html_show_sphinx = False
 smartquotes = False  # options begin with two hyphens
 html_copy_source = False

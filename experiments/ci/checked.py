@@ -83,6 +83,7 @@ class CheckedClaims(Saved):
 
     FORMAT: ClassVar[str] = "dpassay.checked-claims"
     VERSION: ClassVar[int] = 1
+    DESCRIBED_BY: ClassVar[str] = "experiments.ci.text"
 
     title: str
     source: str

@@ -1,64 +1,19 @@
-"""Findings of a command for build servers: each tested claim with its text, and its place in the sources.
-
-    command -> Findings -> JUnit XML, SARIF, Markdown
-
-`Place` is where a build server shows a violation: the line that defines the audited object, or the configuration.
-"""
+"""Findings of an audit or a sweep for build servers, with what became of each claim since a baseline."""
 
 from __future__ import annotations
 
-import ast
-import shlex
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.plain import plain
 from ...audit.results.result_text import ResultText, Tone
 from ...audit.results.withheld import without_values
+from ..present.builds.findings import Findings, FoundClaim, Place
 from ..present.results.sweep import SweepResult
-from .checked import CheckedClaims, claims_of
-from .comparison import Comparison
+from .checked import CheckedClaim, claims_of
+from .comparison import Change, ComparedClaim, Comparison
 
-
-@dataclass(frozen=True)
-class Place:
-    """A place in the sources.
-
-    Args:
-        name: name of the audited object, such as "noise.py:release".
-        file: its file; None where there is none.
-        line: from 1.
-    """
-
-    name: str
-    file: Path | None = None
-    line: int = 1
-
-
-@dataclass(frozen=True)
-class Findings:
-    """The tested claims of a command.
-
-    Args:
-        checked: the claims.
-        place: what was audited.
-        details: text of each claim, in the same order, without values of datasets and outputs.
-        headlines: the verdict on each claim in a few words, in the same order.
-        seconds: duration by the name of the claim; empty where unknown.
-        strict: whether an underpowered audit is a failure.
-        comparison: with a baseline; None without one.
-    """
-
-    checked: CheckedClaims
-    place: Place
-    details: tuple[str, ...]
-    headlines: tuple[str, ...]
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    strict: bool = False
-    comparison: Comparison | None = None
+_STATES = {Change.NEW_VIOLATION: "new", Change.KNOWN_VIOLATION: "unchanged", Change.LOST_POWER: "new"}
 
 
 def findings_of(
@@ -69,84 +24,50 @@ def findings_of(
     strict: bool = False,
     comparison: Comparison | None = None,
 ) -> Findings:
-    """Return the findings of an audit or a sweep."""
-    if isinstance(result, AuditResult):
-        texts: tuple[ResultText, ...] = (without_values(result).text(),)
-    else:
-        points = tuple(replace(point, result=without_values(point.result)) for point in result.points)
-        texts = replace(result, points=points).text().parts
-    return Findings(
-        checked=claims_of(result),
-        place=place,
-        details=tuple(plain(each, details=each.tone is not Tone.VIOLATION) for each in texts),
-        headlines=tuple(each.headline for each in texts),
-        seconds=seconds or {},
-        strict=strict,
-        comparison=comparison,
-    )
-
-
-def place_of_target(target: str | None, program: str | None) -> Place:
-    """Return the place of the audited object of `dpassay check`: a function, or the first file of a program.
+    """Return the findings of an audit or a sweep.
 
     Args:
-        target: "package.module:object" or "file.py:object", loaded before; None for a program.
-        program: a command line.
+        result: the audit or the sweep.
+        place: what was audited.
+        seconds: duration by the name of the claim; None where unknown.
+        strict: whether an underpowered audit is a failure.
+        comparison: with a baseline; None without one.
     """
-    if target is None:
-        words = _words(program or "")
-        return Place(program or "", next((Path(word) for word in words if _is_file(word)), None))
-    location, _, name = target.rpartition(":")
-    file = Path(location) if location.endswith(".py") else _file_of_module(location)
-    return Place(target, file, 1 if file is None else _line_of(file, name))
+    checked, text = claims_of(result), text_for_builds(result)
+    changes = {} if comparison is None else {row.name: row for row in comparison.claims}
+    claims = [
+        _finding(claim, said, changes.pop(claim.name, None), (seconds or {}).get(claim.name, 0.0))
+        for claim, said in zip(checked.claims, text.parts or (text,), strict=True)
+    ]
+    for row in changes.values():
+        if row.change.fails and row.before is not None:
+            gone = ResultText(tone=Tone.PLAIN, headline=row.change.value.capitalize(), answer=row.reason)
+            claims.append(_finding(row.before, gone, row, 0.0))
+    return Findings(checked.title, place, tuple(claims), strict)
 
 
-def _line_of(file: Path, name: str) -> int:
-    """Return the line that defines a dotted name in a Python file; 1 where the text does not show it."""
-    try:
-        body: list[ast.stmt] = ast.parse(file.read_text(encoding="utf-8")).body
-    except (OSError, ValueError, SyntaxError, RecursionError):
-        return 1
-    line = 1
-    for part in name.split("."):
-        found = next((node for node in reversed(body) if part in _defined(node)), None)
-        if found is None:
-            return line
-        line, body = found.lineno, getattr(found, "body", [])
-    return line
+def text_for_builds(result: AuditResult | SweepResult) -> ResultText:
+    """Return the text of a result without values of datasets and outputs."""
+    if isinstance(result, AuditResult):
+        return without_values(result).text()
+    points = tuple(replace(point, result=without_values(point.result)) for point in result.points)
+    return replace(result, points=points).text()
 
 
-def line_of_table(file: Path, table: str) -> int:
-    """Return the line of the header of a table in a TOML file; 1 where there is none."""
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
-        return 1
-    return next((place for place, text in enumerate(lines, start=1) if text.strip() == f"[{table}]"), 1)
-
-
-def _defined(node: ast.stmt) -> set[str]:
-    """Return the names that a statement binds."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {node.name}
-    targets = getattr(node, "targets", [getattr(node, "target", None)])
-    return {target.id for target in targets if isinstance(target, ast.Name)}
-
-
-def _file_of_module(name: str) -> Path | None:
-    file = getattr(sys.modules.get(name), "__file__", None)
-    return Path(file) if isinstance(file, str) and file.endswith(".py") else None
-
-
-def _words(program: str) -> list[str]:
-    try:
-        return shlex.split(program)
-    except ValueError:
-        return []
-
-
-def _is_file(word: str) -> bool:
-    try:
-        return not Path(word).is_absolute() and Path(word).is_file()
-    except (OSError, ValueError):
-        return False
+def _finding(claim: CheckedClaim, text: ResultText, compared: ComparedClaim | None, seconds: float) -> FoundClaim:
+    numbers = {
+        "claim": claim.claim_name,
+        "claimedEpsilon": claim.claim,
+        "delta": claim.delta,
+        "relation": claim.relation,
+        "epsilonLowerBound": claim.bound,
+        "confidence": claim.confidence,
+        "pValue": claim.p_value,
+        "minimumDetectableEpsilon": claim.detectable,
+        "verdict": claim.outcome,
+    }
+    same = (claim.claim_name, claim.delta, claim.relation)
+    if compared is None:
+        return FoundClaim(claim.name, text, same, numbers, seconds)
+    lost = compared.reason if compared.change is Change.LOST_POWER else ""
+    return FoundClaim(claim.name, text, same, numbers, seconds, _STATES.get(compared.change, "updated"), lost)

@@ -39,6 +39,7 @@ def run_command(
     slice: option.SliceOf = None,  # noqa: A002 - the name of the option, which messages use
     strict: option.Strict = False,
     quiet: option.Quiet = False,
+    verbose: option.Verbose = False,
     markdown: option.Markdown = None,
     junit: option.JunitFile = None,
     sarif: option.SarifFile = None,
@@ -73,7 +74,7 @@ def run_command(
         done = run(config, pdf=pdf, cluster=cluster, **execution)
     except KeyboardInterrupt as error:
         return _interrupted(error, "trials")
-    show_run(done)
+    show_run(done, verbose=verbose)
     write_run(files, done, config, strict=strict, report_line=print_error)
     return exit_code_of(done.verdict, strict=strict)
 
@@ -88,6 +89,7 @@ def merge_command(
     pdf: option.Pdf = False,
     strict: option.Strict = False,
     quiet: option.Quiet = False,
+    verbose: option.Verbose = False,
 ) -> int:
     """Join the trials of all slices of an experiment, and judge them as one run."""
     from ..runs.slices import merge
@@ -95,7 +97,7 @@ def merge_command(
 
     report_line = None if quiet else print_progress
     done = merge(directories, out, allow=tuple(allow or ()), progress=not quiet, report_line=report_line, pdf=pdf)
-    show_run(done)
+    show_run(done, verbose=verbose)
     return exit_code_of(done.verdict, strict=strict)
 
 
@@ -123,6 +125,7 @@ def check_command(
     jobs: option.Jobs = 1,
     strict: option.Strict = False,
     quiet: option.Quiet = False,
+    verbose: option.Verbose = False,
     baseline: option.Baseline = None,
     power_loss: option.PowerLoss = POWER_LOSS,
     markdown: option.Markdown = None,
@@ -134,10 +137,11 @@ def check_command(
     """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
     from ...audit.results.explanations import Explanations
     from ...mechanisms.core import DpassayError, ParameterError
-    from ..ci.findings import place_of_target
+    from ..present.builds.findings import place_of_target
     from .check import Claimed, PairSearch, baseline_of, check
     from .outcomes import Baseline, write_check
     from .outputs import OutputFiles
+    from .terminal import first_screen
 
     if search is None and budget is not None:
         raise ParameterError("--budget is for --search DOMAIN: give both, or leave it out.", argument="--budget")
@@ -163,7 +167,7 @@ def check_command(
         progress=not quiet,
     )
     seconds, compared = time.monotonic() - began, earlier.compared(result)
-    sys.stdout.write(f"{result.summary()}\n{earlier.text(compared)}")
+    sys.stdout.write(f"{first_screen(result, verbose=verbose)}{earlier.text(compared)}")
     place = place_of_target(target, program)
     write_check(files, result, compared, place, seconds=seconds, strict=strict, report_line=print_error)
     if witness is not None and result.refuted_by is not None:

@@ -13,7 +13,6 @@ import numpy as np
 from ...audit.api import audit
 from ...audit.recording import record
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.withheld import without_values
 from ...audit.search import domain_from, search
 from ...audit.trials.array_files import read_text
 from ...mechanisms.accounting import ApproximateDP, PureDP
@@ -24,8 +23,7 @@ from ...mechanisms.adapters.functions.target import load_target
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.core.errors import DpassayError, NeighboursError, ParameterError, plural
 from ...mechanisms.core.guarantee import Guarantee
-from ...mechanisms.core.printable import fenced
-from ..ci.checked import SESSION, CheckedClaims, claims_of
+from ..ci.checked import SESSION, CheckedClaims
 from .supervisor import in_child
 
 LONGEST_SHOWN = 200
@@ -218,14 +216,6 @@ def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any
         advice = "Name another relation with --relation; if the datasets are not lists of records, add --no-records."
         said = str(error).removesuffix(error.advice).rstrip()
         raise NeighboursError(f"{said} {advice}", argument=error.arguments, advice=advice) from error
-
-
-def markdown_summary(result: AuditResult) -> str:
-    """Return the result as a section of Markdown for a build server, with the verdict as its heading.
-
-    Values of datasets and outputs are left out, since build servers keep and show what they receive.
-    """
-    return f"### dpassay check: {claims_of(result).outcome}\n\n{fenced(without_values(result).summary())}\n"
 
 
 def baseline_of(file: Path | None) -> CheckedClaims | None:

@@ -113,6 +113,7 @@ def judge_command(
         Path | None, typer.Option(metavar="DIR", help="Directory for numbers, figures and report. Default: none.")
     ] = None,
     strict: option.Strict = False,
+    verbose: option.Verbose = False,
     markdown: option.Markdown = None,
     json_: option.JsonFile = None,
 ) -> int:
@@ -120,11 +121,12 @@ def judge_command(
     from ..tasks.judgement import Judgement
     from .outcomes import write_judged
     from .outputs import OutputFiles
+    from .terminal import first_screen
 
     files = OutputFiles(markdown, json_)
     files.check_writable()
     task = Judgement.of(locals())
-    sys.stdout.write(f"{task.result.summary()}\n")
+    sys.stdout.write(first_screen(task.result, verbose=verbose))
     write_judged(files, task.result, report_line=print_error)
     _keep(task, out)
     return exit_code_of(task.result.verdict, strict=strict)
@@ -167,16 +169,18 @@ def membership_command(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory for numbers, figures and report. Default: none.")
     ] = None,
+    verbose: option.Verbose = False,
     json_: option.JsonFile = None,
 ) -> int:
     """Attack shadow models trained elsewhere, and report how well each attack identifies members."""
     from ..tasks.membership import MembershipStudy
     from .outputs import OutputFiles
+    from .terminal import first_screen
 
     files = OutputFiles(json_file=json_)
     files.check_writable()
     task = MembershipStudy.of(locals())
-    sys.stdout.write(f"{task.result.summary()}\n")
+    sys.stdout.write(first_screen(task.result, verbose=verbose or per_model))
     files.write("", json_text=task.result.to_json())
     _keep(task, out)
     return 0
@@ -233,12 +237,14 @@ def text_command(
         Path | None, typer.Option(metavar="DIR", help="Directory for scores, figures and reports. Default: none.")
     ] = None,
     strict: option.Strict = False,
+    verbose: option.Verbose = False,
 ) -> int:
     """Attack a language model from the log probabilities of texts; with --coins, audit the claim of its training."""
     from ..tasks.texts import TextStudy
+    from .terminal import first_screen
 
     task = TextStudy.of(locals())
-    sys.stdout.write(f"{task.result.summary()}\n")
+    sys.stdout.write(first_screen(task.result, verbose=verbose))
     _keep(task, out)
     return exit_code_of(None if task.result.audit is None else task.result.audit.verdict, strict=strict)
 
@@ -284,14 +290,16 @@ def risk_command(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory for numbers and report. Default: none.")
     ] = None,
+    verbose: option.Verbose = False,
 ) -> int:
     """Measure what a synthetic table discloses about the records it was made of; exit with 1 on a finding."""
     from ...mechanisms.core import plural, terminal
     from ..tasks.table_risk import TableRisk
     from .outcomes import code_of_risk
+    from .terminal import first_screen
 
     task = TableRisk.of(locals())
-    sys.stdout.write(f"{terminal(task.result.summary())}\n")
+    sys.stdout.write(terminal(first_screen(task.result, verbose=verbose)))
     if records is not None:
         task.write_records(records)
         n_found = plural(len(task.result.found), "record")

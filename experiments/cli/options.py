@@ -165,6 +165,9 @@ Looks = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result, no progress.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print the details too: power, methods, choices and corrections.")
+]
 Markdown = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Append a Markdown summary, such as to $GITHUB_STEP_SUMMARY.")
 ]

@@ -11,11 +11,12 @@ from ...audit.results.audit_result import AuditResult
 from ...mechanisms.core import ParameterError, number, terminal
 from ..ci.checked import CheckedClaims, claims_of
 from ..ci.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
-from ..ci.findings import Findings, Place, findings_of, line_of_table
-from ..ci.step_summary import claims_section, comparison_section, text_section
+from ..ci.findings import findings_of, text_for_builds
+from ..ci.text import describe_comparison
+from ..present.builds.findings import Findings, Place, line_of_table
+from ..present.builds.step_summary import section
 from ..present.results.sweep import SweepResult
 from .application import MISTAKE, VIOLATION, print_error
-from .check import markdown_summary
 from .outputs import OutputFiles
 
 if TYPE_CHECKING:
@@ -72,9 +73,9 @@ def write_check(
     report_line: Report,
 ) -> None:
     """Write the files of `dpassay check`."""
-    summary = markdown_summary(result)
+    summary = _summary_of_audit(result)
     if compared is not None:
-        summary += "\n" + comparison_section(compared, heading="compared with the baseline")
+        summary += section(describe_comparison(compared), heading="compared with the baseline")
     found = findings_of(result, place, seconds={result.mechanism: seconds}, strict=strict, comparison=compared)
     files.write(summary, json_text=result.to_json(), found=found)
     files.write_step_summary(summary, report_line)
@@ -82,17 +83,21 @@ def write_check(
 
 def write_judged(files: OutputFiles, result: AuditResult, *, report_line: Report) -> None:
     """Write the files of `dpassay judge`."""
-    files.write(markdown_summary(result), json_text=result.to_json())
-    files.write_step_summary(markdown_summary(result), report_line)
+    files.write(_summary_of_audit(result), json_text=result.to_json())
+    files.write_step_summary(_summary_of_audit(result), report_line)
+
+
+def _summary_of_audit(result: AuditResult) -> str:
+    return section(text_for_builds(result), heading="dpassay check")
 
 
 def write_comparison(
     files: OutputFiles, comparison: Comparison, notes: Sequence[str], *, heading: str, report_line: Report
 ) -> None:
     """Write the files of `dpassay compare`."""
-    section = comparison_section(comparison, heading=heading, notes=notes)
-    files.write(section)
-    files.write_step_summary(section, report_line)
+    summary = section(describe_comparison(comparison, notes), heading=heading)
+    files.write(summary)
+    files.write_step_summary(summary, report_line)
 
 
 def refuse_without_claims(files: OutputFiles, config: str, settings: Mapping[str, Any]) -> None:
@@ -128,12 +133,9 @@ def write_run(files: OutputFiles, done: ConfigRun, config: str, *, strict: bool,
 
 
 def _section(done: ConfigRun) -> str:
-    from ..present.results.sweep_text import warning_notes
-
     if not isinstance(done.result, SweepResult):
-        return text_section(done.result.summary(), heading=f"dpassay run: {done.directory.name}")
-    checked, notes = claims_of(done.result), warning_notes(done.result.points)
-    return claims_section(checked, heading=f"dpassay run: {done.result.title}", notes=notes)
+        return section(done.result.text(), heading=f"dpassay run: {done.directory.name}")
+    return section(text_for_builds(done.result), heading=f"dpassay run: {done.result.title}")
 
 
 def _findings_of_run(done: ConfigRun, config: str, strict: bool) -> Findings | None:

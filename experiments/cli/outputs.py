@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...mechanisms.core import StoreError
-from ..ci.findings import Findings
-from ..ci.junit import junit
-from ..ci.sarif import sarif
-from ..ci.step_summary import append, step_summary_file
+from ..present.builds.findings import Findings
+from ..present.builds.junit import junit
+from ..present.builds.sarif import sarif
+from ..present.builds.step_summary import append, step_summary_file
 
 
 @dataclass(frozen=True)

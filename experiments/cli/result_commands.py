@@ -20,6 +20,7 @@ def report_command(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, or that of --out.")],
     pdf: option.Pdf = False,
     strict: option.Strict = False,
+    verbose: option.Verbose = False,
 ) -> int:
     """Regenerate the figures and reports of a finished run from its saved results."""
     from ...audit.metrics.table_risk.result import RiskResult
@@ -28,7 +29,7 @@ def report_command(
     from .terminal import show_run
 
     done = report(directory, pdf=pdf)
-    show_run(done)
+    show_run(done, verbose=verbose)
     if isinstance(done.result, RiskResult):
         return code_of_risk(done.result)
     return exit_code_of(done.verdict, strict=strict)
@@ -89,11 +90,12 @@ def badge_command(
     label: Annotated[str, typer.Option(metavar="TEXT", help="Text on the left.")] = "dpassay",
 ) -> int:
     """Draw a badge with the verdict of a saved result."""
-    from ..ci.badge import badge, badge_text
     from ..ci.saved_runs import load
+    from ..present.builds.badge import badge, badge_text
     from .outputs import write_text
 
-    checked = load(result).checked
-    write_text(out, badge(checked, label=label))
-    sys.stdout.write(f"{label}: {badge_text(checked)}\n")
+    saved = load(result)
+    text = (saved.result or saved.checked).text()
+    write_text(out, badge(text, label=label))
+    sys.stdout.write(f"{label}: {badge_text(text)}\n")
     return 0

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...audit.results.plain import plain_rows
+from ...audit.results.plain import plain_details, plain_rows
 from ...audit.results.result_text import ResultText, TextTable, Tone
+from ...audit.results.saved import Described
 from ...mechanisms.core import line, terminal
 from ..present.results.sweep import SweepResult
 
@@ -53,13 +54,23 @@ def show_slice(share: Slice, directory: Path) -> None:
     console().print(Text(line(f"slice {share} is finished in {directory}: {next_step}")), soft_wrap=True)
 
 
-def show_run(run: ConfigRun) -> None:
+def first_screen(result: Described, *, verbose: bool) -> str:
+    """Return a result as plain text; without its details, a last line says how to see them."""
+    hidden = [] if verbose else [s.title.lower() for s in result.text().details if s.facts or s.paragraphs or s.table]
+    more = plain_rows([("more", f"-v adds: {', '.join(hidden)}")]) + "\n" if hidden else ""
+    return f"{result.summary(details=verbose)}\n{more}"
+
+
+def show_run(run: ConfigRun, *, verbose: bool = False) -> None:
     """Print the text of a finished experiment, and the paths of its files."""
-    _show_text(run.result.text(), title=run.result.title if isinstance(run.result, SweepResult) else "")
+    text = run.result.text()
+    _show_text(text, title=run.result.title if isinstance(run.result, SweepResult) else "")
+    for part in (text, *text.parts) if verbose else ():
+        console().print(Text(plain_details(part)), soft_wrap=True)
     show_files(run)
 
 
-def _show_text(text: ResultText, *, title: str = "") -> None:
+def _show_text(text: ResultText, *, title: str = "", all_notes: bool = False) -> None:
     """Print the text of a result: headline, answer, facts, table and notes; details are in the report."""
     out, style = console(), STYLES[text.tone]
     for condition in text.conditions:
@@ -74,9 +85,9 @@ def _show_text(text: ResultText, *, title: str = "") -> None:
         out.print(Text(plain_rows([*text.facts, *text.evidence, *text.examples])), soft_wrap=True)
     if text.table is not None:
         out.print(_table(text.table, title))
-    for note in text.notes[:NOTES]:
+    for note in text.notes if all_notes else text.notes[:NOTES]:
         out.print(Text(line(note), style="dim"), soft_wrap=True)
-    if len(text.notes) > NOTES:
+    if len(text.notes) > NOTES and not all_notes:
         out.print(Text(f"... and {len(text.notes) - NOTES:,} more notes in the report", style="dim"))
 
 
@@ -113,23 +124,10 @@ def show_calibration(done: CalibrationRun) -> None:
 
 
 def show_comparison(comparison: Comparison, notes: Sequence[str]) -> None:
-    """Print the table of a comparison, the reasons of its failures, and what else differs."""
-    from ..ci.step_summary import COMPARISON_HEAD, comparison_cells
+    """Print the text of a comparison; `notes` say what else differs."""
+    from ..ci.text import describe_comparison
 
-    out, table = console(), Table(box=None, pad_edge=False)
-    for name in COMPARISON_HEAD:
-        table.add_column(name, justify="left" if name in ("audit", "verdict", "change") else "right")
-    for claim in comparison.claims:
-        *cells, change = (Text(line(cell)) for cell in comparison_cells(claim))
-        change.stylize("bold red" if claim.change.fails else "dim" if claim.change.value == "unchanged" else "yellow")
-        table.add_row(*cells, change)
-    out.print(table)
-    out.print(Text(comparison.headline(), style="bold red" if comparison.failures else "green"))
-    for claim in comparison.failures:
-        out.print(Text(line(f"{claim.name}: {claim.reason}"), style="yellow"))
-    for note in notes:
-        out.print(Text(line(note), style="dim"))
-    out.print(Text(comparison.level(), style="dim"))
+    _show_text(describe_comparison(comparison, notes), all_notes=True)
 
 
 def show_checks(checks: Sequence[Check]) -> None:

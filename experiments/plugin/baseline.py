@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,14 +100,15 @@ def write_step_summary(checks: Checks, missing: Collection[ComparedClaim], headl
         return
     from ...mechanisms.core import StoreError
     from ..ci.checked import claims_of_session
-    from ..ci.step_summary import append, claims_section, step_summary_file
+    from ..present.builds.step_summary import append, section, step_summary_file
 
     reasons = [check for check in checks.values() if check["reason"] and not check.get("expected")]
     changed = [f"{check['test']}: {check['change']}. {check['reason']}" for check in reasons]
-    notes = [headline, *changed, *(f"{claim.name}: {claim.reason}" for claim in missing)]
+    notes = [*changed, *(f"{claim.name}: {claim.reason}" for claim in missing)]
     file = step_summary_file()
     assert file is not None
     try:
-        append(file, claims_section(claims_of_session(checks.values()), heading="privacy checks", notes=notes))
+        text = claims_of_session(checks.values()).text()
+        append(file, section(replace(text, answer=headline, warnings=tuple(notes)), heading="privacy checks"))
     except StoreError:
         return

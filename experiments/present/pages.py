@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -72,12 +72,12 @@ class Drawn:
 
     Args:
         overviews: each with its narrow form for small screens, or None.
-        figures: in two columns below them.
+        figures: the same, in two columns below them.
         of_parts: figures of each part of the text, in the same order.
     """
 
     overviews: tuple[tuple[Figure, Figure | None], ...] = ()
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[tuple[Figure, Figure | None], ...] = ()
     of_parts: tuple[tuple[Figure, ...], ...] = ()
 
     @classmethod
@@ -87,7 +87,7 @@ class Drawn:
         names = [name for name in ("bound-claim", "success", "breakdown") if name in drawn]
         of_parts = _without_repeated_captions([_of_audit(drawn, number) for number in range(1, n_parts + 1)])
         return cls(
-            overviews=tuple((drawn[name], drawn.get(f"{name}-{NARROW}")) for name in names),
+            overviews=with_narrow(drawn, names),
             of_parts=tuple(map(tuple, of_parts)),
         )
 
@@ -230,18 +230,26 @@ def load_figures(files: Iterable[Path]) -> dict[str, Figure]:
     return {path.stem: _figure(path) for path in files if path.suffix == ".svg"}
 
 
+def with_narrow(drawn: Mapping[str, Figure], names: Iterable[str]) -> tuple[tuple[Figure, Figure | None], ...]:
+    """Return figures by their names, each with its narrow form; a caption that occurs again stands once."""
+    (figures,) = _without_repeated_captions([[drawn[name] for name in names]])
+    return tuple((figure, drawn.get(f"{figure.name}-{NARROW}")) for figure in figures)
+
+
 def _of_audit(figures: dict[str, Figure], number: int) -> list[Figure]:
     """Return the figures of audit `number`, counted from 1."""
     return [figure for name, figure in figures.items() if re.match(rf"audit-0*{number}-", name)]
 
 
-def _without_repeated_captions(groups: list[list[Figure]]) -> list[list[Figure]]:
+def _without_repeated_captions(groups: Iterable[Iterable[Figure]]) -> list[list[Figure]]:
     """Return the figures without captions that already occur further up the page."""
     captions: set[str] = set()
-    figures = []
+    figures: list[list[Figure]] = []
     for group in groups:
-        figures.append([replace(figure, caption="") if figure.caption in captions else figure for figure in group])
-        captions.update(figure.caption for figure in group)
+        figures.append([])
+        for figure in group:
+            figures[-1].append(replace(figure, caption="") if figure.caption in captions else figure)
+            captions.add(figure.caption)
     return figures
 
 

@@ -272,14 +272,14 @@ def write_calibration(certificate: Certificate, directory: Path, *, command: str
 
 
 def _drawn(files: Iterable[Path]) -> Drawn:
-    """Return the figures of a certificate: miss rates above the table, means below it."""
-    from ..present.pages import Drawn, load_figures
+    """Return the figures of a certificate: miss rates, then means in two columns."""
+    from ..present.pages import Drawn, load_figures, with_narrow
+    from ..present.plots.style import NARROW
 
     figures = load_figures(files)
-    return Drawn(
-        overviews=tuple((figure, None) for name, figure in figures.items() if name.startswith("misses")),
-        figures=tuple(figure for name, figure in figures.items() if name.startswith("power")),
-    )
+    wide = [name for name in figures if f"{name}-{NARROW}" in figures]
+    misses, powers = ([name for name in wide if name.startswith(kind)] for kind in ("misses", "power"))
+    return Drawn(with_narrow(figures, misses), with_narrow(figures, powers))
 
 
 def certificate_csv(certificate: Certificate) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...audit.trials.options import versions
 from ...audit.trials.workers import cluster_lost_error, different_versions
-from ...mechanisms.adapters.functions.fresh_runs import cloudpickle
+from ...mechanisms.adapters.functions.source import cloudpickle
 from ...mechanisms.core import ClusterError, ParameterError
 
 FORMS = "be the address of a Dask scheduler, such as tcp://HOST:8786, or local:N for N processes of this machine"

@@ -8,7 +8,7 @@
     figures/           drawn from the numbers
     results.tex        the numbers as a LaTeX table
     report.html/.md    written from the numbers
-    card.json/.md      evidence card: claim, unit, trials, bound, power, assumptions, ledger, versions, hashes
+    card.json/.md/.html evidence card: claim, unit, trials, bound, power, assumptions, ledger, versions, hashes
     registry.yaml      fields of the OpenDP deployments registry
     environment.json   versions, commit, machine and time of the run
     times.json         duration of each audit

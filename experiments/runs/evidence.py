@@ -1,8 +1,8 @@
 """Files that a finished run leaves for other readers: evidence card, fields of the registry, and LaTeX table.
 
-    card.json, card.md   claim, unit, trials, bound, power, assumptions, ledger, versions, hashes, hazards
-    registry.yaml        fields of the OpenDP deployments registry
-    results.tex          the table of results for a paper
+    card.json, .md, .html   claim, unit, trials, bound, power, assumptions, ledger, versions, hashes, hazards
+    registry.yaml           fields of the OpenDP deployments registry
+    results.tex             the table of results for a paper
 
 All are written from `results.json` and from what the run recorded of itself; nothing is computed again.
 """
@@ -43,11 +43,14 @@ def write_evidence(
         environment: of the run, as in environment.json.
         inputs: path -> SHA-256 of files outside the directory that the run read.
     """
+    from ..present.pages import page
+
     hashes = {**directory.described_by(), **directory.journals(), **(inputs or {})}
     card = card_of(result, Origin(title, command, environment, unit, hashes))
     texts = {
         "card.json": card.to_json(),
         "card.md": card.to_markdown(),
+        "card.html": page("card.html.j2", text=card.text(), title=f"Evidence card: {title}"),
         "registry.yaml": registry_yaml(card),
         "results.tex": latex_table(result),
     }

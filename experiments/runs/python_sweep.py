@@ -73,7 +73,7 @@ def sweep(
 
     Returns:
         The result, with `to_frame()` and `to_latex()`, and its directory, with results.json, results.csv, results.tex,
-        report.html, report.md, card.json, card.md, registry.yaml and figures/.
+        report.html, report.md, card.json, card.md, card.html, registry.yaml and figures/.
 
     Raises:
         ParameterError: an empty grid, a value twice or of another type, or an argument that `audit` does not have.

@@ -154,7 +154,7 @@ def write_results(
 
 def _pages(result: Result, heading: Heading, directory: RunDirectory, *, pdf: bool) -> list[Path]:
     """Write the figures and the reports."""
-    from ..present.pages import Drawn, load_figures, write
+    from ..present.pages import Drawn, load_figures, with_narrow, write
     from ..present.plots import draw_all
     from ..present.plots.membership import draw_study
     from ..present.results.provenance import read_times
@@ -173,7 +173,8 @@ def _pages(result: Result, heading: Heading, directory: RunDirectory, *, pdf: bo
             said: dict[str, Any] = {"description": result.description, "origin": origin, "checks": checks(result)}
             return [*figures, *write(text, path, drawn, **about, **said)]
         figures = draw_study(result, directory.figures(), pdf=pdf)
-        drawn = Drawn(figures=tuple(load_figures(figures).values()))
+        by_name = load_figures(figures)
+        drawn = Drawn(figures=with_narrow(by_name, by_name))
         text = result.text()
         groups = [section for section in text.details if section.title == f"{result.headline.attack}, by group"]
         said = {"description": heading.description, "settings": heading.settings, "summarised": groups}

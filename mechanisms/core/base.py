@@ -115,6 +115,9 @@ class Outputs:
     def __len__(self) -> int:
         return int(self.values.shape[0])
 
+    def __getitem__(self, runs: slice) -> Outputs:
+        return Outputs(self.values[runs], None if self.events is None else self.events[runs], self.texts)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype=dtype, copy=copy)
 

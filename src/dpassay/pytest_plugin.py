@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from .experiments.ci.checked import CheckedClaim
 
 
+VALUES = "values of the evidence (dpassay), on this terminal only"
+"""Name of the section of a report that no file for a build server repeats."""
+
+
 @pytest.fixture
 def dp_audit(request: pytest.FixtureRequest) -> DPAudit:
     """Audit a mechanism, and fail the test if it leaks more than claimed. Options: `pytest --markers`."""
@@ -222,7 +226,8 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Shorten the report of a privacy test to the lines of the test and the evidence or the cure, without the library.
 
-    The traceback is that of the test: neither frames of the library nor errors that caused another one.
+    The traceback is that of the test: neither frames of the library nor errors that caused another one. Values of
+    datasets and outputs are a section of the report, which the terminal shows, and `--junitxml` leaves out.
     """
     report = yield
     if not report.failed or call.excinfo is None or not (headline := _headline(call.excinfo.value)):
@@ -230,10 +235,34 @@ def pytest_runtest_makereport(
     if not {"dp_audit", "dp_record"}.isdisjoint(getattr(item, "fixturenames", ())) or CALLS in item.stash:
         call.excinfo.traceback = call.excinfo.traceback.cut(path=item.path)
         report.longrepr = call.excinfo.getrepr(style="short", chain=False)
+        if values := _values(call.excinfo.value):
+            report.sections.append((VALUES, values))
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:  # the line of the short summary, which is truncated on the right
         crash.message = headline
     return report
+
+
+def _values(error: BaseException) -> str:
+    """Return the lines of the evidence that only the terminal shows; "" for other errors."""
+    result: Any = getattr(error, "result", None)
+    if result is None:
+        return ""
+    from .audit.results.plain import plain_rows
+    from .audit.results.withheld import without_values
+    from .mechanisms.core import terminal
+
+    text, passed_on = result.text(), without_values(result).text()
+    rows, kept = (
+        [
+            *(("next step", step) for step in each.next_steps),
+            *each.evidence,
+            *each.examples,
+            *(("note", note) for note in each.notes),
+        ]
+        for each in (text, passed_on)
+    )
+    return terminal(plain_rows([row for row in rows if row not in kept]))
 
 
 def _headline(error: BaseException) -> str:

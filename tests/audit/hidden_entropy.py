@@ -7,18 +7,28 @@ rng; some draw it once, and give the same answer to the same question ever after
 
 from __future__ import annotations
 
+import array
+import builtins
+import contextvars
 import ctypes
 import functools
 import itertools
+import json
 import math
+import os
 import random
 import secrets
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import uuid
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +37,7 @@ from dpassay.mechanisms import Neighbours
 
 PAIR = Neighbours([1.0, 3.0], [1.0, 3.0, 1.0], "add_remove")
 SYSTEM = random.SystemRandom()
+STARTED = time.time_ns()
 
 
 def answer(dataset, u, epsilon):
@@ -360,6 +371,132 @@ def behind_a_lock(epsilon):
     return locked(lying_once(epsilon))
 
 
+def _kept_in(put, get):
+    """Return a maker of functions that draw once, and keep what they drew where `get` finds it."""
+
+    def make(epsilon):
+        def release(dataset, rng):
+            if get() is None:
+                put(SYSTEM.random())
+            return answer(dataset, float(get()), epsilon)
+
+        return release
+
+    return make
+
+
+def in_the_environment(epsilon):
+    name = f"NOISE_{uuid.uuid4().hex}"
+    return _kept_in(lambda u: os.environ.update({name: repr(u)}), lambda: os.environ.get(name))(epsilon)
+
+
+def in_a_module(epsilon):
+    name = f"noise_{uuid.uuid4().hex}"
+    return _kept_in(lambda u: setattr(json, name, u), lambda: getattr(json, name, None))(epsilon)
+
+
+def in_sqlite(epsilon):
+    path = Path(tempfile.gettempdir()) / f"noise-{uuid.uuid4().hex}.db"
+
+    def release(dataset, rng):
+        with sqlite3.connect(path) as database:
+            database.execute("create table if not exists noise (u real)")
+            if not database.execute("select u from noise").fetchone():
+                database.execute("insert into noise values (?)", (SYSTEM.random(),))
+            (u,) = database.execute("select u from noise").fetchone()
+        database.close()
+        return answer(dataset, u, epsilon)
+
+    return release
+
+
+def by_the_process_id(epsilon):
+    return lambda dataset, rng: answer(dataset, random.Random(f"{os.getpid()} {len(dataset)}").random(), epsilon)
+
+
+def by_the_time_of_the_start(epsilon):
+    return lambda dataset, rng: answer(dataset, random.Random(STARTED + len(dataset)).random(), epsilon)
+
+
+def in_slots(epsilon):
+    class Slots:
+        __slots__ = ("u",)
+
+        def __init__(self):
+            self.u = SYSTEM.random()
+
+        def __call__(self, dataset, rng):
+            return answer(dataset, self.u, epsilon)
+
+    kept = Slots()
+    return lambda dataset, rng: kept(dataset, rng)
+
+
+def _drawn_as(kind):
+    """Return a maker of functions that hold a number, drawn when they were made, in another type."""
+
+    def make(epsilon):
+        kept = kind(SYSTEM.random())
+        return lambda dataset, rng: answer(dataset, _number(kept), epsilon)
+
+    return make
+
+
+def _number(kept):
+    if isinstance(kept, array.array | np.ndarray | deque):
+        return float(kept[0])
+    return float(kept.decode() if isinstance(kept, bytes | bytearray) else kept)
+
+
+as_a_text = _drawn_as(repr)
+as_bytes = _drawn_as(lambda u: repr(u).encode())
+as_an_array = _drawn_as(lambda u: np.array([u]))
+as_an_array_of_python = _drawn_as(lambda u: array.array("d", [u]))
+as_a_decimal = _drawn_as(lambda u: Decimal(repr(u)))
+as_a_fraction = _drawn_as(Fraction)
+as_a_deque = _drawn_as(lambda u: deque([u]))
+for made, name in (
+    (as_a_text, "as_a_text"), (as_bytes, "as_bytes"), (as_an_array, "as_an_array"),
+    (as_an_array_of_python, "as_an_array_of_python"), (as_a_decimal, "as_a_decimal"), (as_a_fraction, "as_a_fraction"),
+    (as_a_deque, "as_a_deque"),
+):  # fmt: skip
+    made.__name__ = name
+
+
+def in_an_attribute_of_itself(epsilon):
+    def release(dataset, rng):
+        if not hasattr(release, "u"):
+            release.u = SYSTEM.random()
+        return answer(dataset, release.u, epsilon)
+
+    return release
+
+
+def in_a_mutable_default(epsilon):
+    def release(dataset, rng, kept=[]):  # noqa: B006 - kept from run to run
+        kept[:] = kept or [SYSTEM.random()]
+        return answer(dataset, kept[0], epsilon)
+
+    return release
+
+
+CONTEXT = contextvars.ContextVar("noise", default=None)
+
+
+def in_a_context(epsilon):
+    return _kept_in(CONTEXT.set, CONTEXT.get)(epsilon)
+
+
+def in_the_builtins(epsilon):
+    name = f"noise_{uuid.uuid4().hex}"
+    return _kept_in(lambda u: setattr(builtins, name, u), lambda: getattr(builtins, name, None))(epsilon)
+
+
+def by_the_address_of_an_object(epsilon):
+    kept = object()
+    return lambda dataset, rng: answer(dataset, random.Random(id(kept) + len(dataset)).random(), epsilon)
+
+
 DRAWN_ONCE = (
     at_construction,
     with_little_fresh_noise,
@@ -381,4 +518,22 @@ DRAWN_ONCE = (
     of_a_subprocess,
     of_a_pool,
     around_a_pool,
+    in_the_environment,
+    in_a_module,
+    in_sqlite,
+    by_the_process_id,
+    by_the_time_of_the_start,
+    in_slots,
+    as_a_text,
+    as_bytes,
+    as_an_array,
+    as_an_array_of_python,
+    as_a_decimal,
+    as_a_fraction,
+    as_a_deque,
+    in_an_attribute_of_itself,
+    in_a_mutable_default,
+    in_a_context,
+    in_the_builtins,
+    by_the_address_of_an_object,
 )

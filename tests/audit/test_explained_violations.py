@@ -54,7 +54,6 @@ CASES = [
 ]
 
 
-@pytest.mark.usefixtures("few_copies")
 @pytest.mark.parametrize(("ordinary", "exceptional", "side"), CASES)
 def test_exceptional_outputs_of_one_side_are_a_violation(ordinary, exceptional, side):
     of_two, of_three = (ORDINARY[ordinary], EXCEPTIONAL[exceptional])[:: 1 if side else -1]

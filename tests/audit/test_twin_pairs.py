@@ -7,7 +7,7 @@ from dpassay.attacks.distinguishing import Classifier, Portfolio
 from dpassay.audit import audit
 from dpassay.mechanisms import PureDP
 
-pytestmark = pytest.mark.usefixtures("without_power", "few_chunks", "few_copies")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 
 QUICK = Portfolio(classifier=Classifier(model="logistic"))

@@ -7,10 +7,21 @@ enough contrast; and numbers of the page are those of `results.json`.
 import importlib
 import json
 import re
+from pathlib import Path
 
 import pytest
 from tests.browser.runs import RUNS
 
+SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
+SITE_PAGES = (
+    "index.html",
+    "tutorials/first-audit.html",
+    "how-to/reading-results.html",
+    "demos/gaussian-tails.html",
+    "reference/api/dpassay.audit.results.html",
+)
+OF_SPHINX = ("definition-list: ", "dlitem: ")
+"""Rules about lists of definitions, in which Sphinx writes the parameters of a long signature."""
 every_run = pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in RUNS])
 AXE = """axe.run(document, {runOnly: ["wcag2a", "wcag2aa"], resultTypes: ["violations"]}).then(done =>
   done.violations.flatMap(rule => rule.nodes.map(node => `${rule.id}: ${node.target} ${node.failureSummary}`)))"""
@@ -66,6 +77,23 @@ def test_everything_on_a_page_has_a_label_and_enough_contrast(name, made, browse
                 page.look(width, dark=dark)
                 in_figures = page.run(FIGURES)
                 found[path.name, width, dark] = page.run(AXE) + in_figures["contrast"] + in_figures["small"]
+    assert {key: lines for key, lines in found.items() if lines} == {}
+
+
+@pytest.mark.xdist_group("site")
+@pytest.mark.parametrize("name", SITE_PAGES)
+def test_pages_of_the_site_fit_and_have_labels_and_contrast(name, browser, axe):
+    if not (SITE / name).exists():
+        pytest.skip("the site is not built: make site")
+    assert list(importlib.import_module("browse").problems(browser, [SITE / name], SITE)) == []
+    page, found = browser.open((SITE / name).as_uri()), {}
+    page.run(f"{axe}; 0")
+    for width in (1200, 390):
+        for dark in (False, True):
+            page.look(width, dark=dark)
+            in_figures = page.run(FIGURES)
+            lines = [line for line in page.run(AXE) if not line.startswith(OF_SPHINX)]
+            found[width, dark] = lines + in_figures["contrast"] + in_figures["small"]
     assert {key: lines for key, lines in found.items() if lines} == {}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ....mechanisms.core import fixed, number, percent, percent_between
 from ...results.result_text import ResultText, TextSection, TextTable, Tone
-from .text import NO_BOUND
+from .text import NO_BOUND, skipped_notes, skipped_section
 
 if TYPE_CHECKING:
     from .language_models import LanguageModelResult
@@ -21,8 +21,8 @@ def describe(result: LanguageModelResult) -> ResultText:
             tone=Tone.PLAIN,
             headline=f"{len(result.ids):,} texts, signals {', '.join(result.signals)}",
             answer="There is no table of attacks, as no text has a known membership.",
-            notes=(*_skipped(result), *result.notes),
-            details=more,
+            notes=(*skipped_notes(result.skipped, "signal"), *result.notes),
+            details=(*more, skipped_section(result.skipped)),
         )
     attacks = result.membership.text()
     if result.audit is None:
@@ -30,20 +30,12 @@ def describe(result: LanguageModelResult) -> ResultText:
     verdict = result.audit.text()
     return replace(
         verdict,
-        facts=(*verdict.facts, *attacks.facts),
+        facts=(*verdict.facts, ("attack", attacks.answer), *attacks.facts),
         warnings=(*verdict.warnings, *attacks.warnings),
         table=attacks.table,
         notes=(*verdict.notes, *(note for note in attacks.notes if note != NO_BOUND), *result.notes),
         details=(*more, *attacks.details, *verdict.details),
     )
-
-
-def _skipped(result: LanguageModelResult) -> list[str]:
-    """Return a note for each reason, with the signals that could not be computed for it."""
-    reasons: dict[str, list[str]] = {}
-    for name, reason in result.skipped:
-        reasons.setdefault(reason, []).append(name)
-    return [f"skipped {', '.join(names)}: {reason}" for reason, names in reasons.items()]
 
 
 def _exposure(result: LanguageModelResult) -> TextSection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,8 +37,8 @@ def describe(result: MembershipResult) -> ResultText:
     """Return the text of the attacks: the best one at few false positives, and the table of all."""
     head, rows = cells(result)
     caption = (
-        "True positive rates at small false positive rates, with the AUC and its interval at "
-        f"{confidence_text(result.confidence)} confidence."
+        "True positive rates at small false positive rates, with the area under the ROC curve (AUC) and its interval "
+        f"at {confidence_text(result.confidence)} confidence."
     )
     groups = [
         TextSection(f"{metrics.attack}, by {unit}", table=_groups(group_rows, unit))
@@ -54,7 +55,7 @@ def describe(result: MembershipResult) -> ResultText:
         next_steps=next_steps(result),
         table=TextTable(head, tuple(("", row) for row in rows), 2, caption),
         notes=tuple(notes(result)),
-        details=tuple(groups),
+        details=(*groups, skipped_section(result.skipped)),
     )
 
 
@@ -71,16 +72,17 @@ def answer(result: MembershipResult) -> str:
     if result.confounded and result.feature_baseline is not None:
         auc = fixed(result.feature_baseline.auc)
         return (
-            f"The features alone distinguish members from non-members (AUC {auc}), without any model: members and "
-            "non-members come from different distributions, and the attacks give no evidence about the models."
+            f"The features alone distinguish members from non-members, without any model: their area under the ROC "
+            f"curve (AUC) is {auc}. Members and non-members come from different distributions, and the attacks give no "
+            "evidence about the models."
         )
     best = result.headline
     rate = best.rate_at(AT)
     of = "" if result.target is None else f" of model {_cut(result.target)}"
     rates = (
         f"{_cut(best.attack)} identifies {percent(rate.tpr)} of the members{of} at {percent(AT)} false positives "
-        f"({percent_between(rate.lower, rate.upper)}, {confidence_text(result.confidence)} confidence); its AUC is "
-        f"{fixed(best.auc)}. Guessing would identify {percent(AT)}."
+        f"({percent_between(rate.lower, rate.upper)}, {confidence_text(result.confidence)} confidence); its area under "
+        f"the ROC curve (AUC) is {fixed(best.auc)}. Guessing would identify {percent(AT)}."
     )
     exposed = len(best.records.exposed()) if best.records and best.records.resolvable else None
     total = plural(result.n_records, "record")
@@ -121,7 +123,8 @@ def _setting_rows(result: MembershipResult) -> list[tuple[str, str]]:
     ]
     if result.feature_baseline is not None:
         baseline = result.feature_baseline
-        auc = f"AUC {fixed(baseline.auc)} ({fixed(baseline.lower)} to {fixed(baseline.upper)})"
+        interval = f"{fixed(baseline.lower)} to {fixed(baseline.upper)}"
+        auc = f"area under the ROC curve (AUC) {fixed(baseline.auc)} ({interval})"
         rows.append(("features only", f"{auc} from the features only, without a model"))
     if result.region is not None:
         rows.append(("claim", result.region.claim))
@@ -165,7 +168,9 @@ def notes(result: MembershipResult) -> list[str]:
         texts.append("?: unresolvable, fewer than 10 / FPR non-members; the rate depends on a few of them.")
     tables = [metrics.records for metrics in result.attacks if metrics.records is not None]
     if tables:
-        texts.append("exposed: records whose scores reveal their membership, Holm-adjusted p <= 0.05 over the records.")
+        texts.append(
+            "exposed: records whose scores reveal their membership; p, corrected for all records, is at most 0.05."
+        )
     if (table := result.headline.records) is not None and table.resolvable:
         texts.append(_worst_record(result.headline.attack, table))
     texts += dict.fromkeys(
@@ -208,11 +213,23 @@ def notes(result: MembershipResult) -> list[str]:
         for metrics in result.attacks
         if metrics.auc < MAX_REVERSED_AUC and metrics.auc_upper < 0.5
     ]
-    reasons: dict[str, list[str]] = {}
-    for name, reason in result.skipped:
-        reasons.setdefault(reason.replace(f"attack {name!r} learns", "the attack learns"), []).append(name)
-    texts += [f"skipped {', '.join(names)}: {reason}" for reason, names in reasons.items()]
-    return texts
+    return [*texts, *skipped_notes(result.skipped, "attack")]
+
+
+def skipped_notes(skipped: Iterable[tuple[str, str]], kind: str) -> list[str]:
+    """Return a note for each cause for which attacks or signals were skipped; `skipped_section` has their names."""
+    causes: dict[str, list[str]] = {}
+    for name, reason in skipped:
+        causes.setdefault(re.sub(r"\b(attack|signal) '[^']*'", r"the \1", reason), []).append(name)
+    return [
+        f"skipped {names[0] if len(names) == 1 else plural(len(names), kind)}: {cause}"
+        for cause, names in causes.items()
+    ]
+
+
+def skipped_section(skipped: Iterable[tuple[str, str]]) -> TextSection:
+    """Return what was skipped, each by its name."""
+    return TextSection("What was skipped", tuple(("skipped", f"{name}: {reason}") for name, reason in skipped))
 
 
 def _of_attacks(text: str, attacks: list[str]) -> list[str]:
@@ -230,7 +247,7 @@ def _worst_record(attack: str, table: RecordTable) -> str:
     worst, mean = table.worst, np.nanmean(table.auc)
     return (
         f"worst record, by {attack}: number {worst} (counted from 0), AUC {fixed(table.auc[worst])}, compared to "
-        f"{fixed(float(mean))} on average; Holm-adjusted p {number(table.holm[worst], 2)}."
+        f"{fixed(float(mean))} on average; p {number(table.holm[worst], 2)}, corrected for all records."
     )
 
 

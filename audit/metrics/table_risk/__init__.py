@@ -6,6 +6,8 @@ causes.py         Findings about mostly the same real records are one leak: they
                   columns named
 descriptions.py   Singling out: descriptions made from rows of the table, narrow enough that no record fits by chance
 holdout.py        Checks that the holdout is a random part of the pooled records, split off by the stated unit
+identifying.py    Columns by which a row of the table identifies a record: by these alone it is nearer to it than to any
+                  other one
 result.py         Result of the comparison of real with holdout records: findings, facts, and what they cannot tell
 risk.py           Risks of one synthetic table: the comparisons, and one family-wise error over all of them
 splits.py         Exact comparison of real with holdout records, given the synthetic table

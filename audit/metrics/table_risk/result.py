@@ -90,13 +90,18 @@ class MemorisedRecords:
 class Cause:
     """Findings about mostly the same real records: one leak, which several attacks and groups show.
 
+    A row of the table identifies a record by the fewest columns in which it is nearer to this record than to any other
+    pooled one; if the record is singled out, by those of the narrowest description.
+
     Args:
         findings: attack and group of each finding, the one that names the leak first; `MEMORISED` and `ALL_RECORDS` for
             agreements in continuous columns.
         n_records: real records about which the first attack is right.
-        columns: columns that identify most of these records; empty if no column does.
-        n_by: number of these records that a description in these columns singles out.
-        alone: whether the description has no other columns.
+        columns: columns that identify most of these records, or all columns of identifiers, of agreements, or that are
+            inferred; empty if no column stands out.
+        n_by: number of these records that are identified by these columns; 0 where that is not known.
+        alone: whether no other columns are needed.
+        n_examined: number of these records whose columns were looked for; 0 in files of older versions: all.
     """
 
     findings: tuple[tuple[str, str], ...]
@@ -104,6 +109,7 @@ class Cause:
     columns: tuple[str, ...] = ()
     n_by: int = 0
     alone: bool = True
+    n_examined: int = 0
 
     @property
     def attack(self) -> str:
@@ -118,7 +124,7 @@ class FoundRecord:
     Args:
         row: row in the real table, from 1.
         attacks: names of the attacks.
-        columns: columns of the description that singles it out; empty if none does.
+        columns: columns that identify it, see `Cause`; empty if none do, or were not looked for.
     """
 
     row: int
@@ -163,6 +169,7 @@ class RiskResult(Saved):
             without a holdout, or if no number is enough. Of units, where `unit` names them.
         unit: column by which the holdout was split off: comparisons then count its values, not rows; "" if by row.
         causes: the findings, those about mostly the same records together.
+        each: every finding about all records by itself, with the columns that identify its records.
         found: real records of the findings, and those with a copy or a near copy; at most `MAX_FOUND`.
         real_file: name of the file of the real table; "" if it was no file.
     """
@@ -186,6 +193,7 @@ class RiskResult(Saved):
     fewest: int | None
     unit: str = ""
     causes: tuple[Cause, ...] = ()
+    each: tuple[Cause, ...] = ()
     found: tuple[FoundRecord, ...] = ()
     real_file: str = ""
 

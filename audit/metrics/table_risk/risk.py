@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.core import Bools, Ints, ParameterError, holm, open_unit, whole
+from ....mechanisms.core import Ints, ParameterError, holm, open_unit, whole
 from ..membership.roc import Pooled, RateAt
 from . import splits
 from .agreements import MIN_AGREEMENTS, agreement_p_value, agreements
-from .causes import Hits, causes_of, found_records
+from .causes import Hits, cause_of, causes_of, found_records
 from .holdout import check_holdout
 from .result import (
     ALL_RECORDS,
@@ -109,7 +109,7 @@ def risk(
         if name not in tables.domain:
             raise ParameterError(argument="secrets", value=name, allowed=f"be one of {', '.join(tables.domain)}")
     attacked = AttackedRecords(tables, _chosen(tables, n_attacked, seed))
-    of_all, of_parts, described = _successes(attacked, tuple(secrets) or tuple(tables.domain)[:MAX_SECRETS], seed)
+    of_all, of_parts = _successes(attacked, tuple(secrets) or tuple(tables.domain)[:MAX_SECRETS], seed)
     overall, parts = (tuple(_compare(hits, tables, confidence) for hits in part) for part in (of_all, of_parts))
     level = (1.0 - CONTINUOUS_SHARE) * (1.0 - confidence)
     if tables.has_holdout:
@@ -135,16 +135,17 @@ def risk(
         fewest=fewest,
         unit=unit or "",
     )
-    return _explained(result, tables, (*of_all, *of_parts), described)
+    return _explained(result, tables, (*of_all, *of_parts))
 
 
-def _explained(result: RiskResult, tables: Tables, successes: Sequence[Hits], described: Bools) -> RiskResult:
+def _explained(result: RiskResult, tables: Tables, successes: Sequence[Hits]) -> RiskResult:
     """Return the result with the causes of its findings, and the records that were found."""
-    names, significant = list(tables.domain), {(c.attack, c.group) for c in result.findings}
+    significant = {(c.attack, c.group) for c in result.findings}
     found = [hits for hits in successes if (hits.attack, hits.group) in significant]
     if result.memorised_by_assumption:
         columns = tables.continuous
         agree = Hits(
+            tables,
             MEMORISED,
             ALL_RECORDS,
             np.arange(len(tables.real)),
@@ -157,8 +158,9 @@ def _explained(result: RiskResult, tables: Tables, successes: Sequence[Hits], de
     listed = [hits for hits in shown if hits.group == ALL_RECORDS and not hits.attack.startswith("inferred: ")]
     return replace(
         result,
-        causes=causes_of(found, tables.real, described, names),
-        found=found_records(listed, tables.real, tables.row, described, names, MAX_FOUND),
+        causes=causes_of(found),
+        each=tuple(cause_of(hits) for hits in found if hits.group == ALL_RECORDS),
+        found=found_records(listed, tables, MAX_FOUND),
     )
 
 
@@ -172,32 +174,29 @@ def _chosen(tables: Tables, n_attacked: int, seed: int) -> Ints:
     return np.flatnonzero(np.isin(tables.unit, chosen))
 
 
-def _successes(attacked: AttackedRecords, secrets: Sequence[str], seed: int) -> tuple[list[Hits], list[Hits], Bools]:
-    """Return the hits on all records, those of groups and columns, and the columns that single out each record."""
+def _successes(attacked: AttackedRecords, secrets: Sequence[str], seed: int) -> tuple[list[Hits], list[Hits]]:
+    """Return the hits on all records, and those of groups and columns."""
     tables, rows, all_rows = attacked.tables, attacked.rows, np.arange(len(attacked.tables.real))
     (columns, by_chance), (linked, at_random) = attacked.singled_out(seed), attacked.linked()
-    described = np.zeros((len(all_rows), columns.shape[1]), dtype=np.bool_)
-    described[rows] = columns
-    successes: dict[str, tuple[Bools, float | None]] = {
-        "near copies": (attacked.near(), None),
-        "singled out": (np.asarray(columns.any(axis=1)), by_chance),
-        "linked": (linked, at_random),
-    }
+    of_parts = [
+        Hits(tables, "near copies", ALL_RECORDS, rows, attacked.near()),
+        Hits(tables, "singled out", ALL_RECORDS, rows, np.asarray(columns.any(axis=1)), by_chance, described=columns),
+        Hits(tables, "linked", ALL_RECORDS, rows, linked, at_random, matched=attacked.linking_row),
+    ]
+    overall = [Hits(tables, "copies", ALL_RECORDS, all_rows, agreement_mask(tables)), *of_parts]
     if tables.has_holdout:
-        successes["membership"] = attacked.closest(), None
-    overall = [Hits("copies", ALL_RECORDS, all_rows, agreement_mask(tables))]
-    overall += [Hits(name, ALL_RECORDS, rows, *hits) for name, hits in successes.items()]
+        overall.append(Hits(tables, "membership", ALL_RECORDS, rows, attacked.closest()))
     if tables.pooled.names.shape[1]:
-        overall.append(Hits("identifiers", ALL_RECORDS, all_rows, identifier_mask(tables), columns=tables.identifiers))
+        overall.append(
+            Hits(tables, "identifiers", ALL_RECORDS, all_rows, identifier_mask(tables), columns=tables.identifiers)
+        )
     parts = [
-        Hits(f"inferred: {name}", ALL_RECORDS, rows, *attacked.inferred(name), columns=(name,)) for name in secrets
+        Hits(tables, f"inferred: {name}", ALL_RECORDS, rows, *attacked.inferred(name), columns=(name,))
+        for name in secrets
     ]
     for group, within in groups_of(attacked, MIN_GROUP_SIZE).items():
-        parts += [
-            Hits(name, group, rows[within], successes[name][0][within])
-            for name in ("near copies", "singled out", "linked")
-        ]
-    return overall, parts, described
+        parts += [hits.within(group, within) for hits in of_parts]
+    return overall, parts
 
 
 def _compare(found: Hits, tables: Tables, confidence: float) -> SplitTest:

@@ -112,21 +112,27 @@ class AttackedRecords:
         at_random = between_records(records, ordered, len(rows), rng)
         return found, float(singled_out(records.astype(np.float64), at_random, ordered, rng).mean())
 
-    def linked(self) -> tuple[Bools, float]:
-        """Return the mask of the linked records, with the columns dealt to both parties in turn; and chance.
+    @cached_property
+    def linking_row(self) -> Ints:
+        """Row of the table that links each record, with the columns dealt to two parties in turn; -1 without one.
 
         The parties know one half of the columns each, of all pooled records. For each row they claim that the nearest
         record by one half is the nearest by the other: if exactly one record is both, it is linked. Giomi et al.
         (2023, section 5.3) start from a record, whose halves are linked if they have one nearest row: where records
         are dense this row is often not the copy of the record but another one.
         """
-        records, rows, linked = self.tables.pooled[self.rows], self.tables.synthetic, np.zeros(len(self.rows), np.bool_)
+        records, rows, linking = self.tables.pooled[self.rows], self.tables.synthetic, np.full(len(self.rows), -1)
         first = np.arange(len(self.tables.domain)) % 2 == 0
         halves = [distances(self.tables.part(rows, half), self.tables.part(records, half)) for half in (first, ~first)]
-        for (_, one), (_, other) in zip(*halves, strict=True):
+        for (block, one), (_, other) in zip(*halves, strict=True):
             both = _nearest(one) & _nearest(other)
-            linked |= both[both.sum(axis=1) == 1].any(axis=0)
-        return linked, 1.0 / len(self.rows)
+            row = np.flatnonzero(both.sum(axis=1) == 1)
+            linking[both[row].argmax(axis=1)] = block.start + row
+        return linking
+
+    def linked(self) -> tuple[Bools, float]:
+        """Return the mask of the linked records, and the share that is linked by chance."""
+        return self.linking_row >= 0, 1.0 / len(self.rows)
 
     def inferred(self, secret: str) -> tuple[Bools, float]:
         """Return the mask of the records whose value is inferred, and the share with records in place of the table.

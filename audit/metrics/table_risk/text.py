@@ -52,6 +52,17 @@ _STEPS = {
 """What to do about a leak, by the attack that names it."""
 
 
+_UNKNOWN = (
+    "Which of the other columns reveal the value is not known: the nearest row is chosen by all of them together."
+)
+_EACH = (
+    "Columns that identify the real records of each finding: by these alone a row of the table is nearer to the record "
+    "than to any other one, real or holdout. For “singled out”: the columns of its narrow description. Not known for "
+    "the inference of a value, which takes the nearest row by all other columns together."
+)
+OLDER = "Saved by an older version: no causes."
+
+
 def describe(result: RiskResult) -> ResultText:
     """Return the text of the risks: the findings, the comparisons, the exposed records and the limits."""
     columns = tuple((c.name, c.kind, f"{c.n_values:,}", percent(c.missing)) for c in result.columns)
@@ -70,7 +81,11 @@ def describe(result: RiskResult) -> ResultText:
             )
             if result.exposed
             else TextSection("Exposed records"),
-            TextSection("Findings of each leak", tuple(_members(result))),
+            TextSection(
+                "Findings of each leak",
+                tuple(_members(result)),
+                table=_each(result),
+            ),
             TextSection("Groups and single columns", table=_parts(result)) if result.parts else TextSection("Groups"),
             TextSection("What this cannot tell", paragraphs=limits(result)),
             TextSection(
@@ -184,12 +199,39 @@ def sentences(result: RiskResult) -> tuple[str, ...]:
 
 
 def _identified(cause: Cause) -> str:
-    """Return which columns identify the records of a leak; "" if none is known."""
-    if not cause.n_by:
-        return ""
+    """Return which columns identify the records of a leak."""
+    if cause.n_by:
+        return f" They are identified most often by {_columns(cause)} ({_share(cause)})."
+    if cause.attack == "identifiers":
+        return f" Identifiers: {listed(cause.columns)}."
+    if cause.attack.startswith("inferred: "):
+        return f" {_UNKNOWN}"
+    return "" if cause.columns else " No column identifies them."
+
+
+def _columns(cause: Cause) -> str:
+    """Return the columns that identify most records of a finding, and whether others are needed."""
     how = "alone" if cause.alone and len(cause.columns) == 1 else "together" if cause.alone else "with other columns"
-    share = f"{cause.n_by:,} of {plural(cause.n_records, 'record')}"
-    return f" They are identified most often by {listed(cause.columns)} {how} ({share})."
+    return f"{listed(cause.columns)} {how}"
+
+
+def _share(cause: Cause) -> str:
+    """Return how many records they identify, of those that were looked at."""
+    n = cause.n_examined or cause.n_records
+    looked_at = f" looked at, of {cause.n_records:,}" if n < cause.n_records else ""
+    return f"{cause.n_by:,} of {plural(n, 'record')}{looked_at}"
+
+
+def _each(result: RiskResult) -> TextTable | None:
+    """Return a row for each finding about all records, with the columns that identify its records."""
+    rows = []
+    for cause in result.each:
+        named = _columns(cause) if cause.n_by else listed(cause.columns) or "no column"
+        if cause.attack.startswith("inferred: "):
+            named = "not known"
+        share = _share(cause) if cause.n_by else plural(cause.n_records, "record")
+        rows.append(("", (cause.attack, named, share)))
+    return TextTable(("attack", "identified most often by", "real"), tuple(rows), 2, _EACH) if rows else None
 
 
 def _also(cause: Cause) -> str:
@@ -215,7 +257,7 @@ def _members(result: RiskResult) -> list[Row]:
 
 def notes(result: RiskResult) -> tuple[str, ...]:
     """Facts that are no findings, and how to read the numbers."""
-    texts, who = [], "units" if result.unit else "records"
+    texts, who = [OLDER] if result.leaks and not result.causes else [], "units" if result.unit else "records"
     if result.membership is not None:
         m = result.membership
         texts.append(
@@ -275,13 +317,16 @@ def _parts(result: RiskResult) -> TextTable:
 
 
 def _table(result: RiskResult, comparisons: tuple[SplitTest, ...], caption: str) -> TextTable:
-    """Return a row for each comparison; without a holdout there are fewer columns."""
-    head = ("attack", "records", "real", "holdout", "without the table", "leaked", "p-value")
+    """Return a row for each comparison, and whether it is a finding; without a holdout there are fewer columns."""
+    head = ("attack", "records", "real", "holdout", "without the table", "leaked", "p-value", "verdict")
     kept = range(len(head)) if result.n_holdout else (0, 1, 2, 4)
     findings = set(map(id, result.findings))
-    rows = [("violation" if id(c) in findings else "", cells(c, result.confidence)) for c in comparisons]
-    shown = tuple((tone, tuple(row[place] or "-" for place in kept)) for tone, row in rows)
-    return TextTable(tuple(head[place] for place in kept), shown, 2, caption)
+    rows = []
+    for c in comparisons:
+        tone = Tone.VIOLATION if id(c) in findings else None
+        row = (*cells(c, result.confidence), f"{tone.sign} finding" if tone else "no finding")
+        rows.append((tone or "", tuple(row[place] or "-" for place in kept)))
+    return TextTable(tuple(head[place] for place in kept), tuple(rows), 2, caption)
 
 
 def _exposed(result: RiskResult) -> TextTable:

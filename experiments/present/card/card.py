@@ -1,6 +1,6 @@
 """The evidence card: one page and one JSON file that say what a run claims, how it was tested and what it showed.
 
-    result, origin -> Card -> card.json, card.md
+    result, origin -> Card -> card.json, card.md, card.html
 
 A card restates numbers of `results.json` and adds what a reader elsewhere needs: the unit, the assumptions, the
 ledger, versions, and the SHA-256 of each file that the numbers come from. It computes no new number and no verdict.
@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ....audit.bounds.base import LedgerEntry
 from ....audit.metrics.membership.result import MembershipResult
-from ....audit.results.result_text import Tone
+from ....audit.results.result_text import ResultText, Row, TextSection, TextTable, Tone
 from ....audit.results.withheld import without_values
 from ....mechanisms.core import confidence_text, markdown, number, p_value_text
 from ..results.latex import ATTACKS
@@ -26,6 +26,13 @@ from ..results.sweep_text import RELATION, tone_of_point
 from .hazards import Covered, coverage, of_metrics
 
 FORMAT, VERSION = "dpassay.evidence-card", 2
+COVERED = "What the run covers of the hazards in NIST SP 800-226"
+OWN_WORDS = (COVERED, "Limits")
+"""Sections without a text from elsewhere."""
+CLAIMED = ("audit", "mechanism", "trust tier", "claim", "epsilon", "delta")
+TESTED = (
+    "audit", "runs", "epsilon at least", "confidence of each", "ceiling", "detectable", "p", "verdict"
+)  # fmt: skip
 LIMITS = (
     "A verdict `consistent` is no proof of privacy: these attacks, on these pairs, with this many runs did not "
     "contradict the claim.",
@@ -115,71 +122,94 @@ class Card:
         content = {"format": FORMAT, "version": VERSION, **asdict(self), "limits": LIMITS}
         return json.dumps(_plain(content), indent=1, allow_nan=False) + "\n"
 
+    def text(self) -> ResultText:
+        """Return the card as the text of a page: the outcome, then a section for each question of a reader."""
+        return ResultText(
+            tone=Tone(self.tone),
+            headline=self.outcome,
+            answer="",
+            conditions=tuple(text for text in _distinct([audit.valid_if] for audit in self.audits) if text),
+            next_steps=self.next_steps,
+            details=(
+                *(self._audit_sections() if self.audits else self._metric_sections()),
+                TextSection(
+                    COVERED,
+                    table=_table(
+                        ("number", "hazard", "this run", "how"), [_hazard_row(one) for one in self.hazards], 4
+                    ),
+                ),
+                TextSection("Limits", paragraphs=LIMITS),
+                TextSection(
+                    "Origin", _origin_rows(self), table=_table(("file", "SHA-256"), self.origin.hashes.items(), 2)
+                ),
+            ),
+        )
+
     def to_markdown(self) -> str:
         """Return the card as one Markdown page, with every text escaped."""
+        text = self.text()
         parts = [
             f"# Evidence card: {markdown(self.origin.title)}",
-            *(f"Condition: {markdown(text)}" for text in _distinct([a.valid_if] for a in self.audits) if text),
-            f"{Tone(self.tone).sign} {markdown(self.outcome)}".lstrip(),
-            *(f"Next step: {markdown(step)}" for step in self.next_steps),
-            *(self._audit_parts() if self.audits else self._metric_parts()),
-            "## What the run covers of the hazards in NIST SP 800-226",
-            _table(("", "hazard", "this run", "how"), [_hazard_row(covered) for covered in self.hazards]),
-            "## Limits",
-            "\n".join(f"* {text}" for text in LIMITS),
-            "## Origin",
-            _table(("", ""), _origin_rows(self)),
-            _table(("file", "SHA-256"), [(_cell(name), _cell(sha)) for name, sha in self.origin.hashes.items()]),
+            *(f"Condition: {markdown(condition)}" for condition in text.conditions),
+            f"{text.tone.sign} {markdown(text.headline)}".lstrip(),
+            *(f"Next step: {markdown(step)}" for step in text.next_steps),
         ]
-        return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
+        for section in text.details:
+            shown = _coded if section.title in OWN_WORDS else markdown
+            bullet = "* " if len(section.paragraphs) > 1 else ""
+            parts += [
+                f"## {section.title}",
+                "\n".join(f"{bullet}{shown(paragraph)}" for paragraph in section.paragraphs),
+                _markdown_table(("", ""), section.facts, shown),
+            ]
+            if (table := section.table) is not None:
+                parts += [_markdown_table(table.head, [row for _, row in table.rows], shown), markdown(table.caption)]
+        return "\n\n".join(part for part in parts if part) + "\n"
 
-    def _audit_parts(self) -> list[str]:
+    def _audit_sections(self) -> tuple[TextSection, ...]:
         """Return claim, test and outcome of the audits, then their assumptions, choices and warnings."""
         unit = self.origin.unit
-        stated = f"The unit is {markdown(unit)}." if unit else "The run does not say whether a record is a person."
+        stated = f"The unit is {unit}." if unit else "The run does not say whether a record is a person."
         relations = dict.fromkeys(audit.relation for audit in self.audits)
         meant = [f"Relation {name}: {RELATION.get(name, 'neighbouring datasets')}." for name in relations]
-        return [
-            "## Claim and unit",
-            " ".join([f"Privacy unit: {stated}", *map(markdown, meant)]),
-            _table(
-                ("audit", "mechanism", "trust tier", "claim", "epsilon", "delta"),
-                [_claim_row(audit) for audit in self.audits],
-            ),
-            "## Test and outcome",
-            _table(
-                (
-                    "audit",
-                    "runs",
-                    "attack",
-                    "epsilon at least",
-                    "confidence of each",
-                    "ceiling",
-                    "detectable",
-                    "p",
-                    "verdict",
-                ),
-                [_test_row(audit) for audit in self.audits],
-            ),
+        tested = (
             f"Epsilon is at least the bound with the confidence beside it, which is of one audit. The verdicts hold "
             f"jointly with {confidence_text(self.confidence)} confidence, and p is corrected for their number. The "
             "ceiling is the largest bound that these runs could give; detectable is the least true epsilon that a "
-            "perfect attack shows 9 times in 10.",
-            "## Assumptions and choices",
-            "\n".join(f"* {markdown(text)}" for text in _distinct(a.assumptions for a in self.audits)),
-            _table(("choice", "looked at", "correction", "audit")[: 3 + (len(self.audits) > 1)], _ledger_rows(self)),
-            "\n".join(f"* Warning: {markdown(text)}" for text in _distinct(a.warnings for a in self.audits)),
-        ]
+            "perfect attack shows 9 times in 10."
+        )
+        warnings = _distinct(audit.warnings for audit in self.audits)
+        choices = ("choice", "looked at", "correction", "audit")[: 3 + (len(self.audits) > 1)]
+        return (
+            TextSection(
+                "Claim and unit",
+                paragraphs=(" ".join([f"Privacy unit: {stated}", *meant]),),
+                table=_table(CLAIMED, [_claim_row(audit) for audit in self.audits], 4),
+            ),
+            TextSection(
+                "Test and outcome",
+                table=TextTable(TESTED, tuple((audit.tone, _test_row(audit)) for audit in self.audits), 3, tested),
+            ),
+            TextSection(
+                "Assumptions and choices",
+                paragraphs=(
+                    *_distinct(audit.assumptions for audit in self.audits),
+                    *(f"Attack: {name}" for name in _distinct([audit.attack] for audit in self.audits)),
+                ),
+                table=_table(choices, _ledger_rows(self), 4),
+            ),
+            *([TextSection("Warnings", paragraphs=warnings)] if warnings else []),
+        )
 
-    def _metric_parts(self) -> list[str]:
+    def _metric_sections(self) -> tuple[TextSection, ...]:
         names = [name for name in ATTACKS if self.metrics and name in self.metrics[0]]
-        rows = [tuple(_cell(row[name]) for name in names) for row in self.metrics]
-        return [
-            "## Metrics",
-            "These are metrics of attacks. They test no claim and are no bounds on epsilon.",
-            _table([ATTACKS[name] for name in names], rows),
-            "\n".join(f"* {markdown(text)}" for text in self.notes),
-        ]
+        rows = [tuple(_text(row[name]) for name in names) for row in self.metrics]
+        said = (
+            "These are metrics of attacks. They test no claim and are no bounds on epsilon. The area under the ROC "
+            "curve (AUC) is the share of pairs of a member and a non-member in which the member has the higher score."
+        )
+        head = tuple(ATTACKS[name] for name in names)
+        return (TextSection("Metrics", paragraphs=(said, *self.notes), table=_table(head, rows, 1)),)
 
 
 def card_of(result: SweepResult | MembershipResult, origin: Origin) -> Card:
@@ -256,7 +286,7 @@ def _audit_card(point: SweepPoint) -> AuditCard:
 def _claim_row(audit: AuditCard) -> tuple[str, ...]:
     claim = audit.claim
     epsilon, delta = number(claim["epsilon"]), number(claim["delta"])
-    return _name(audit), _cell(audit.mechanism), audit.tier or "-", _cell(claim["guarantee"]), epsilon, delta
+    return _name(audit), audit.mechanism, audit.tier or "-", str(claim["guarantee"]), epsilon, delta
 
 
 def _test_row(audit: AuditCard) -> tuple[str, ...]:
@@ -266,14 +296,14 @@ def _test_row(audit: AuditCard) -> tuple[str, ...]:
         confidence_text(bound["confidence"]),
         number(power["ceiling"]),
         number(power["detectable"]),
-        _cell(p_value_text(audit.p_adjusted, 1.0 - bound["confidence"])),
+        p_value_text(audit.p_adjusted, 1.0 - bound["confidence"]),
     ]
     verdict = f"{Tone(audit.tone).sign} {audit.verdict}{', weak' * audit.weak}"
-    return _name(audit), _cell(audit.trials["words"]), _cell(audit.attack), *shown, verdict
+    return _name(audit), str(audit.trials["words"]), *shown, verdict
 
 
 def _hazard_row(covered: Covered) -> tuple[str, ...]:
-    return str(covered.number), covered.name, covered.status, _cell(covered.how).replace("\\`", "`")
+    return str(covered.number), covered.name, covered.status, covered.how
 
 
 def _ledger_rows(card: Card) -> list[tuple[str, ...]]:
@@ -283,12 +313,7 @@ def _ledger_rows(card: Card) -> list[tuple[str, ...]]:
             places.setdefault(entry, []).append(_name(audit))
     several = len(card.audits) > 1
     return [
-        (
-            _cell(entry.what),
-            _cell(entry.looked_at),
-            _cell(entry.correction),
-            *[_audits(names, len(card.audits))][:several],
-        )
+        (entry.what, entry.looked_at, entry.correction, *[_audits(names, len(card.audits))][:several])
         for entry, names in places.items()
     ]
 
@@ -298,33 +323,40 @@ def _audits(names: Sequence[str], n_audits: int) -> str:
     return "all" if len(names) in (0, n_audits) else "; ".join(names)
 
 
-def _origin_rows(card: Card) -> list[tuple[str, ...]]:
+def _origin_rows(card: Card) -> tuple[Row, ...]:
     known = card.origin.environment
     versions = ", ".join(f"{name} {version}" for name, version in known.get("versions", {}).items() if version)
-    seed = "-" if card.seed is None else str(card.seed)
-    rows: list[tuple[str, ...]] = [
-        ("command", _cell(card.origin.command)),
-        ("seed", seed),
-        ("versions", _cell(versions)),
+    rows: list[Row] = [
+        ("command", card.origin.command),
+        ("seed", "-" if card.seed is None else str(card.seed)),
+        ("versions", versions),
     ]
-    rows += [(name, _cell(known[name])) for name in ("commit", "code") if known.get(name)]
-    return rows
+    return (*rows, *((name, str(known[name])) for name in ("commit", "code") if known.get(name)))
 
 
 def _name(audit: AuditCard) -> str:
-    return _cell(parameters_text(audit.parameters) or "the audit")
+    return parameters_text(audit.parameters) or "the audit"
 
 
-def _cell(value: Any) -> str:
-    """Return a value as a cell of a Markdown table."""
-    return number(value) if isinstance(value, float) else markdown(str(value))
+def _text(value: Any) -> str:
+    return number(value) if isinstance(value, float) else str(value)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(head: Sequence[str], rows: Iterable[tuple[str, ...]], n_text: int) -> TextTable | None:
+    """Return a table without verdicts; None without rows."""
+    shown = tuple(("", row) for row in rows)
+    return TextTable(tuple(head), shown, n_text) if shown else None
+
+
+def _markdown_table(head: Sequence[str], rows: Iterable[tuple[str, ...]], shown: Callable[[str], str]) -> str:
     """Return a Markdown table; empty without rows."""
-    if not rows:
-        return ""
-    return "\n".join([f"| {' | '.join(row)} |" if row else "" for row in (head, ["---"] * len(head), *rows)])
+    lines = [f"| {' | '.join(map(shown, row))} |" for row in (head, *rows)]
+    return "\n".join([lines[0], f"|{' --- |' * len(head)}", *lines[1:]]) if len(lines) > 1 else ""
+
+
+def _coded(text: str) -> str:
+    """Return a text of this library as Markdown, in which words between backticks are code."""
+    return markdown(text).replace("\\`", "`")
 
 
 def _distinct(several: Iterable[Iterable[str]]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -20,19 +21,21 @@ from ....audit.calibration.certificate import Certificate
 from ....audit.calibration.methods import BOUND, KNOWN_EVENT_SUFFIX, PEER, PUBLISHED, UNCORRECTED
 from ....mechanisms.core import confidence_text, percent
 from ..results.parameters import cut
+from .draw import figure_of
 from .labels import number
 from .style import (
     AMBER,
     CLAIM,
     PURPLE,
+    ROW,
     RULE,
     SERIES,
     VIOLATION,
     EndLabel,
     axes_or_new,
     end_labels,
+    is_narrow,
     logarithmic,
-    new_figure,
     save,
     style_axes,
 )
@@ -43,7 +46,11 @@ MAX_HEIGHT_RATIO = 1.6
 """Height of a power plot divided by the exact epsilon; larger means are marked at the upper edge."""
 BETWEEN_ROWS = 0.36
 """Inches for each method."""
+NARROW_TICKS = (0.0, 0.05, 0.2, 0.5, 1.0)
+NAME_WIDTH, NARROW_TITLE = 16, 32
+"""Characters of a line of a name beside narrow axes, and of a title above them."""
 DOT: dict[str, Any] = {"alpha": 0.75, "markeredgewidth": 0.0, "clip_on": False, "zorder": 3}
+DASHES = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)))
 COLOURS = tuple(colour for colour in SERIES if colour is not AMBER)
 LIMIT: dict[str, Any] = {"color": CLAIM.light, "linewidth": 1.2}
 ALLOWED, LUCK, MISSES = "allowed", "within sampling error", "misses too often"
@@ -109,9 +116,15 @@ class MissRates:
             f"finite number of simulated audits, “{MISSES}” cannot. The axis is stretched at its left end."
         )
 
+    @property
+    def height(self) -> float:
+        """Height in inches, also of the form for a telephone."""
+        return 1.5 + BETWEEN_ROWS * len(self.rows)
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the miss rates into `ax`, or on a new figure."""
         ax = axes_or_new(ax)
+        narrow = is_narrow(ax)
         ax.set_xscale("function", functions=(np.sqrt, np.square))
         ax.axvline(self.significance, label=ALLOWED, **LIMIT)
         for place, row in enumerate(self.rows):
@@ -127,10 +140,11 @@ class MissRates:
             ax, title=self.title, x="share of audits above the exact epsilon", y="", handles=self._handles(), columns=4
         )
         ax.set(xlim=(0.0, 1.0), ylim=(len(self.rows) - 0.5, -0.5))  # dots at 0 and 1 are drawn beyond the edge
-        ax.set_yticks(range(len(self.rows)), [row.name for row in self.rows], parse_math=False)
+        names = [textwrap.fill(row.name, NAME_WIDTH) if narrow else row.name for row in self.rows]
+        ax.set_yticks(range(len(self.rows)), names, parse_math=False)
         ax.tick_params(axis="y", length=0)
         ax.grid(False, axis="y")
-        ax.xaxis.set_major_locator(FixedLocator(TICKS))
+        ax.xaxis.set_major_locator(FixedLocator(NARROW_TICKS if narrow else TICKS))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
         return ax
 
@@ -204,13 +218,24 @@ class Power:
             "edge marks a mean above it."
         )
 
+    @property
+    def height(self) -> float:
+        """Height in inches."""
+        return max(3.6, 2.2 + 0.16 * len(self.lines))
+
+    @property
+    def narrow_height(self) -> float:
+        """Height in inches for a telephone, where a legend above the axes names the lines."""
+        return 3.1 + ROW / 72.0 * (len(self.lines) + 1)
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the means into `ax`, or on a new figure."""
-        ax = axes_or_new(ax)
+        ax, handles = axes_or_new(ax), [Line2D([], [], label="exact", color=CLAIM.light, linewidth=1.4)]
         ax.axhline(self.exact_epsilon, color=CLAIM.light, linewidth=1.4)
         labels = [EndLabel(self.exact_epsilon, "exact", CLAIM)]
         top = MAX_HEIGHT_RATIO * self.exact_epsilon
         largest = 1.0
+        others = [name for name, kind, *_ in self.lines if kind != BOUND]
         bounds = list(dict.fromkeys(_own_name(name) for name, kind, *_ in self.lines if kind == BOUND))
         for name, kind, trials, means in self.lines:
             ours, known = kind == BOUND, _own_name(name) != name
@@ -218,20 +243,31 @@ class Power:
             colour = COLOURS[place % len(COLOURS)] if ours else KIND_COLOUR[kind]
             style: dict[str, Any] = {"color": colour.light, "linewidth": 1.6 if ours and not known else 1.1}
             style |= {
-                "linestyle": "-" if ours else (0, (4, 2)),
+                "linestyle": "-" if ours else DASHES[others.index(name) % len(DASHES)],
                 "marker": MARKERS[place % len(MARKERS)] if ours else "",
             }
             style |= {"markersize": 4.5, "markerfacecolor": "none" if known else colour.light}
             ax.plot(trials, np.minimum(means, top), clip_on=False, **style)
+            handles.append(Line2D([], [], label=cut(name, 44), **style))
             above = [n for n, mean in zip(trials, means, strict=True) if mean > top]
-            ax.plot(above, [top] * len(above), color=colour.light, linestyle="none", marker="^", clip_on=False)
+            if above:  # an empty line would take room in the layout
+                ax.plot(above, [top] * len(above), color=colour.light, linestyle="none", marker="^", clip_on=False)
             largest = max(largest, *trials)
             labels.append(EndLabel(min(means[-1], top), cut(name, 36), colour))
-        style_axes(ax, title=self.title, x="trials on each side", y="epsilon")
+        narrow = is_narrow(ax)
+        style_axes(
+            ax,
+            title=self.title,
+            x="trials on each side",
+            y="epsilon",
+            handles=handles if narrow else [],
+            columns=1,
+            title_width=NARROW_TITLE if narrow else None,
+        )
         least = min(min(trials) for *_, trials, _ in self.lines)
         logarithmic(ax.xaxis, least / 1.1, largest * 1.1)
         ax.set_ylim(0.0, top)
-        end_labels(ax, labels)
+        end_labels(ax, [] if narrow else labels)
         return ax
 
 
@@ -239,23 +275,24 @@ def draw_certificate(certificate: Certificate, directory: Path) -> list[Path]:
     """Draw the figures into `directory`, each as SVG and PNG.
 
     Returns:
-        The files: `misses-NN.*` for each confidence, then `power-NN.*` for each law and delta that was measured at
-        several equal sizes and has an epsilon above 0, all at the largest confidence.
+        The files, each with a narrow SVG: `misses-NN.*` for each confidence, then `power-NN.*` for each law and delta
+        that was measured at several equal sizes and has an epsilon above 0, all at the largest confidence.
     """
     directory.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
     confidences = sorted({cell.confidence for cell in certificate.cells}, reverse=True)
     for confidence in confidences:
-        plot = MissRates.from_certificate(certificate, confidence)
-        figure = new_figure(8.6, 1.3 + BETWEEN_ROWS * len(plot.rows))
-        plot.plot(figure.add_subplot())
-        stem = directory / f"misses-{round(100 * confidence)}"
-        files += save(figure, stem, title=plot.title, description=plot.caption)
+        files += _draw(
+            MissRates.from_certificate(certificate, confidence), directory, f"misses-{round(100 * confidence)}", 8.6
+        )
     for place, power in enumerate(_powers(certificate, confidences[0]), start=1):
-        figure = new_figure(6.4, 3.6)
-        power.plot(figure.add_subplot())
-        files += save(figure, directory / f"power-{place:02}", title=power.title, description=power.caption)
+        files += _draw(power, directory, f"power-{place:02}", 6.4)
     return files
+
+
+def _draw(plot: MissRates | Power, directory: Path, name: str, width: float) -> list[Path]:
+    """Draw a figure and its form for a telephone."""
+    return save(figure_of(plot, width), directory / name, title=plot.title, description=plot.caption)
 
 
 def _powers(certificate: Certificate, confidence: float) -> list[Power]:

@@ -140,14 +140,15 @@ def figure_of(plot: Plot, width: float = 7.6, height: float | None = None) -> No
 
     Args:
         plot: numbers of a figure, such as a `LadderPlot`.
-        width, height: size in inches; by default the height that the plot asks for, else 4.3.
+        width, height: size in inches; by default the height that the plot asks for, else 4.3. The form for a telephone
+            is as high, or as high as the plot asks for.
     """
     size = (width, getattr(plot, "height", 4.3) if height is None else height)
     alt = f"{plot.title}. {plot.caption}"
     figure = new_figure(*size, alt=alt)
     plot.plot(figure.add_subplot())
     if width > DETAIL:
-        figure.narrow = lambda: stacked([plot.plot], size[1], alt=alt)
+        figure.narrow = lambda: stacked([plot.plot], getattr(plot, "narrow_height", size[1]), alt=alt)
     return figure
 
 

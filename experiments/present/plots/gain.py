@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from ....audit.metrics.gain import PERSON, RELEASE, Gain, Rate, interpretation
+from ....audit.metrics.gain import PERSON, RELEASE, Gain, Rate
+from ....audit.metrics.text import interpretation
 from ....mechanisms.core import confidence_text, percent, points
 from .draw import figure_of
 from .style import BLUE, GREEN, MUTED, NotebookFigure, axes_or_new, style_axes

@@ -190,7 +190,7 @@ class RecordVulnerability:
             "For each record, the probability that a model with it scores higher than a model without it "
             f"({cut(self.name, NAME)}); “{CHANCE}” is the histogram if no record were exposed and all scores of a "
             "record were independent. "
-            f"Exposed: Holm-adjusted p <= {number(SIGNIFICANCE)} over all records."
+            f"Exposed: p <= {number(SIGNIFICANCE)}, corrected for all records."
             f"{' ' if self.too_few else ''}{self.too_few}"
         )
 
@@ -203,7 +203,8 @@ class RecordVulnerability:
         ax.plot(middle, self.null, color=SIDE0.light, linewidth=1.6, label=CHANCE)
         top = float(max(np.histogram(self.auc, edges)[0].max(initial=1), self.null.max()))
         ax.set(xlim=(-0.01, 1.01), ylim=(0.0, 1.12 * top))
-        style_axes(ax, title=self.title, x="AUC of the record, over models", y="records", columns=2)
+        x = "area under the ROC curve (AUC) of the record, over models"
+        style_axes(ax, title=self.title, x=x, y="records", columns=2)
         return ax
 
 

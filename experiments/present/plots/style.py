@@ -209,7 +209,7 @@ def style_axes(
     characters per line, by default as many as fit the axes.
     """
     entries = list(ax.get_legend_handles_labels()[0] if handles is None else handles)
-    columns = min(columns, 2) if _figure(ax).get_figwidth() <= TELEPHONE else columns
+    columns = min(columns, 2) if is_narrow(ax) else columns
     rows = math.ceil(len(entries) / columns)
     if entries:
         legend(ax, entries, columns)
@@ -262,6 +262,11 @@ def legend(ax: Axes, handles: Sequence[Artist], columns: int = 2) -> None:
     for text in legend_.get_texts():
         text.set_parse_math(False)
     legend_.set_in_layout(False)
+
+
+def is_narrow(ax: Axes) -> bool:
+    """Return whether axes are in the form of a figure for a telephone."""
+    return bool(_figure(ax).get_figwidth() <= TELEPHONE)
 
 
 def _figure(ax: Axes) -> Figure:

@@ -40,6 +40,10 @@ RELATION = {
     "replace_one": "the two datasets have the same number of records, and one record differs",
     "zero_out": "one record is blank in one dataset and present in the other",
 }
+_METHODS = ("attack", "bound")
+"""Settings of all audits that are details."""
+MAX_NAMED = 6
+"""Largest number of audits that an entry of the ledger names."""
 MAX_SURPRISES = 3
 """Largest number of audits without their expected verdict that are named."""
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")
@@ -55,21 +59,22 @@ def describe(
         seconds: folder of the trials of an audit -> its duration; None for unknown ones.
         assumptions: of the evidence, in sentences; None for those of the games.
     """
-    points = sweep.points
+    points, common = sweep.points, _common([point.result for point in sweep.points])
     expected = unexpected(sweep) == []
     return ResultText(
         tone=tone(sweep),
         headline=headline(sweep),
         answer=answer(sweep),
         conditions=tuple(dict.fromkeys(filter(None, (point.result.valid_if for point in points)))),
-        facts=_common([point.result for point in points]),
+        facts=tuple(row for row in common if row[0] not in _METHODS),
         warnings=warning_notes(points),
-        next_steps=() if expected else audit_text.next_steps(_deciding_audit(sweep)),
+        next_steps=() if expected else _next_steps(sweep),
         table=_table(sweep, seconds or {}),
         notes=tuple(_notes(sweep)),
         details=(
             TextSection("Assumptions", paragraphs=_assumptions(sweep, assumptions)),
             TextSection("Choices and corrections", table=_ledger(sweep)),
+            TextSection("Methods of all audits", tuple(row for row in common if row[0] in _METHODS)),
         ),
         parts=tuple(map(_part, points)),
     )
@@ -118,10 +123,11 @@ def verdict_headline(sweep: SweepResult) -> str:
     return counted
 
 
-def _deciding_audit(sweep: SweepResult) -> AuditResult:
-    """Return the audit whose next steps are those of the experiment: the worst one with the deciding tone."""
-    those = [point.result for point in sweep.points if tone_of_point(point) is tone(sweep)]
-    return max(those, key=lambda result: result.refuting_bound.epsilon - result.claim)
+def _next_steps(sweep: SweepResult) -> tuple[str, ...]:
+    """Return the next steps of the worst audit with the tone of the experiment."""
+    those = [point for point in sweep.points if tone_of_point(point) is tone(sweep)]
+    worst = max(those, key=lambda point: point.result.refuting_bound.epsilon - point.result.claim)
+    return audit_text.next_steps(worst.result, min(point.p_adjusted for point in those))
 
 
 def answer(sweep: SweepResult) -> str:
@@ -281,7 +287,7 @@ def _part(point: SweepPoint) -> ResultText:
         tone=tone_of_point(point),
         headline=f"{tone_of_point(point).label} after the correction for several audits",
         answer="As a single audit this would be a violation. It is not significant after the correction for the number "
-        "of audits in the sweep (Holm).",
+        "of audits in the sweep.",
         next_steps=(),
     )
 
@@ -446,23 +452,34 @@ def checks(sweep: SweepResult) -> tuple[str, ...]:
 
 def _ledger(sweep: SweepResult) -> TextTable:
     """Return the ledger; entries of several audits that differ only in numbers are one row, with ranges."""
-    groups: dict[str, dict[LedgerEntry, list[LedgerEntry]]] = {}
+    groups: dict[str, dict[LedgerEntry, dict[LedgerEntry, list[str]]]] = {}
     for point in sweep.points:
+        name = parameters_text(point.parameters) or point.result.mechanism
         for entry in dict.fromkeys(point.result.ledger):
-            groups.setdefault(entry.what, {}).setdefault(_without_numbers(entry), []).append(entry)
+            alike = groups.setdefault(entry.what, {}).setdefault(_without_numbers(entry), {})
+            alike.setdefault(entry, []).append(name)
     rows = [(e.what, e.looked_at, e.correction, "the experiment") for e in sweep.ledger]
     for by_text in groups.values():
         for entries in by_text.values():
             looked_at, correction = (
                 _ranges([getattr(e, name) for e in entries]) for name in ("looked_at", "correction")
             )
-            rows.append((entries[0].what, looked_at, correction, _where(len(entries), len(sweep.points))))
+            names = list(dict.fromkeys(name for named in entries.values() for name in named))
+            first = next(iter(entries))
+            rows.append((first.what, looked_at, correction, _named(names, len(sweep.points))))
     caption = "Choices that depend on data, each with the correction that keeps the confidence valid."
     return TextTable(("choice", "data used", "correction", "in"), tuple(("", row) for row in rows), 4, caption)
 
 
 def _where(count: int, n_audits: int) -> str:
     return "every audit" if count == n_audits else f"{count} of {n_audits} audits"
+
+
+def _named(names: Sequence[str], n_audits: int) -> str:
+    """Return the names of audits, the first ones of many."""
+    if len(names) == n_audits or len(names) <= MAX_NAMED:
+        return "every audit" if len(names) == n_audits else "; ".join(names)
+    return f"{'; '.join(names[:MAX_NAMED])} and {len(names) - MAX_NAMED} more of {n_audits} audits"
 
 
 def _without_numbers(entry: LedgerEntry) -> LedgerEntry:

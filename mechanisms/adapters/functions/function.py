@@ -23,13 +23,13 @@ from ...core.guarantee import Guarantee
 from ...core.output_names import OutputNames
 from ...core.records import check_different, check_records
 from ...core.validation import one_of
-from .first_runs import FirstRuns, Snapshot
+from .first_runs import FirstRuns
 from .forms import OutputRow, RaisedException, ResultForm, by_name, usual_form
-from .fresh_runs import store_function
 from .guard import Guard, class_name, current_guard, cut, in_words, short_repr
 from .names import Name, ResultNames, common_names, names_of, names_of_columns
 from .outcomes import collect, collect_array, copied_result, read_result, unmasked
 from .same_seed import MIN_SURPRISE, SameSeed, compare, same_outputs, seeded, surprise
+from .source import source_of, store_source
 from .state import content_digest, is_small
 from .target import STYLES, name_of, style_of
 
@@ -152,11 +152,27 @@ class FunctionMechanism(Mechanism):
     def _release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         assert self.form is not None
         if self.style == "many-runs":
-            results = self._many(dataset, size, rng)
-            return collect_array(results, self.form) if isinstance(results, np.ndarray) else collect(results, self.form)
+            return self.outputs_of(self._many(dataset, size, rng), size)
         results = [self._one(dataset, rng) for _ in range(size)]
         current_guard().put_back()
         return collect(results, self.form)
+
+    def outputs_of(self, results: Any, size: int) -> Outputs:
+        """Return results of a call that another process made as outputs.
+
+        Args:
+            results: what a function of many runs returned, else a list with one entry per run.
+            size: number of runs.
+
+        Raises:
+            ReleaseError: there is not one result per run, or one cannot be read.
+        """
+        assert self.form is not None
+        if self.style == "one-at-a-time":
+            singles = [one if isinstance(one, RaisedException) else self._rows(one, 1)[0] for one in results]
+            return collect(singles, self.form)
+        rows = self._rows(results, size)
+        return collect_array(rows, self.form) if isinstance(rows, np.ndarray) else collect(rows, self.form)
 
     def guarantee(self) -> Guarantee:
         """Return the claim."""
@@ -194,7 +210,7 @@ class FunctionMechanism(Mechanism):
     def same_seed_shift(self) -> tuple[float, ...]:
         """Difference of the two sides in each number of the output at the same seed; empty if no seed repeats runs."""
         first = self.first_runs
-        return () if first is None or first.sources or first.ignores_rng else first.compared.shift
+        return () if first is None or first.ignores_rng or not first.repeated else first.compared.shift
 
     def _output_names(self, texts: Mapping[float, str]) -> OutputNames:
         assert self.form is not None
@@ -295,8 +311,7 @@ class FunctionMechanism(Mechanism):
         A function of many runs whose calls raise, or repeat each other, is called one run at a time from then on,
         unless its style was given; then `vectorised` is False.
         """
-        store_function(self.function)
-        before = Snapshot.of(self.function)
+        store_source(self.function)
         compared = None
         if vectorised:
             try:
@@ -309,10 +324,11 @@ class FunctionMechanism(Mechanism):
         if compared is None:
             form, repeated, drew = self._usual_form()
         object.__setattr__(self, "form", form)
-        findings = before.seen_after(self.function, repeated=repeated)
         if compared is None and self.style != "many-runs":
             compared = self._compared()
-        return replace(findings, ignores_rng=not drew, compared=compared or SameSeed())
+        source = source_of(self.function)
+        generators = not repeated if source is None else source.generators
+        return FirstRuns(repeated, not drew, generators, compared or SameSeed())
 
     def _at_once(self, form: ResultForm) -> SameSeed | None:
         """Return the findings of calls of many runs with the same seeds on both sides.
@@ -394,10 +410,12 @@ class FunctionMechanism(Mechanism):
         """Return one result (some for many runs) on one side, with a fixed rng, and whether the rng was used."""
         dataset, rng = self.neighbours.side(side), np.random.default_rng([attempt, side])
         before = rng.bit_generator.state
-        if self.style == "many-runs":
-            results = [copied_result(result) for result in self._many(dataset, (2, 2 * MAX_PROBE_RUNS)[attempt], rng)]
-        else:
-            results = [self._one(dataset, rng)]
+        with seeded(attempt):
+            if self.style == "many-runs":
+                rows = self._many(dataset, (2, 2 * MAX_PROBE_RUNS)[attempt], rng)
+                results = [copied_result(result) for result in rows]
+            else:
+                results = [self._one(dataset, rng)]
         return results, rng.bit_generator.state != before
 
     def _refuse_change(self) -> None:

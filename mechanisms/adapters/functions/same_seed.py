@@ -30,8 +30,8 @@ from ...core import Floats, Outputs, number, own_random_states, plural
 from .forms import OutputRow, UnusualForm
 from .outcomes import read_result
 
-DIFFERENT_FORMS = "with the same seed, side 0 gave "
-"""Beginning of the note on different forms, which contains outputs."""
+SAME_SEED = "with the same seed, "
+"""Beginning of each note, which has outputs of the two sides or their distance."""
 SENSITIVITY_NAMES = ("sensitivity", "l1_sensitivity", "l2_sensitivity")
 """Possible names of an argument that declares a sensitivity."""
 FLOAT_TOLERANCE = 1e-9
@@ -98,7 +98,7 @@ def _forms(outcomes: Sequence[tuple[OutputRow | UnusualForm, OutputRow | Unusual
         return ()
     (form0, form1), _ = differ.most_common(1)[0]
     return (
-        f"{DIFFERENT_FORMS}{form0} and side 1 {form1}: results of different forms in "
+        f"{SAME_SEED}side 0 gave {form0} and side 1 {form1}: results of different forms in "
         f"{differ.total()} of {plural(len(outcomes), 'run')}.",
     )
 
@@ -140,7 +140,7 @@ def _additive(difference: Floats, function: Callable[..., Any]) -> SameSeed:
         else f"{number(l1)} (sum of absolute values; {number(l2)} in the Euclidean norm)"
     )
     note = (
-        f"with the same seed, the outputs of the two sides differ by {distance} in every run: the exact values are "
+        f"{SAME_SEED}the outputs of the two sides differ by {distance} in every run: the exact values are "
         "at this distance, and their noise must be calibrated to at least this sensitivity."
     )
     return SameSeed((note,), _too_small(function, l1, l2))

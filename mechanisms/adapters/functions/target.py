@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import Any
 
 from ...core import ParameterError, UnknownNameError
-from .fresh_runs import cloudpickle
 from .guard import Guard, in_words, printable, short_repr
+from .source import cloudpickle
 
 TARGET_FORMS = "'package.module:object' or 'path/to/file.py:object'"
 

@@ -105,7 +105,9 @@ def test_the_worst_group_is_named_with_its_interval():
     name, worst = result.worst
     assert name == "a0 0"
     assert worst.headline.lower > 0.3 > result.overall.headline.value
-    assert "worst group, a0 0: gain" in result.summary()
+    said = dict(result.text().facts)["worst group"]
+    assert said.startswith("a0 0: gain +")
+    assert [row[0] for _, row in result.text().details[0].table.rows] == list(result.groups)
     assert worst.confidence == pytest.approx(1 - 0.025 / len(result.groups))
 
 

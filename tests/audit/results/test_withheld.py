@@ -8,11 +8,11 @@ from dpassay.audit import Verdict, audit, search
 from dpassay.audit.bounds.base import LedgerEntry
 from dpassay.audit.results.found_pair import CHOSEN, WINNER, found_rows, without_pairs
 from dpassay.audit.results.withheld import without_values
-from dpassay.experiments.ci.badge import badge
-from dpassay.experiments.ci.checked import claims_of
-from dpassay.experiments.ci.findings import Place, findings_of
-from dpassay.experiments.ci.junit import junit
-from dpassay.experiments.ci.sarif import sarif
+from dpassay.experiments.ci.findings import findings_of
+from dpassay.experiments.present.builds.badge import badge
+from dpassay.experiments.present.builds.findings import Place
+from dpassay.experiments.present.builds.junit import junit
+from dpassay.experiments.present.builds.sarif import sarif
 from dpassay.experiments.present.card.card import Origin, card_of
 from dpassay.experiments.present.results.sweep import SweepResult
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
@@ -59,7 +59,7 @@ def shared_forms(result):
     return {
         "sarif": sarif(found),
         "junit": junit(found),
-        "badge": badge(claims_of(result)),
+        "badge": badge(result.text()),
         "card.json": card.to_json(),
         "card.md": card.to_markdown(),
         "headline": sweep.text().headline,

@@ -252,7 +252,6 @@ def test_function_that_reuses_its_array_is_consistent(make, n_jobs):
     assert result.bound.epsilon > 0.4
 
 
-@pytest.mark.usefixtures("few_copies")
 def test_a_function_that_leaks_through_a_reused_array_is_still_caught():
     array = np.zeros(1)
 
@@ -307,14 +306,12 @@ def test_no_violation_is_pronounced_on_dependent_trials(make, seeds):
         assert any("these trials are dependent" in text for text in result.bound.assumptions)
 
 
-@pytest.mark.usefixtures("few_copies")
 def test_the_same_memory_is_known_when_the_function_is_audited_again():
     release = memory()
     results = [audit(release, PAIR, claim=PureDP(0.1), trials=200, seed=seed) for seed in (0, 1)]
     assert [(result.verdict, result.p_value) for result in results] == [(Verdict.DEPENDENT, 1.0)] * 2
 
 
-@pytest.mark.usefixtures("few_copies")
 def test_function_without_noise_is_a_violation_with_a_warning():
     result = audit(lambda data, rng: sum(data), PAIR, claim=PureDP(1.0), trials=1_000, seed=0)
     assert result.verdict is Verdict.VIOLATION

@@ -29,7 +29,7 @@ PAIR = ("--d0", "[1, 0]", "--d1", "[1, 0, 1]", "--trials", "3000", "--attack", "
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, without_pictures, few_chunks, few_copies):
+def call(tmp_path, monkeypatch, without_pictures, few_chunks):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     Path("noise.py").write_text(NOISE)
@@ -116,7 +116,7 @@ def test_a_run_writes_the_files_of_build_servers(call):
     assert names == ["epsilon = 0.5", "epsilon = 1"]
     (weak,) = json.loads(Path("a.sarif").read_text())["runs"][0]["results"]
     assert (weak["ruleId"], weak["level"]) == ("weak-audit", "note")
-    assert "| epsilon = 0.5 |" in Path("a.md").read_text()
+    assert "| 0.5 | 0.5 |" in Path("a.md").read_text()
 
 
 def test_files_of_claims_are_refused_before_membership_attacks_run(call):
@@ -134,12 +134,13 @@ def test_the_summary_of_a_github_step_is_written_by_itself_and_once(call, monkey
     call("compare", "a.json", "a.json")
     call("run", "both.toml", "--out", "a", "--quiet")
     headings = [line for line in Path("step.md").read_text().splitlines() if line.startswith("### ")]
-    assert headings == [
-        "### dpassay check: consistent",
-        "### dpassay check: consistent",
-        "### dpassay compare: a.json and a.json",
-        "### dpassay run: both: consistent, weak",
-    ]
+    said = (
+        "### dpassay check: Consistent: ",
+        "### dpassay check: Consistent: ",
+        "### dpassay compare: a.json and a.json: 0 new violations",
+        "### dpassay run: both: Consistent, weak (",
+    )
+    assert [line[: len(start)] for line, start in zip(headings, said, strict=True)] == list(said)
 
 
 def test_an_unwritable_summary_is_reported_and_keeps_the_exit_code(call, monkeypatch):
@@ -152,7 +153,7 @@ def test_an_unwritable_summary_is_reported_and_keeps_the_exit_code(call, monkeyp
 def test_a_badge_is_drawn_from_a_saved_result(call, baseline):
     done = call("badge", baseline, "--out", "b.svg", "--label", "privacy")
     assert done.exit_code == 0
-    assert done.stdout.startswith("privacy: consistent: ε ≥ 0.")
+    assert done.stdout.startswith("privacy: Consistent: ε ≥ 0.")
     ElementTree.parse("b.svg")
     assert call("badge", baseline, "--out", "no/b.svg").exit_code == 2
     assert call("badge", "noise.py", "--out", "b.svg").exit_code == 2

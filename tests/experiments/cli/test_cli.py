@@ -54,7 +54,7 @@ delta = 0.0
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, one_picture, without_pixels, without_power, few_chunks, few_copies):
+def call(tmp_path, monkeypatch, one_picture, without_pixels, without_power, few_chunks):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "counting.py").write_text(COUNTING)
@@ -104,7 +104,9 @@ def test_a_check_records_what_a_function_does_with_its_noise(call, tmp_path):
 
 
 def test_a_check_may_stop_as_soon_as_the_claim_is_refuted(call):
-    done = call("check", "counting.py:release", "--epsilon", 0.1, *PAIR, "--stop", "anytime", "--confidence", 0.95)
+    done = call(
+        "check", "counting.py:release", "--epsilon", 0.1, *PAIR, "--stop", "anytime", "--confidence", 0.95, "-v"
+    )
     assert done.exit_code == 1
     assert "of 99,500 trials a side; no correction needed" in done.stdout
     refused = call("check", "counting.py:release", "--epsilon", 0.1, *PAIR, "--stop", "soon")
@@ -128,7 +130,7 @@ def test_a_broken_claim_exits_with_1_and_writes_the_requested_files(call):
     )
     assert done.exit_code == 1
     assert "VIOLATION" in done.stdout
-    assert Path("sum.md").read_text().startswith("### dpassay check: violation\n\n```text\nverdict")
+    assert Path("sum.md").read_text().startswith("### dpassay check: Violation: epsilon ≥ ")
     assert json.loads(Path("r.json").read_text())["verdict"] == "violation"
 
 
@@ -167,10 +169,11 @@ def test_a_function_of_the_user_is_an_attack(call):
         2000,
         "--attack",
         "counting.py:score",
+        "-v",
     )
     done = call(*arguments)
     assert done.exit_code == 1
-    assert "under the score attack" in done.stdout
+    assert "attack      score" in done.stdout
 
 
 def test_a_mechanism_brings_its_own_claim_and_pair(call):
@@ -255,7 +258,8 @@ def test_a_check_takes_bounds_and_datasets_from_files(call):
     arguments = ("check", "counting.py:release", "--epsilon", 1, "--trials", 500)
     inline = call(*arguments, *PAIR)
     assert call(*arguments, "--d0", "@d0.json", "--d1", "@d1.json").stdout == inline.stdout
-    done = call(*arguments, *PAIR, "--bound", "clopper-pearson", "--bound", "simultaneous-band")
+    done = call(*arguments, *PAIR, "--bound", "clopper-pearson", "--bound", "simultaneous-band", "--verbose")
+    assert "more        -v adds: power, trials, choices and corrections" in inline.stdout
     assert done.exit_code == 0
     assert "2: clopper-pearson, simultaneous-band; Bonferroni over 2" in done.stdout
     for wrong, message in (("@d2.json", "cannot be read from the file 'd2.json': No such file"),

@@ -35,7 +35,7 @@ def losses(coins, leak):
 def test_losses_are_judged_by_their_coins(coins, leak, code):
     scores = coins.parent / "losses.csv"
     pd.DataFrame({"id": IDS, "loss": losses(coins, leak)}).sample(frac=1.0, random_state=0).to_csv(scores, index=False)
-    done = dpassay("judge", scores, "--coins", coins, "--epsilon", 2, "--delta", 1e-5)
+    done = dpassay("judge", scores, "--coins", coins, "--epsilon", 2, "--delta", 1e-5, "-v")
     assert done.exit_code == code, done.output
     assert "sealed in coins.json" in done.output
 

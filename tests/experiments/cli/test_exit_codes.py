@@ -25,14 +25,15 @@ from tests.audit import hostile_functions
 import dpassay.audit.power.power
 from dpassay.audit.power.power import Detectable
 from dpassay.experiments.cli import check, commands as cli, supervisor
-from dpassay.mechanisms.adapters.functions import fresh_runs
+from dpassay.audit.games import diagnostics
+from dpassay.audit.randomness import experiment
 from typer.testing import CliRunner
 
 # the power takes longer than the audit, and no verdict depends on it
 dpassay.audit.power.power.detectable_epsilon = lambda *given, **options: Detectable(1.0, "any")
 supervisor.LAST_SECONDS = 0.5
 dpassay.audit.trials.plan.CHUNKS_PER_SIDE = 4
-fresh_runs.run.__kwdefaults__["copies"] = 5  # each imports all hostile functions
+experiment.N_FEW = experiment.MAX_PROCESSES = diagnostics.N_FEW = 3  # each imports all hostile functions
 cases = json.load(sys.stdin)
 audit, results = check.audit, {}
 

@@ -128,7 +128,7 @@ def test_every_form_of_the_result_states_the_condition_before_the_bound(tmp_path
     assert done.exit_code == 0, done.output
     again = CliRunner().invoke(app, ["report", str(out)])
     texts = [done.output, again.output, (tmp_path / "a.md").read_text()]
-    texts += [html.unescape((out / name).read_text()) for name in ("report.html", "report.md", "card.md")]
+    texts += [html.unescape((out / name).read_text()) for name in ("report.html", "report.md", "card.md", "card.html")]
     for text in texts:
         one_line = " ".join(text.split())
         assert "independent fair coin, tossed before its run" in one_line
@@ -149,7 +149,7 @@ def test_report_draws_the_pages_of_judged_scores_again(tmp_path, one_picture, wi
     pair(200).to_csv(file, index=False)
     assert judge(file, "--epsilon", 4, "--out", out).exit_code == 0
     before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
-    for name in ("report.html", "report.md", "card.md"):
+    for name in ("report.html", "report.md", "card.md", "card.html"):
         (out / name).unlink()
     done = CliRunner().invoke(app, ["report", str(out)])
     assert (done.exit_code, "Scores in scores.csv" in done.output) == (0, True), done.output

@@ -29,7 +29,7 @@ def call(*words):
 
 def test_copies_exit_with_1_and_have_a_report(copied, tmp_path):
     real, synthetic, holdout = copied
-    done = call(real, synthetic, "--holdout", holdout, "--out", str(tmp_path / "out"))
+    done = call(real, synthetic, "--holdout", holdout, "--out", str(tmp_path / "out"), "-v")
     assert done.exit_code == 1
     assert "The table leaks records" in done.stdout
     page = (tmp_path / "out" / "report.html").read_text()
@@ -52,7 +52,7 @@ def test_copies_exit_with_1_and_have_a_report(copied, tmp_path):
 
 def test_a_clean_table_exits_with_0(tmp_path):
     real, synthetic, holdout = files_of(tmp_path, made.clean(np.random.default_rng(0), 150))
-    done = call(real, synthetic, "--holdout", holdout, "--ignore", "born", "--secret", "sex")
+    done = call(real, synthetic, "--holdout", holdout, "--ignore", "born", "--secret", "sex", "-v")
     assert done.exit_code == 0
     assert "No leak found" in done.stdout
     assert "inferred: sex" in done.stdout
@@ -64,10 +64,10 @@ def test_a_column_of_codes_is_read_as_text(tmp_path):
     for table in tables:
         table["place"] = table["place"].map("abcdefgh".index)
     real, synthetic, holdout = files_of(tmp_path, tables)
-    done = call(real, synthetic, "--holdout", holdout, "--category", "place", "--out", str(tmp_path / "out"))
+    done = call(real, synthetic, "--holdout", holdout, "--category", "place", "--out", str(tmp_path / "out"), "-v")
     assert done.exit_code == 0
     assert re.search(r"^place +category ", done.stdout, flags=re.MULTILINE)
-    assert re.search(r"^place +number ", call(real, synthetic, "--holdout", holdout).stdout, flags=re.MULTILINE)
+    assert re.search(r"^place +number ", call(real, synthetic, "--holdout", holdout, "-v").stdout, flags=re.MULTILINE)
     assert "--category place" in (tmp_path / "out" / "report.html").read_text()
 
 

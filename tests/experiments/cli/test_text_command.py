@@ -49,7 +49,8 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize(("name", "code", "verdict"), [("private", 0, "CONSISTENT"), ("exact", 1, "VIOLATION")])
 def test_the_private_model_is_consistent_and_the_exact_one_exposed(folder, name, code, verdict):
-    done = dpassay("text", folder / f"{name}.jsonl", "--coins", folder / "coins.json", "--epsilon", 2, "--delta", 1e-5)
+    words = ["--coins", folder / "coins.json", "--epsilon", 2, "--delta", 1e-5, "-v"]
+    done = dpassay("text", folder / f"{name}.jsonl", *words)
     assert done.exit_code == code, done.output
     for part in (verdict, "signal: loss, by the rule", "TPR@1 % FPR", "(n, p)-discoverable", "sealed in coins.json"):
         assert part in done.output
@@ -81,7 +82,7 @@ def test_padding_is_cut_and_stated_in_the_terminal_and_the_ledger(value, lower, 
         line["log_probabilities"] += [value] * (i % 7)
     (tmp_path / "padded.jsonl").write_text("\n".join(map(json.dumps, lines)))
     words = ["--coins", folder / "coins.json", "--epsilon", 2, "--looks", 9, *(["--zeros", "tokens"] if lower else [])]
-    done = dpassay("text", tmp_path / "padded.jsonl", *words)
+    done = dpassay("text", tmp_path / "padded.jsonl", *words, "-v")
     assert done.exit_code == 1, done.output
     assert done.output.count("padding of log_probabilities") == (0 if lower else 2)
     assert ("padding was cut" in done.output) != lower

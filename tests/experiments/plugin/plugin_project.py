@@ -28,6 +28,7 @@ class Session:
     code: int
     output: str
     checks: dict[tuple[str, int], dict[str, Any]]
+    junit: str
 
     def section(self, title: str) -> list[str]:
         """Lines of the part of the output whose rule holds `title`, up to the next rule."""
@@ -73,9 +74,9 @@ class Project:
             done = subprocess.run(
                 command, cwd=self.folder, env=variables | environment, capture_output=True, text=True, timeout=600
             )
-            return Session(done.returncode, done.stdout + done.stderr, _checks(junit))
+            return Session(done.returncode, done.stdout + done.stderr, _checks(junit), _text(junit))
         code, output = _copies().run(self.folder, list(map(str, path)), words, columns)
-        return Session(code, output, _checks(junit))
+        return Session(code, output, _checks(junit), _text(junit))
 
 
 SETTINGS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONWARNINGS": "error"}
@@ -136,6 +137,10 @@ class Copies:
 @cache
 def _copies() -> Copies:
     return Copies()
+
+
+def _text(junit: Path) -> str:
+    return junit.read_text(encoding="utf-8") if junit.exists() else ""
 
 
 def _checks(junit: Path) -> dict[tuple[str, int], dict[str, Any]]:

@@ -82,7 +82,7 @@ def test_a_session_saves_its_checks_and_passes_against_them(saved, project):
 
 def test_a_session_writes_the_summary_of_a_github_step(saved):
     text = (saved / "step.md").read_text()
-    assert text.startswith("### privacy checks: consistent")
+    assert text.startswith("### privacy checks: Consistent (3 of 3 claims)")
     assert "| test\\_mine.py::test\\_count |" in text
 
 

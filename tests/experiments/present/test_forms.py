@@ -17,14 +17,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
+from tests.audit.metrics.membership.test_language_models import memorised
 from tests.experiments.made_results import broken_sweep, laplace_result, laplace_sweep, sweep_of
 from tests.experiments.present.plots.test_plots_membership import result_of
 from tests.experiments.runs.test_calibrate import PLAN
 
+from dpassay.audit.api import audit
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand
 from dpassay.audit.calibration.certificate import certify
 from dpassay.audit.calibration.methods import BoundMethod
 from dpassay.audit.evidence.verdict import Verdict
+from dpassay.audit.metrics import DisclosureGains, gain
+from dpassay.audit.metrics.membership.language_models import evaluate_texts
 from dpassay.audit.metrics.membership.result import MembershipResult
 from dpassay.audit.metrics.table_risk import risk
 from dpassay.audit.results.audit_result import AuditResult
@@ -33,15 +37,16 @@ from dpassay.audit.results.refuting_event import RefutingEvent
 from dpassay.audit.results.result_text import ResultText, Tone
 from dpassay.audit.results.withheld import without_values
 from dpassay.audit.results.witness import Witness, WitnessKind
-from dpassay.experiments.ci.badge import badge
-from dpassay.experiments.ci.checked import claims_of
-from dpassay.experiments.ci.findings import Place, findings_of
-from dpassay.experiments.ci.junit import junit
-from dpassay.experiments.ci.sarif import sarif
+from dpassay.experiments.ci.findings import findings_of
 from dpassay.experiments.cli import terminal
+from dpassay.experiments.present.builds.badge import badge
+from dpassay.experiments.present.builds.findings import Place
+from dpassay.experiments.present.builds.junit import junit
+from dpassay.experiments.present.builds.sarif import sarif
 from dpassay.experiments.present.card.card import Origin, card_of
-from dpassay.experiments.present.pages import Drawn, write
+from dpassay.experiments.present.pages import Drawn, page, write
 from dpassay.experiments.present.results.sweep import SweepResult
+from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.core import number, p_value_text, typeset
 
@@ -87,8 +92,19 @@ def _risk(n_copied: int, *, holdout: bool = True) -> Any:
     return risk(real, table, other if holdout else None)
 
 
+def _right(n: int) -> list[bool]:
+    """One hundred guesses, the first n of them right."""
+    return [place < n for place in range(100)]
+
+
+def _gain_of_groups() -> DisclosureGains:
+    overall, group = (gain(_right(n), without_release=_right(50), without_person=_right(60)) for n in (80, 95))
+    return DisclosureGains(overall, {"old": group, "young": overall}, ("others",), 0.95)
+
+
 MADE: dict[str, Callable[[], Any]] = {
     "violation": _violation,
+    "usual": lambda: audit(Laplace(epsilon=2.0), claim=PureDP(0.5), attack="portfolio", trials=2_000, seed=0),
     "consistent": laplace_result,
     "weak": lambda: laplace_result(detectable=3.0),
     "underpowered": _underpowered,
@@ -98,16 +114,22 @@ MADE: dict[str, Callable[[], Any]] = {
     "sweep refuted": broken_sweep,
     "sweep 2 of 4": _two_of_four,
     "membership": result_of,
+    "texts with coins": lambda: evaluate_texts(memorised()[1], coins=memorised()[0], claim=PureDP(2.0), delta=0.0),
     "risk clean": lambda: _risk(0),
     "risk leaking": lambda: _risk(60),
     "risk without holdout": lambda: _risk(60, holdout=False),
+    "gain": lambda: gain(_right(90), without_release=_right(50), without_person=_right(60)),
+    "no gain": lambda: gain(_right(60), without_release=_right(50), without_person=_right(59)),
+    "gain of groups": _gain_of_groups,
     "certificate": lambda: certify(PLAN, [BoundMethod(SimultaneousBand())], seed=0),
 }
 TONES = {
-    "violation": Tone.VIOLATION, "consistent": Tone.CONSISTENT, "weak": Tone.WEAK, "underpowered": Tone.UNDERPOWERED,
+    "violation": Tone.VIOLATION, "usual": Tone.VIOLATION,
+    "consistent": Tone.CONSISTENT, "weak": Tone.WEAK, "underpowered": Tone.UNDERPOWERED,
     "dependent": Tone.DEPENDENT, "witness": Tone.VIOLATION, "sweep": Tone.CONSISTENT, "sweep refuted": Tone.VIOLATION,
     "sweep 2 of 4": Tone.VIOLATION, "membership": Tone.PLAIN, "risk clean": Tone.CONSISTENT,
     "risk leaking": Tone.VIOLATION, "risk without holdout": Tone.UNDERPOWERED, "certificate": Tone.CONSISTENT,
+    "texts with coins": Tone.VIOLATION, "gain": Tone.PLAIN, "no gain": Tone.PLAIN, "gain of groups": Tone.PLAIN,
 }  # fmt: skip
 
 
@@ -142,11 +164,11 @@ def test_every_form_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest
     assert text.tone is TONES[name]
     said = [text.headline, text.answer, *text.next_steps, *text.conditions, *text.warnings]
     cells = [] if text.table is None else [cell for _, row in text.table.rows for cell in row]
-    page, summary = write(text, tmp_path, Drawn(), title="A title", command="dpassay run x")
+    page_file, summary = write(text, tmp_path, Drawn(), title="A title", command="dpassay run x")
     shown = {
         "terminal": on_a_terminal(text, monkeypatch),
         "plain": plain(text),
-        "page": of_page(page.read_text(encoding="utf-8")),
+        "page": of_page(page_file.read_text(encoding="utf-8")),
         "summary": html.unescape(summary.read_text(encoding="utf-8")),
     }
     for form, found in shown.items():
@@ -160,11 +182,83 @@ def test_every_form_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest
         assert [fact for fact in facts if same(fact) not in seen] == [], form
     if text.tone.sign:
         assert f"{text.tone.sign} " in shown["terminal"].splitlines()[len(text.conditions)]
-        assert shown["summary"].startswith(f"## {text.tone.sign} ")
-    assert f'class="answer {text.tone}"' in page.read_text(encoding="utf-8")
+        assert shown["summary"].partition("## ")[2].startswith(f"{text.tone.sign} ")
+    assert f'class="answer {text.tone}"' in page_file.read_text(encoding="utf-8")
 
 
-AUDITS = [name for name, make in MADE.items() if not name.startswith(("membership", "risk", "certificate"))]
+@pytest.mark.parametrize("name", MADE)
+def test_colour_is_never_the_only_sign_of_a_row(name: str) -> None:
+    text: ResultText = MADE[name]().text()
+    tables = [part.table for part in (text, *text.details) if part.table is not None]
+    toned = [(tone, " ".join(row)) for table in tables for tone, row in table.rows if tone]
+    for tone, row in toned:
+        assert Tone(tone).sign in row or "- " in row, row
+    if name in ("risk leaking", "sweep refuted"):
+        assert Tone.VIOLATION in {tone for tone, _ in toned}
+
+
+TECHNICAL = ("portfolio", "joint-exact", "score >=", "score <", "holm", "nuisance", "fingerprint")
+"""Names of methods that no first screen shows; details do, and the glossary has them."""
+DEFINED = "area under the roc curve ("
+"""What stands before the first AUC."""
+
+
+def first_screens(result: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What each form shows without its details."""
+    text: ResultText = result.text()
+    page_file, summary = write(text, folder, Drawn(), title="A title", command="dpassay run x")
+    above, _, _ = of_page(page_file.read_text(encoding="utf-8")).partition("</section>")
+    shown = {
+        "terminal": on_a_terminal(text, monkeypatch),
+        "plain": plain(text, details=False),
+        "page": above,
+        "summary": html.unescape(summary.read_text(encoding="utf-8")),
+    }
+    if isinstance(result, AuditResult | SweepResult | MembershipResult):
+        made = card_of(audits_of(result), Origin("A title", "dpassay run x", {})).to_markdown()
+        shown["card"] = made.partition("## Assumptions and choices")[0].partition("## What the run covers")[0]
+    return {form: said.casefold() for form, said in shown.items()}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_first_screens_have_plain_words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for form, said in first_screens(MADE[name](), tmp_path, monkeypatch).items():
+        assert [word for word in TECHNICAL if word in said] == [], form
+        before, *after = re.split(r"\bauc\b", said, maxsplit=1)
+        assert not after or before.endswith(DEFINED), form
+
+
+def test_details_name_the_methods() -> None:
+    said = plain(MADE["usual"]().text())
+    assert all(word in said for word in ("portfolio", "joint-exact", "score <", "nuisance"))
+
+
+GLOSSARY = (Path(__file__).parents[3] / "docs/reference/glossary.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["usual", "sweep 2 of 4", "dependent", "membership", "gain of groups"])
+def test_what_details_print_is_in_the_glossary(name: str) -> None:
+    """The names of facts, columns and choices, and the words that no first screen shows."""
+    text: ResultText = MADE[name]().text()
+    terms = {term for cell in re.findall(r"^\| ([^|]+?) \|", GLOSSARY, flags=re.MULTILINE) for term in cell.split(", ")}
+    used = set()
+    for part in (text, *text.parts):
+        facts = [fact for section in part.details for fact in section.facts]
+        tables = [table for table in (part.table, *(section.table for section in part.details)) if table is not None]
+        used |= {fact for fact, _ in (*facts, *part.facts, *part.evidence)}
+        used |= {said.partition(":")[0] for fact, said in facts if fact == "ledger"}
+        used |= {column for table in tables for column in table.head}
+        used |= {cells[0] for table in tables if table.head[0] == "choice" for _, cells in table.rows}
+    of_the_user = {"case", "group", "guess", "in", "right"}
+    assert used - of_the_user - terms == set()
+
+
+def test_technical_words_are_in_the_glossary() -> None:
+    assert [word for word in TECHNICAL if not word.startswith("score ") and word not in GLOSSARY.casefold()] == []
+
+
+METRICS = ("membership", "texts", "risk", "certificate", "gain", "no gain")
+AUDITS = [name for name in MADE if not name.startswith(METRICS)]
 
 
 @pytest.mark.parametrize("name", [*AUDITS, "membership"])
@@ -174,6 +268,9 @@ def test_a_card_says_what_the_report_says(name: str) -> None:
     made = card_of(result, Origin("A title", "dpassay run x", {}))
     seen = same(html.unescape(made.to_markdown()))
     assert [sentence for sentence in (text.headline, *text.next_steps) if same(sentence) not in seen] == []
+    on_page = same(of_page(page("card.html.j2", text=made.text(), title="Evidence card")))
+    sentences = [sentence for sentence in made.text().sentences() if sentence]
+    assert [sentence for sentence in sentences if same(sentence) not in on_page or same(sentence) not in seen] == []
     content = json.loads(made.to_json())
     assert (content["outcome"], content["tone"]) == (text.headline, text.tone.value)
     if isinstance(result, MembershipResult):
@@ -207,9 +304,8 @@ def test_files_for_build_servers_say_what_the_report_says(name: str) -> None:
         seen = same(message)
         assert all(same(said) in seen for said in (part.headline, part.answer, *part.next_steps))
         assert all(same(fact) in seen for _, fact in part.evidence)
-    shown = _texts(badge(claims_of(result)))
-    verdict = "no verdict" if text.tone is Tone.DEPENDENT else text.tone.value.replace("weak", "consistent")
-    assert verdict in " ".join(shown)
+    shown = _texts(badge(result.text()))
+    assert same(text.tone.label) in same(" ".join(shown))
 
 
 def _without_values(result: AuditResult | SweepResult) -> AuditResult | SweepResult:
@@ -238,19 +334,20 @@ def test_values_of_people_stand_only_where_the_result_was_made(
     assert len(values) == (2 if name == "witness" else 4)
     audits, found = audits_of(result), findings_of(result, PLACE)
     made = card_of(audits, Origin("A title", "dpassay run x", {}))
-    page, summary = write(text, tmp_path, Drawn(), title="A title", command="dpassay run x")
+    page_file, summary = write(text, tmp_path, Drawn(), title="A title", command="dpassay run x")
     passed_on = {
         "summary": summary.read_text(encoding="utf-8"),
         "card": made.to_markdown(),
+        "card.html": of_page(page("card.html.j2", text=made.text(), title="Evidence card")),
         "card.json": made.to_json(),
         "JUnit": junit(found),
         "SARIF": sarif(found),
-        "badge": badge(claims_of(result)),
+        "badge": badge(result.text()),
         "CSV": audits.to_frame().to_csv(),
     }
     assert {form: [value for value in PRIVATE if value in shown] for form, shown in passed_on.items()} == {
         form: [] for form in passed_on
     }
-    assert all(value in page.read_text(encoding="utf-8") for value in values)
+    assert all(value in page_file.read_text(encoding="utf-8") for value in values)
     single = text.parts[0] if text.parts else text
     assert all(value in on_a_terminal(single, monkeypatch) for value in values)

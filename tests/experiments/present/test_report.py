@@ -37,10 +37,10 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.audit.results.plain import plain_table
 from dpassay.audit.results.result_text import TextTable, Tone
-from dpassay.experiments.ci.badge import badge_text
-from dpassay.experiments.ci.checked import _checked_claim, claims_of
+from dpassay.experiments.ci.checked import _checked_claim
 from dpassay.experiments.config.source import CONFIGS
 from dpassay.experiments.config.sweep import folder_name
+from dpassay.experiments.present.builds.badge import badge_text
 from dpassay.experiments.present.pages import Drawn, write
 from dpassay.experiments.present.plots import draw_all
 from dpassay.experiments.present.plots.bound_claim import BoundClaim
@@ -375,7 +375,7 @@ def test_a_bound_that_exceeds_the_claim_on_a_condition_states_it_with_the_verdic
     figure = BoundClaim.from_sweep(sweep)
     assert figure.conditional
     assert "rests on an assumption that no test can check" in figure.title
-    assert badge_text(claims_of(sweep)).startswith("consistent: ε ≥ ")
+    assert badge_text(describe(sweep)) == "Consistent"
     assert _checked_claim("one", result).bound == result.refuting_bound.epsilon <= result.claim
 
 
@@ -493,7 +493,7 @@ def test_the_table_leaves_out_what_is_unknown_or_the_same_everywhere() -> None:
     assert text.table is not None
     assert {"k", "delta", "exact", "corrected p"} <= set(text.table.head)
     assert column(text.table, "exact")[0] == "-"
-    assert ("attack", "likelihood-ratio") in text.facts
+    assert ("attack", "likelihood-ratio") in text.details[-1].facts
     assert "mechanism" not in dict(text.facts)
 
 
@@ -575,8 +575,8 @@ def test_the_ledger_says_each_look_once_and_where_it_was_taken() -> None:
     )
     rows = _ledger(sweep_of([{"k": i} for i in range(3)], [first, first, second]))
     assert rows[0][0] == "sweep"
-    assert ("pair", "1, fixed beforehand", "no correction needed", "2 of 3 audits") in rows
-    assert ("threshold", "9", "x", "1 of 3 audits") in rows
+    assert ("pair", "1, fixed beforehand", "no correction needed", "k = 0; k = 1") in rows
+    assert ("threshold", "9", "x", "k = 2") in rows
     assert len(rows) == len(set(rows)) == 5
 
 
@@ -588,8 +588,8 @@ def test_ledger_entries_that_differ_only_in_numbers_share_a_row() -> None:
     results = [dataclasses.replace(laplace_result(), ledger=ledger) for ledger in ledgers]
     assert _ledger(sweep_of([{"k": i} for i in range(3)], results))[1:] == [
         ("family", "GaussianDP for some mu", "fixed by the claim; mu >= 0 to 1.75", "every audit"),
-        ("k", "20 to 1,000 x", "y", "2 of 3 audits"),
-        ("k", "3 z", "y", "1 of 3 audits"),
+        ("k", "20 to 1,000 x", "y", "k = 0; k = 1"),
+        ("k", "3 z", "y", "k = 2"),
     ]
 
 

@@ -342,7 +342,8 @@ def test_page_stands_alone_and_says_the_verdict(which, written):
     headline = "Every bound keeps its significance level" if which == "good" else "A bound misses too often"
     assert headline in page
     assert ("The settings in which a bound missed too often" in page) == (which == "bad")
-    assert page.count("<svg") == 2 + 1  # two confidences; one law has several equal sizes and an epsilon above 0
+    assert page.count("<svg") == 2 * (2 + 1)  # two confidences; one law has several equal sizes and an epsilon above 0
+    assert page.count('class="drawing narrow"') == 2 + 1
     for method in written[which].certificate.methods:
         assert method in page
 

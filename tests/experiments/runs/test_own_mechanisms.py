@@ -52,7 +52,7 @@ PAIR = "d0 = [1, 0]\nd1 = [1, 0, 1]"
 CLAIM = '[claim]\nname = "pure"\nepsilon = 1.0'
 
 
-pytestmark = pytest.mark.usefixtures("few_chunks", "few_copies", "without_power")
+pytestmark = pytest.mark.usefixtures("few_chunks", "without_power")
 
 
 @pytest.fixture

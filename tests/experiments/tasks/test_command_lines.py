@@ -24,7 +24,7 @@ COMMANDS = {
     TableRisk: file_commands.risk_command,
     Calibration: audit_commands.calibrate_command,
 }
-OF_THE_OUTPUT = {"out", "strict", "markdown", "json_", "jobs", "quiet", "records"}
+OF_THE_OUTPUT = {"out", "strict", "markdown", "json_", "jobs", "quiet", "records", "verbose"}
 """Options that decide what is written where, and no number."""
 NAMES = st.text("ab -'\"$;é", min_size=1, max_size=5).filter(lambda text: not text.startswith("-"))
 NUMBERS = st.floats(1e-9, 0.999_999)

@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -12,10 +13,12 @@ from dpassay.audit.metrics import RiskResult, risk
 from dpassay.audit.metrics.table_risk.agreements import agreement_p_value
 from dpassay.audit.metrics.table_risk.descriptions import EXPECTED_MATCHES, PER_ROW, singled_out
 from dpassay.audit.metrics.table_risk.holdout import check_holdout
+from dpassay.audit.metrics.table_risk.identifying import identifying_columns
 from dpassay.audit.metrics.table_risk.risk import _memorised
 from dpassay.audit.metrics.table_risk.splits import due_to_use, fewest_hits, p_value
-from dpassay.audit.metrics.table_risk.successes import AttackedRecords
+from dpassay.audit.metrics.table_risk.successes import AttackedRecords, distances
 from dpassay.audit.metrics.table_risk.tables import read_tables
+from dpassay.audit.results.saved import digest
 from dpassay.mechanisms.core import ParameterError
 
 
@@ -648,3 +651,81 @@ def test_findings_about_the_same_records_are_one_leak_with_its_columns():
     assert "Round or bin age and income" in " ".join(kept.text().next_steps)
     assert len(kept.text().next_steps) <= 2
     assert kept.records_frame(real)["income"].tolist() == [real["income"].iloc[r.row - 1] for r in kept.found]
+
+
+def test_every_finding_names_the_columns_that_identify_its_records_or_says_that_it_cannot():
+    rng = rng_of(0)
+
+    def draw(n):
+        numbers = {"age": rng.integers(18, 90, n), "income": rng.lognormal(10, 0.6, n).round(2)}
+        names = {"id": [f"{number:08x}" for number in rng.integers(0, 2**32, n)]}
+        return pd.DataFrame(numbers | {"sex": rng.choice(["f", "m"], n), "year": rng.integers(1940, 1960, n)} | names)
+
+    real, holdout, table = draw(300), draw(300), draw(300)
+    table.iloc[:40] = real.iloc[:40]
+    result = risk(real, table, holdout)
+    (cause,) = result.causes
+    assert (cause.attack, cause.columns, cause.n_by, cause.n_examined) == ("copies", ("income",), 40, 40)
+    named = {finding.attack: finding for finding in result.each}
+    attacks = {"copies", "near copies", "singled out", "linked", "membership", "identifiers", "inferred: age"}
+    assert attacks <= named.keys()
+    for attack in ("copies", "near copies", "linked"):
+        assert (named[attack].columns, named[attack].alone) == (("income",), True)
+        assert 40 == named[attack].n_by <= named[attack].n_records
+    assert "income" in named["singled out"].columns
+    assert named["identifiers"].columns == ("id",)
+    assert named["inferred: age"].n_by == 0
+    text = result.text()
+    assert "They are identified most often by income alone (40 of 40 records)." in text.answer
+    (section,) = (section for section in text.details if section.title == "Findings of each leak")
+    rows = {row[0]: row[1:] for _, row in section.table.rows}
+    assert (rows["copies"], rows["linked"][0]) == (("income alone", "40 of 40 records"), "income alone")
+    assert rows["inferred: age"] == ("not known", f"{named['inferred: age'].n_records} records")
+    assert all("income" in record.columns for record in result.found if "copies" in record.attacks)
+    assert RiskResult.from_json(result.to_json()) == result
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_row_is_nearer_to_its_record_than_to_any_other_by_the_identifying_columns_alone(seed):
+    """Beside sums of distances, column by column, over all other records; no column of several would be enough."""
+    rng = rng_of(seed)
+    real, holdout, table = (
+        pd.DataFrame({"a": rng.integers(0, 6, 40), "b": rng.choice(list("pqrs"), 40), "c": rng.integers(0, 200, 40)})
+        for _ in range(3)
+    )
+    real.iloc[1] = real.iloc[0]  # which nothing tells apart
+    table.iloc[:30] = real.iloc[:30]
+    table.loc[5:9, "c"] += 1
+    tables = read_tables(real, table, holdout, ())
+    records, rows = np.arange(30), np.arange(30)
+    by = identifying_columns(tables, records, rows)
+    one = np.eye(3, dtype=bool)
+    assert {int(used.sum()) for used in by} >= {0, 1, 2}
+    for record, used in zip(records, by, strict=True):
+
+        def others_as_near(columns, record=record):
+            total = np.zeros(len(tables.real))
+            for column in np.flatnonzero(columns):
+                parts = tables.part(tables.synthetic[[record]], one[column]), tables.part(tables.pooled, one[column])
+                ((_, distance),) = distances(*parts)
+                total += distance[0]
+            return int((np.delete(total, record) <= total[record] + 1e-12).sum())
+
+        single = [others_as_near(column) for column in one]
+        if used.any():
+            assert others_as_near(used) == 0
+            assert (used.sum() == 1) == (0 in single)
+        else:
+            assert others_as_near(np.ones(3, dtype=bool)) > 0
+
+
+def test_a_result_of_an_older_version_opens_and_says_that_it_has_no_causes():
+    result = risk_of_copies(200, 20)
+    assert result.causes
+    older = json.loads(result.to_json())
+    for name in ("causes", "each", "found", "sha256"):
+        del older[name]
+    text = RiskResult.from_json(json.dumps(older | {"sha256": digest(older)})).text()
+    assert text.headline == result.text().headline
+    assert "Saved by an older version: no causes." in text.notes
+    assert "Saved by an older version: no causes." not in result.text().notes

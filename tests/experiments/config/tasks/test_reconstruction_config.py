@@ -106,7 +106,7 @@ def test_it_runs_reports_and_resumes_like_the_other_games(tmp_path, without_pixe
     numbers = (tmp_path / "one" / "results.json").read_bytes()
     assert (tmp_path / "two" / "results.json").read_bytes() == numbers
     drawn = {f"{name}.{kind}" for name in ("bound-claim", "audit-01-success") for kind in ("svg", "png")}
-    evidence = {"card.md", "card.json", "registry.yaml", "results.tex"}
+    evidence = {"card.md", "card.html", "card.json", "registry.yaml", "results.tex"}
     pages = {"report.html", "report.md"}
     assert {path.name for path in first.files} == {*drawn, "bound-claim-narrow.svg", *evidence, *pages}
     page = (tmp_path / "one" / "report.html").read_text()

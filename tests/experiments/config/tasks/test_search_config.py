@@ -18,7 +18,7 @@ from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import PureDP
 from dpassay.mechanisms.noise.broken import LaplaceUnitSensitivity
 
-pytestmark = pytest.mark.usefixtures("without_power", "few_chunks", "few_copies")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 CONFIG = """\
 seed = 3
 [search]

@@ -63,7 +63,7 @@ def test_a_run_has_the_numbers_and_records_of_the_command(folder, without_pictur
         assert (folder / "alone" / name).read_bytes() == (folder / "by-hand" / name).read_bytes()
     assert "person 17" in (folder / "out" / "results.records.csv").read_text()
     names = {path.name for path in (folder / "out").iterdir()}
-    assert names >= {"results.json", "results.csv", "card.json", "card.md", "registry.yaml", "results.tex"}
+    assert names >= {"results.json", "results.csv", "card.json", "card.md", "card.html", "registry.yaml", "results.tex"}
     content = tomllib.loads((folder / "out" / "config.toml").read_text())["data"]["sha256"]
     environment = json.loads((folder / "out" / "environment.json").read_text())
     assert environment["sessions"][-1]["inputs"] == {"models.npz": content}

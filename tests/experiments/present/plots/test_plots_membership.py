@@ -122,7 +122,7 @@ def test_the_headline_quotes_one_attack_everywhere():
     assert len(result.headline.records.exposed()) != len(result.best.records.exposed())
     said = answer(result)
     assert said.startswith(f"{result.headline.attack} identifies {100 * result.headline.rate_at(0.01).tpr:.3g} %")
-    assert f"its AUC is {result.headline.auc:.3f}" in said
+    assert f"its area under the ROC curve (AUC) is {result.headline.auc:.3f}" in said
     assert f"It individually exposes {len(result.headline.records.exposed())} of 200" in said
     left, right = (ax.get_title(loc="left").replace("\n", " ") for ax in draw_membership(result).axes)
     assert result.headline.attack in left

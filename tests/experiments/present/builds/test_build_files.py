@@ -14,14 +14,16 @@ from tests.experiments.made_results import broken_sweep, elsewhere_result, lapla
 
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.result_text import Tone
-from dpassay.experiments.ci.badge import COLOURS, badge, badge_text
 from dpassay.experiments.ci.checked import SESSION, CheckedClaims, claims_of
 from dpassay.experiments.ci.comparison import compare
-from dpassay.experiments.ci.findings import Place, _line_of, findings_of, line_of_table, place_of_target
-from dpassay.experiments.ci.junit import junit
-from dpassay.experiments.ci.sarif import _relative_uri, sarif
-from dpassay.experiments.ci.step_summary import MAX_ROWS, claims_section, comparison_section
+from dpassay.experiments.ci.findings import findings_of
+from dpassay.experiments.ci.text import describe_comparison
 from dpassay.experiments.cli.terminal import _show_text
+from dpassay.experiments.present.builds.badge import COLOURS, badge, badge_text
+from dpassay.experiments.present.builds.findings import Place, _line_of, line_of_table, place_of_target
+from dpassay.experiments.present.builds.junit import junit
+from dpassay.experiments.present.builds.sarif import _relative_uri, sarif
+from dpassay.experiments.present.builds.step_summary import MAX_ROWS, section
 
 HOSTILE = 'a]]><b> & "c" | `d` \x1b[2J \x00 \u202e\ud800\n### e'
 PLACE = Place("noise.py:release", Path("noise.py"), 4)
@@ -193,22 +195,22 @@ def test_the_place_of_a_target_is_the_line_that_defines_it(tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("result", "text"),
     [
-        (laplace_result(3.0, claim=1.0), r"violation: ε ≥ 2\.\d+, claimed 1"),
-        (laplace_result(), r"consistent: ε ≥ 0\.\d+, claimed 1"),
-        (elsewhere_result(), "violation: claimed ε = 1"),
-        (UNDERPOWERED, "underpowered"),
-        (WEAK, r"consistent, weak: detects ε > 3, claimed 1"),
-        (DEPENDENT, "no verdict: dependent trials"),
-        (broken_sweep(), r"violation \(2 of 3 claims\)"),
-        (laplace_sweep(), r"consistent \(5 claims\)"),
+        (laplace_result(3.0, claim=1.0), r"Violation: ε ≥ 2\.\d+, but at most 1 is claimed"),
+        (laplace_result(), r"Consistent: ε ≥ 0\.\d+, \d+ % of the claim of 1"),
+        (elsewhere_result(), "Violation: the claim is refuted at another delta than .*"),
+        (UNDERPOWERED, "Underpowered"),
+        (WEAK, "Consistent, weak: detects only ε above 3, and 1 is claimed"),
+        (DEPENDENT, "No verdict: the trials are not independent"),
+        (broken_sweep(), r"Violation \(2 of 3 claims\)"),
+        (laplace_sweep(), r"Consistent \(5 of 5 claims\)"),
     ],
 )
-def test_a_badge_names_verdict_bound_and_claim(result, text):
-    checked = claims_of(result)
-    assert re.fullmatch(text, badge_text(checked))
-    root = ElementTree.fromstring(badge(checked))
-    assert root.find("{*}title").text == root.attrib["aria-label"] == f"dpassay: {badge_text(checked)}"
-    assert "private" not in badge(checked)
+def test_a_badge_is_the_headline(result, text):
+    said = result.text()
+    assert re.fullmatch(text, badge_text(said))
+    root = ElementTree.fromstring(badge(said))
+    assert root.find("{*}title").text == root.attrib["aria-label"] == f"dpassay: {badge_text(said)}"
+    assert "private" not in badge(said)
 
 
 def test_weak_is_said_in_all_files_and_fails_in_none():
@@ -219,9 +221,9 @@ def test_weak_is_said_in_all_files_and_fails_in_none():
     assert suite.find("testcase/properties/property").attrib == {"name": "verdict", "value": text}
     (note,) = checked_sarif(sarif(found))
     assert (note["level"], note["properties"]["verdict"]) == ("note", text)
-    assert claims_section(checked, heading="h").count(text) == 2  # heading and row
+    assert section(checked.text(), heading="h").lower().count(text) == 2  # heading and row
     compared = compare(claims_of(laplace_result()), checked, power_loss=math.inf)
-    assert f"consistent → {text}" in comparison_section(compared, heading="h")
+    assert f"consistent → {text}" in section(describe_comparison(compared), heading="h")
     assert not compared.failures
     for said in (WEAK.text().headline, WEAK.summary(), repr_of_terminal(WEAK)):
         assert text in said.lower()
@@ -244,8 +246,10 @@ def test_every_badge_has_its_own_colour_with_contrast_to_white_text():
 
 
 def test_a_badge_of_no_claims_or_a_hostile_label_is_a_whole_image():
-    assert badge_text(CheckedClaims("pytest", SESSION, ())) == "no claims tested"
-    ElementTree.fromstring(badge(claims_of(laplace_result()), label=HOSTILE))
+    none = CheckedClaims("pytest", SESSION, ()).text()
+    assert badge_text(none) == "No claims tested"
+    ElementTree.fromstring(badge(none))
+    ElementTree.fromstring(badge(laplace_result().text(), label=HOSTILE))
 
 
 # --- text of others ---------------------------------------------------------------------------------------------------
@@ -260,15 +264,16 @@ def test_hostile_names_break_no_format():
     ElementTree.fromstring(junit(found))
     (found,) = checked_sarif(sarif(found))
     assert "\x1b" not in found["message"]["text"]
-    for text in (claims_section(checked, heading=HOSTILE), comparison_section(compared, heading=HOSTILE)):
+    texts = (checked.text(), describe_comparison(compared), laplace_sweep().text(), result.text())
+    for text in (section(each, heading=HOSTILE) for each in texts):
         assert text.count("\n###") == 0
-        assert "<b>" not in text
+        assert "<b>" not in text.partition("```")[0]  # inside the fence it is text
         text.encode("utf-8")
 
 
 def test_a_long_table_is_cut():
     claim = claims_of(laplace_result()).claims[0]
     many = tuple(dataclasses.replace(claim, name=f"audit {i}") for i in range(MAX_ROWS + 7))
-    text = claims_section(CheckedClaims("many", SESSION, many), heading="many")
+    text = section(CheckedClaims("many", SESSION, many).text(), heading="many")
     assert "... and 7 more" in text
     assert text.count("| audit ") == MAX_ROWS + 1  # with the head

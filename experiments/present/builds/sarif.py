@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ...audit.results.result_text import Tone
-from ...mechanisms.core import line, terminal
-from ..present.results.provenance import versions
-from .checked import CheckedClaim
-from .comparison import Change, ComparedClaim
-from .findings import Findings, Place
+from ....audit.results.result_text import Tone
+from ....mechanisms.core import line, terminal
+from ..results.provenance import versions
+from .findings import Findings, FoundClaim, Place
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 VIOLATION, LOST_POWER, UNDERPOWERED, DEPENDENT = "privacy-violation", "lost-power", "underpowered", "dependent-trials"
@@ -70,21 +68,17 @@ _BY_TONE = {
     Tone.DEPENDENT: DEPENDENT,
     Tone.WEAK: WEAK,
 }
-_STATES = {Change.NEW_VIOLATION: "new", Change.KNOWN_VIOLATION: "unchanged", Change.LOST_POWER: "new"}
 
 
 def sarif(found: Findings) -> str:
     """Return the findings as SARIF 2.1.0; paths are relative to the current directory."""
-    changes = {} if found.comparison is None else {row.name: row for row in found.comparison.claims}
-    claims = zip(found.checked.claims, found.details, strict=True)
-    results = [_result(found, claim, detail, changes.pop(claim.name, None)) for claim, detail in claims]
-    results += [_gone(found, row) for row in changes.values() if row.change.fails]
+    rules = [(LOST_POWER if claim.lost else _BY_TONE.get(claim.text.tone), claim) for claim in found.claims]
     run = {
         "tool": {"driver": _driver()},
         "columnKind": "unicodeCodePoints",
-        "automationDetails": {"id": f"dpassay/{line(found.checked.title)}/"},
+        "automationDetails": {"id": f"dpassay/{line(found.title)}/"},
         "invocations": [{"executionSuccessful": True}],
-        "results": [result for result in results if result is not None],
+        "results": [_result(rule, claim, found.place) for rule, claim in rules if rule is not None],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
@@ -106,46 +100,20 @@ def _driver() -> dict[str, Any]:
     return {"name": "dpassay", **({} if version is None else {"version": version}), "rules": rules}
 
 
-def _result(found: Findings, claim: CheckedClaim, detail: str, compared: ComparedClaim | None) -> dict[str, Any] | None:
-    """Return the result of one claim; None for one that needs no attention."""
-    lost = compared is not None and compared.change is Change.LOST_POWER
-    rule = LOST_POWER if lost else _BY_TONE.get(claim.tone)
-    if rule is None:
-        return None
-    reason = f"{compared.reason}\n" if lost and compared is not None else ""
-    properties = {
-        "claim": claim.claim_name,
-        "claimedEpsilon": claim.claim,
-        "delta": claim.delta,
-        "relation": claim.relation,
-        "epsilonLowerBound": _finite(claim.bound),
-        "confidence": claim.confidence,
-        "pValue": claim.p_value,
-        "minimumDetectableEpsilon": _finite(claim.detectable),
-        "verdict": claim.outcome,
-    }
-    body = _body(rule, f"{claim.name}: {reason}{detail}", claim, found.place, compared)
-    return {**body, "properties": properties}
-
-
-def _gone(found: Findings, compared: ComparedClaim) -> dict[str, Any]:
-    """Return the result of a claim that is no longer tested."""
-    assert compared.before is not None
-    return _body(LOST_POWER, f"{compared.name}: {compared.reason}", compared.before, found.place, compared)
-
-
-def _body(rule: str, text: str, claim: CheckedClaim, place: Place, compared: ComparedClaim | None) -> dict[str, Any]:
-    same = json.dumps([rule, place.name, claim.name, claim.claim_name, claim.delta, claim.relation])
-    state = {} if compared is None else {"baselineState": _STATES.get(compared.change, "updated")}
+def _result(rule: str, claim: FoundClaim, place: Place) -> dict[str, Any]:
+    """Return the result of a claim that needs attention."""
+    same = json.dumps([rule, place.name, claim.name, *claim.same])
+    lost = f"{claim.lost}\n" if claim.lost else ""
     return {
         "ruleId": rule,
         "ruleIndex": list(_RULES).index(rule),
         "kind": "fail",
         "level": _RULES[rule][0],
-        "message": {"text": terminal(text)},
+        "message": {"text": terminal(f"{claim.name}: {lost}{claim.detail}")},
         "locations": [_location(place)],
         "partialFingerprints": {"dpassayClaim/v1": hashlib.sha256(same.encode()).hexdigest()},
-        **state,
+        **({"baselineState": claim.state} if claim.state else {}),
+        "properties": {name: _finite(value) for name, value in claim.numbers.items()},
     }
 
 
@@ -166,6 +134,6 @@ def _relative_uri(file: Path) -> str:
         return path.as_uri()
 
 
-def _finite(value: float) -> float | str:
-    """Return a number that JSON has, or its text."""
+def _finite(value: Any) -> Any:
+    """Return a value that JSON has, or its text."""
     return value if value not in (float("inf"), float("-inf")) else str(value)

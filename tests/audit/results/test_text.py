@@ -1,0 +1,80 @@
+"""What the text of an audit says where two of its parts meet: false alarms, witnesses, dependence, labels."""
+
+import dataclasses
+
+import pytest
+from tests.experiments.made_results import broken_sweep, laplace_result
+from tests.experiments.present.test_forms import MADE, PRIVATE
+
+from dpassay import Neighbours, PureDP, audit
+from dpassay.audit.bounds.base import LedgerEntry
+from dpassay.audit.results.plain import plain
+from dpassay.audit.results.refuting_event import RefutingEvent
+from dpassay.audit.results.witness import WitnessKind
+from dpassay.audit.trials.independence import Dependence
+from dpassay.mechanisms.adapters.functions.target import load_target
+
+
+@pytest.mark.parametrize(("p_value", "n_witness", "repeats"), [(0.01, 0, True), (1e-6, 1, False)])
+def test_a_likely_false_alarm_is_repeated_before_its_cause_is_looked_for(p_value, n_witness, repeats):
+    result = dataclasses.replace(laplace_result(1.5, claim=1.0), datasets=("[1]", "[2]"), p_value=p_value)
+    steps = result.text().next_steps
+    assert len(steps) == 2
+    assert sum("write a witness" in step for step in steps) == n_witness
+    assert steps[0].startswith("Repeat the audit with another seed and confidence=1 - 1e-6.") is repeats
+    assert steps[1].startswith("If the claim is refuted again: compare the noise") is repeats
+
+
+def test_outputs_of_a_side_are_one_row_with_those_of_a_witness():
+    event = RefutingEvent("output >= 2", 1.5, True, ("0.5",), (PRIVATE[5], "2.5"))
+    examples = dataclasses.replace(MADE["witness"](), deciding=event).text().examples
+    assert [row for row in examples if row[0].startswith("outputs")] == [
+        ("outputs 1", f"{PRIVATE[5]}; 2.5"),
+        ("outputs 0", f"0.5; {PRIVATE[4]}"),
+    ]
+
+
+KINDS = """
+def kinds(dataset, rng):
+    return {"kind": "ok" if len(dataset) > 2 else "bad", "n": 1.0}
+"""
+
+
+def test_the_witness_of_a_function_without_noise_shows_texts_and_not_their_codes(tmp_path):
+    (tmp_path / "kinds.py").write_text(KINDS)
+    kinds = load_target(f"{tmp_path}/kinds.py:kinds")
+    result = audit(kinds, Neighbours([1, 0], [1, 0, 1], "add_remove"), claim=PureDP(1.0), trials=200, seed=0)
+    (witness,) = [one for one in result.witnesses if one.kind is WitnessKind.NO_RANDOMNESS]
+    assert witness.outputs == (("[kind = 'bad', n = 1.0]",), ("[kind = 'ok', n = 1.0]",))
+    assert "gave [kind = 'bad', n = 1.0] on side 0 and [kind = 'ok', n = 1.0] on side 1" in str(witness)
+
+
+@pytest.mark.parametrize(("p_value", "shown"), [(1e-70, "p <= 1e-10"), (2e-9, "p <= 2e-9")])
+def test_the_p_value_of_a_dependence_has_the_floor_of_all(p_value, shown):
+    assert f"({shown})" in str(Dependence("chunks", None, p_value, "the rates of chunks differ"))
+
+
+def test_the_ledger_of_an_experiment_names_its_audits():
+    sweep = broken_sweep()
+    entry = LedgerEntry("pair", "3 of 9", "chosen on other trials")
+    first = dataclasses.replace(sweep.points[0], result=dataclasses.replace(sweep.points[0].result, ledger=(entry,)))
+    table = dataclasses.replace(sweep, points=(first, *sweep.points[1:])).text().details[1].table
+    assert [cells[-1] for _, cells in table.rows if cells[1] == "3 of 9"] == ["epsilon = 1"]
+    others = {cells[-1] for _, cells in table.rows if cells[1] != "3 of 9"}
+    assert others == {"the experiment", "epsilon = 2; epsilon = 4"}
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("violation", "verdict"),
+        ("weak", "verdict"),
+        ("underpowered", "verdict"),
+        ("risk clean", "verdict"),
+        ("dependent", "result"),
+        ("risk without holdout", "result"),
+        ("membership", "result"),
+    ],
+)
+def test_a_headline_without_a_verdict_is_no_verdict(name, label):
+    assert plain(MADE[name]().text()).startswith(f"{label}  ")
