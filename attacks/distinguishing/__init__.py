@@ -2,6 +2,8 @@
 
 canary_attacks.py     Attacks on trained models that know the records in which the sides differ
 classifier.py         The classifier attack: learns from pilot outputs only, for mechanisms known only by samples
+cross_fit.py          The choice between scores on the pilot: by their held-out log loss, and by cross-fitted lower
+                      limits of their events
 events.py             Exceptional outputs are scored, never dropped: an event that happens more often on one side is
                       itself a leak
 gradient_product.py   The gradient-product attack: each training step, compared with the canary's gradient at that step
@@ -9,9 +11,12 @@ likelihood_ratio.py   The likelihood-ratio attack: the best possible attack if t
                       the auditor
 low_level/            Leaks that classifiers miss: the format of an output, repeated values, and the order of
                       coordinates
-portfolio.py          The portfolio: the classifier, and rules for leaks that no classifier of ordinary features detects
+portfolio.py          The portfolio: the classifier, rules for leaks that it does not detect, and simple scores that
+                      need less learning
 simple_rules.py       Events of learned scores in terms of the output: a rule on one number, or the few parts that the
                       event depends on
+simple_scores.py      Scores that need little or no learning: log ratios of noise that is shifted, and statistics of the
+                      output
 threshold.py          The threshold attack: one number computed from the output, and its direction
 """
 

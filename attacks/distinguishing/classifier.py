@@ -92,6 +92,20 @@ class Classifier(Attack):
     max_rows: Annotated[int, at_least(30)] = 100_000
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> ClassifierScorer:
+        return self._fit(pilot0, pilot1, rng, cross_validated=self.model == "auto")[0]
+
+    def fit_with_held_out(
+        self, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator
+    ) -> tuple[ClassifierScorer, tuple[Floats, Floats] | None]:
+        """Return the scorer, and scores of the first pilot outputs by models trained without their third.
+
+        None in place of the scores if the distinct outputs are so few that they are counted.
+        """
+        return self._fit(pilot0, pilot1, rng, cross_validated=True)
+
+    def _fit(
+        self, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator, *, cross_validated: bool
+    ) -> tuple[ClassifierScorer, tuple[Floats, Floats] | None]:
         seed = int(rng.integers(2**31 - 1))
         self._check_pilot(pilot0, pilot1, "Raise trials, or use attack='threshold'.")
         values0, values1 = pilot0.values[: self.max_rows], pilot1.values[: self.max_rows]
@@ -103,13 +117,19 @@ class Classifier(Attack):
                 "many different values for that. Use model='auto', or raise trials."
             )
         if cells is not None and counted is not None and (self.model == "table" or len(cells) <= MAX_TRUSTED_CELLS):
-            return ClassifierScorer("table", None, fit_table(cells, *counted))
-        return self._learn(values0, values1, cells, seed)
+            return ClassifierScorer("table", None, fit_table(cells, *counted)), None
+        return self._learn(values0, values1, cells, seed, cross_validated=cross_validated)
 
     def _learn(
-        self, values0: NDArray[Any], values1: NDArray[Any], cells: OutputCells | None, seed: int
-    ) -> ClassifierScorer:
-        """Return the requested or selected model, trained on all pilot rows within the budget."""
+        self,
+        values0: NDArray[Any],
+        values1: NDArray[Any],
+        cells: OutputCells | None,
+        seed: int,
+        *,
+        cross_validated: bool,
+    ) -> tuple[ClassifierScorer, tuple[Floats, Floats] | None]:
+        """Return the requested or selected model, trained on all pilot rows within the budget, and held-out scores."""
         features = Features.learn(self.features, values0, values1)
         n_columns = features.columns(values0[:1]).shape[1]
         limit = max(self.minimum_pilot, MAX_TRAINING_ENTRIES // (2 * n_columns))
@@ -121,11 +141,15 @@ class Classifier(Attack):
         candidates["boosting"] = columns, partial(fit_boosting, seed=seed)
         if self.model == "forest":
             candidates["forest"] = columns, partial(fit_forest, seed=seed)
-        name = self.model
-        if name == "auto":
-            name = simplest({name: _losses(rows, fit) for name, (rows, fit) in candidates.items()})
+        if self.model != "auto":
+            candidates = {self.model: candidates[self.model]}
+        held_out = {name: _held_out(rows, fit) for name, (rows, fit) in candidates.items() if cross_validated}
+        losses = {name: _log_losses(*scores) for name, scores in held_out.items()}
+        name = simplest(losses) if losses else self.model
         rows, fit = candidates[name]
-        return ClassifierScorer(name, None if name == "table" else features, fit(*two_classes(*rows)))
+        return ClassifierScorer(name, None if name == "table" else features, fit(*two_classes(*rows))), held_out.get(
+            name
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,12 +198,18 @@ class ClassifierScorer:
         return f"the output is {' or '.join(shown) or 'new'}{more}"
 
 
-def _losses(rows: tuple[NDArray[Any], NDArray[Any]], fit: Fitter) -> Floats:
-    """Return the held-out log loss of as many of the first pilot rows as the cross-validation may read."""
+def _held_out(rows: tuple[NDArray[Any], NDArray[Any]], fit: Fitter) -> tuple[Floats, Floats]:
+    """Return held-out log odds of as many of the first pilot rows of each side as the cross-validation may read."""
     n = min(len(rows[0]), len(rows[1]), CONTEST_ROWS, max(1_000, CONTEST_ENTRIES // (2 * rows[0].shape[1])))
     fold = np.tile(np.arange(n) % N_FOLDS, 2)
-    return held_out_losses(fit, *two_classes(rows[0][:n], rows[1][:n]), fold, _log_loss)
+    log_odds = held_out_losses(fit, *two_classes(rows[0][:n], rows[1][:n]), fold, _log_odds)
+    return log_odds[:n], log_odds[n:]
 
 
-def _log_loss(model: ScoringModel, rows: NDArray[Any], sides: Ints) -> Floats:
-    return np.asarray(np.logaddexp(0.0, np.where(sides == 1, -1.0, 1.0) * model.log_odds(rows)))
+def _log_odds(model: ScoringModel, rows: NDArray[Any], sides: Ints) -> Floats:
+    return model.log_odds(rows)
+
+
+def _log_losses(out: Floats, in_: Floats) -> Floats:
+    """Return the log losses of the log odds of both sides."""
+    return np.asarray(np.logaddexp(0.0, np.concatenate([out, -in_])))

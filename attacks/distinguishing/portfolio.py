@@ -1,4 +1,4 @@
-"""The portfolio: the classifier, and rules for leaks that no classifier of ordinary features detects."""
+"""The portfolio: the classifier, rules for leaks that it does not detect, and simple scores that need less learning."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core import NO_NAMES, Floats, Ints, OutputNames, Outputs, PositiveInt
-from ..base import Attack, Target
+from ...mechanisms.adapters.functions.function import FunctionMechanism
+from ...mechanisms.core import NO_NAMES, Bools, Floats, Ints, Mechanism, OutputNames, Outputs, PositiveInt
+from ..base import Attack, Scorer, Target
 from ..learners.base import N_FOLDS
 from ..learners.features import as_matrix
 from .classifier import Classifier, ClassifierScorer
+from .cross_fit import Sides, choose, cross_fit, cross_fit_scores
 from .low_level.repeats import Repeats
 from .low_level.rules import Granularity, LevelRule, Levels, coordinates_of, rules_for
 from .low_level.screen import LevelOdds, fit_level_odds, largest_log_ratio, log_p_value
+from .simple_scores import proposers
 
 LOG_FALSE_ALARM = math.log(1e-3)
 """Log of the probability that any rule passes the first test if none detects a difference."""
@@ -30,7 +33,7 @@ MAX_RULES_SHOWN = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Portfolio(Attack):
-    """The classifier's log odds and, where the pilot shows that they miss a difference, the log odds that rules add.
+    """The classifier's log odds with those that rules add, or a simpler score, whichever is best on the pilot.
 
     The rules look at what classifiers smooth away: exact values that the pilot contains (noise from few random bits, a
     hash with few salts, a raw value that leaks), the number of decimals and the last decimal, the low bits of floats
@@ -39,9 +42,13 @@ class Portfolio(Attack):
 
     Everything is learned and chosen on pilot outputs. A rule must differ from chance at 1e-3 over all rules; then each
     third of the pilot is scored by rules learned on the other two, and the rules are used if the ratio of rates that
-    these scores reach is clearly larger than the classifier's. Thresholds are chosen on the same scores. If no rule
-    is used, the attack is the classifier. If a rule on low bits is used, the scorer without such rules is kept as well,
-    so that an audit can report which leak needs them.
+    these scores reach is clearly larger than the classifier's. Thresholds are chosen on the same scores. If a rule on
+    low bits is used, the scorer without such rules is kept as well, so that an audit can report which leak needs them.
+
+    The simpler scores (`simple_scores`) are log ratios of Laplace and Gaussian noise around two centres, whose distance
+    is what the first runs of a function show at the same seed, or the difference of medians or means; and statistics:
+    coordinates and their distances from the middle, sum, norm, ordered coordinates, number of distinct coordinates.
+    Held-out log losses and cross-fitted limits on the pilot choose between them and the learned score (`cross_fit`).
 
     Args:
         classifier: the classifier and its options.
@@ -56,7 +63,7 @@ class Portfolio(Attack):
 
     Guarantees:
         * the score is determined by the pilot outputs and `rng`;
-        * without a rule, the score is exactly that of the classifier.
+        * the level of an audit is untouched: all of this is chosen on pilot outputs.
 
     References:
         Mironov (2012), "On significance of the least significant bits for differential privacy", CCS.
@@ -84,18 +91,20 @@ class Portfolio(Attack):
         module = type(target.mechanism).__module__
         return not module.startswith("dpassay.") or module.startswith("dpassay.mechanisms.adapters.")
 
-    def fit(
-        self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator
-    ) -> ClassifierScorer | PortfolioScorer:
-        base = self.classifier.fit(target, pilot0, pilot1, rng)
+    def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
+        base, held_out = self.classifier.fit_with_held_out(pilot0, pilot1, rng)
         n = min(len(pilot0), len(pilot1), self.classifier.max_rows)
-        if n < self.fewest:
-            return base
-        bits = n >= self.bits_from and pilot0.values.dtype.kind == "f"
-        scorer = _with_rules(base, pilot0, pilot1, n, bits=bits)
+
+        def learned(*, bits: bool) -> ClassifierScorer | PortfolioScorer:
+            return base if n < self.fewest else _with_rules(base, held_out, pilot0, pilot1, n, bits=bits)
+
+        def best(scorer: ClassifierScorer | PortfolioScorer) -> Scorer:
+            return scorer if held_out is None else _best(scorer, held_out, target, pilot0, pilot1)
+
+        scorer = learned(bits=n >= self.bits_from and pilot0.values.dtype.kind == "f")
         if isinstance(scorer, PortfolioScorer) and scorer.reads_low_bits:
-            return replace(scorer, without_low_bits=_with_rules(base, pilot0, pilot1, n, bits=False))
-        return scorer
+            return replace(scorer, without_low_bits=best(learned(bits=False)))
+        return best(scorer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +126,7 @@ class PortfolioScorer:
     rules: tuple[tuple[LevelRule, LevelOdds], ...]
     held_out: tuple[Floats, Floats] | None = None
     usual: tuple[float, float] = (0.0, 0.0)
-    without_low_bits: ClassifierScorer | PortfolioScorer | None = None
+    without_low_bits: Scorer | None = None
     names: OutputNames = NO_NAMES
 
     @property
@@ -162,13 +171,56 @@ class PortfolioScorer:
         ]
 
 
+def _best(
+    learned: ClassifierScorer | PortfolioScorer, held_out: Sides, target: Target, pilot0: Outputs, pilot1: Outputs
+) -> Scorer:
+    """Return the learned scorer or, where it is no better on the first pilot outputs, a simpler one.
+
+    Args:
+        learned: the scorer that was learned.
+        held_out: scores of the first pilot outputs of each side by classifiers trained without them.
+        target: the mechanism, which may know how the sides differ at the same seed.
+        pilot0, pilot1: all pilot outputs.
+    """
+    if isinstance(learned, PortfolioScorer) and learned.held_out is not None:
+        held_out = learned.held_out[0][: len(held_out[0])], learned.held_out[1][: len(held_out[1])]
+    everything = as_matrix(pilot0.values), as_matrix(pilot1.values)
+    first = everything[0][: len(held_out[0])], everything[1][: len(held_out[1])]
+    shift, delta = _same_seed_shift(target.mechanism, everything[0].shape[1]), _claimed_delta(target.mechanism)
+    tried = [(propose, cross_fit(propose, first, delta)) for propose in proposers(shift, delta)]
+    fits = [(propose, fit) for propose, fit in tried if fit is not None]
+    chosen = choose([*(fit for _, fit in fits), cross_fit_scores(held_out, delta)])
+    return learned if chosen == len(fits) else fits[chosen][0](everything) or learned
+
+
+def _same_seed_shift(mechanism: Mechanism, n_coordinates: int) -> Floats:
+    """Return the difference of the two sides at the same seed, 0 if it is unknown; marks of texts do not move."""
+    known = mechanism.same_seed_shift if isinstance(mechanism, FunctionMechanism) else ()
+    return np.array(known + (0.0,) * (n_coordinates - len(known)) if len(known) <= n_coordinates else [0.0])
+
+
+def _claimed_delta(mechanism: Mechanism) -> float:
+    """Return the usual delta of the claim on a function: which events are good depends on it, no level does."""
+    return (mechanism.claim.default_delta or 0.0) if isinstance(mechanism, FunctionMechanism) else 0.0
+
+
 def _with_rules(
-    base: ClassifierScorer, pilot0: Outputs, pilot1: Outputs, n: int, *, bits: bool
+    base: ClassifierScorer,
+    held_out_base: Sides | None,
+    pilot0: Outputs,
+    pilot1: Outputs,
+    n: int,
+    *,
+    bits: bool,
 ) -> ClassifierScorer | PortfolioScorer:
     """Return the classifier's scorer, with rules if `n` pilot outputs per side show that they help."""
-    rules, held_out = _select_rules(base, pilot0.values[:n], pilot1.values[:n], bits=bits)
+    scores0, scores1 = (base.score(Outputs(pilot.values[:n])) for pilot in (pilot0, pilot1))
+    if held_out_base is not None:
+        for scores, held in zip((scores0, scores1), held_out_base, strict=True):
+            scores[: len(held)] = held[: len(scores)]
+    rules, held_out = _select_rules((scores0, scores1), pilot0.values[:n], pilot1.values[:n], bits=bits)
     factor, margin = RULES_MARGIN
-    base_ratio = largest_log_ratio(*(base.score(Outputs(pilot.values[:n])) for pilot in (pilot0, pilot1)))
+    base_ratio = largest_log_ratio(scores0, scores1)
     if not rules or largest_log_ratio(*held_out) <= factor * base_ratio + margin:
         return base
     scorer = PortfolioScorer(base, rules)
@@ -188,7 +240,7 @@ def _joined(described: list[tuple[float, str]]) -> str:
 
 
 def _select_rules(
-    base: ClassifierScorer, values0: NDArray[Any], values1: NDArray[Any], *, bits: bool
+    base_scores: Sides, values0: NDArray[Any], values1: NDArray[Any], *, bits: bool
 ) -> tuple[tuple[tuple[LevelRule, LevelOdds], ...], tuple[Floats, Floats]]:
     """Return the rules that improve on `base`, best first, each given those before it; and held-out scores.
 
@@ -197,7 +249,7 @@ def _select_rules(
     values = np.concatenate([values0, values1])
     sides = np.repeat(np.array([0, 1]), [len(values0), len(values1)])
     fold = np.concatenate([np.arange(len(values0)), np.arange(len(values1))]) % N_FOLDS
-    scores = base.score(Outputs(values))
+    scores = np.concatenate(base_scores)
     held_out = scores.copy()
     candidates = _candidates(as_matrix(values), sides, bits=bits)
     selected: list[tuple[LevelRule, LevelOdds]] = []
@@ -209,11 +261,22 @@ def _select_rules(
         rule, levels = candidates.pop(best)
         for held_out_fold in range(N_FOLDS):
             test, train = fold == held_out_fold, fold != held_out_fold
-            held_out[test] += fit_level_odds(levels[train], sides[train], scores[train]).of(levels[test])
+            known, fresh = _levels_of_fold(rule, as_matrix(values), sides, levels, train)
+            held_out[test] += fit_level_odds(known, sides[train], scores[train]).of(fresh)
         beyond = fit_level_odds(levels, sides, scores)
         selected.append((rule, beyond))
         scores = scores + beyond.of(levels)
     return tuple(selected), (held_out[sides == 0], held_out[sides == 1])
+
+
+def _levels_of_fold(rule: LevelRule, rows: Floats, sides: Ints, levels: Levels, train: Bools) -> tuple[Levels, Levels]:
+    """Return the levels of the rows of a fold and of the others, which a rule that learns counts has not seen."""
+    if not isinstance(rule, Repeats):
+        return levels[train], levels[~train]
+    repeats = Repeats.learn(rows[train], sides[train], rule.coordinate)
+    if repeats is None:
+        return np.zeros(int(train.sum()), dtype=np.int64), np.zeros(int((~train).sum()), dtype=np.int64)
+    return repeats.levels_left_out(rows[train], sides[train]), repeats.levels(rows[~train])
 
 
 def _candidates(rows: Floats, sides: Ints, *, bits: bool) -> list[tuple[LevelRule, Levels]]:

@@ -206,6 +206,12 @@ class FunctionMechanism(Mechanism):
                 ) from error
         return self
 
+    @property
+    def same_seed_shift(self) -> tuple[float, ...]:
+        """Difference of the two sides in each number of the output at the same seed; empty if no seed repeats runs."""
+        first = self.first_runs
+        return () if first is None or first.ignores_rng or not first.repeated else first.compared.shift
+
     def _output_names(self, texts: Mapping[float, str]) -> OutputNames:
         assert self.form is not None
         return ResultNames(self.form, self.named, texts)

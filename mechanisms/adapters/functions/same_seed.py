@@ -20,7 +20,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -44,10 +44,13 @@ class SameSeed:
 
     Args:
         notes, warnings: one sentence each.
+        shift: difference of the two sides in each number of the output, 0 where it is not the same in most runs; empty
+            if there is none. It proposes scores to attacks.
     """
 
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    shift: tuple[float, ...] = ()
 
 
 @contextmanager
@@ -77,8 +80,10 @@ def compare(results0: Sequence[Any], results1: Sequence[Any], function: Callable
         return SameSeed(_forms(outcomes))
     if len({row.numbers.size for both in pairs for row in both}) != 1:
         return SameSeed()
-    distance = _distance(np.array([row0.numbers for row0, _ in pairs]), np.array([row1.numbers for _, row1 in pairs]))
-    return SameSeed() if distance is None else _additive(distance, function)
+    values0, values1 = (np.array([both[side].numbers for both in pairs]) for side in (0, 1))
+    distance = _distance(values0, values1)
+    found = SameSeed() if distance is None else _additive(distance, function)
+    return replace(found, shift=_shift(values0, values1))
 
 
 def _marked(row0: OutputRow, row1: OutputRow) -> bool:
@@ -112,6 +117,19 @@ def _distance(values0: Floats, values1: Floats) -> Floats | None:
         varies = float(np.ptp(values0, axis=0).max()) > FLOAT_TOLERANCE * largest
         difference: Floats = np.median(differences, axis=0)
     return difference if constant and varies and float(np.abs(difference).max()) > FLOAT_TOLERANCE * largest else None
+
+
+def _shift(values0: Floats, values1: Floats) -> tuple[float, ...]:
+    """Return the difference of the two sides in each number, 0 where it is not the same in most runs."""
+    if len(values0) < 2 or not values0.size:
+        return ()
+    with np.errstate(over="ignore", invalid="ignore"):
+        differences = values1 - values0
+        usual = np.median(differences, axis=0)
+        tolerance = FLOAT_TOLERANCE * np.maximum(np.abs(values0).max(axis=0), np.abs(values1).max(axis=0))
+        same = (np.abs(differences - usual) <= tolerance).mean(axis=0) > 0.5
+        moves = same & (np.abs(usual) > tolerance) & np.isfinite(usual)
+    return tuple(np.where(moves, usual, 0.0).tolist()) if moves.any() else ()
 
 
 def _additive(difference: Floats, function: Callable[..., Any]) -> SameSeed:

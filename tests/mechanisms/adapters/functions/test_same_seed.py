@@ -55,6 +55,35 @@ def test_nothing_is_said_of_noise_that_is_not_added_nor_of_equal_parts(function)
     assert first_runs(function).compared.notes == ()
 
 
+def clamped(dataset, size, rng):
+    return np.clip(sum(dataset) + rng.laplace(size=(size, 2)) * [1.0, 0.0], 2.0, 8.0)
+
+
+def own_noise(dataset, rng):
+    return sum(dataset) + np.random.default_rng().laplace()
+
+
+def with_text(dataset, rng):
+    return {"kind": "ok", "sum": sum(dataset) + rng.laplace()}
+
+
+SHIFTS = {
+    one_sum: (2.0,),
+    many_sums: (2.0,),
+    pair_of_sums: (2.0, 4.0),
+    clamped: (2.0, 2.0),  # in most runs
+    product: (),
+    own_noise: (),  # no seed repeats it
+    with_text: (),  # exceptional values are compared as forms only
+}
+
+
+@pytest.mark.parametrize("function", SHIFTS, ids=lambda function: function.__name__)
+def test_the_shift_of_each_number_at_the_same_seed_is_kept(function):
+    mechanism = FunctionMechanism(function, claim=PureDP(1.0), neighbours=PAIR)
+    assert mechanism.same_seed_shift == pytest.approx(SHIFTS[function])
+
+
 @pytest.mark.parametrize(("declared", "warned"), [(2.0, False), (3.0, False), (1.9, True), (1.0, True)])
 def test_a_declared_sensitivity_below_the_distance_is_a_warning(declared, warned):
     warnings = first_runs(partial(one_sum, sensitivity=declared)).warnings
