@@ -79,15 +79,21 @@ class Diagnostics:
         )
 
     def untested(self) -> tuple[str, ...]:
-        """Return the assumption behind a violation that no fresh process could test."""
+        """Return the assumption behind a violation that fresh processes could not test, or not enough of them."""
         if self.independence is None or not isinstance(self.setup.mechanism, FunctionMechanism):
             return ()
-        if self._after_violation.can_run:
-            return ()
-        return (
-            "the function could not be created in a fresh process: that its runs share no noise that was drawn once is "
-            "assumed, not tested.",
-        )
+        fresh = self._after_violation
+        if not fresh.can_run:
+            return (
+                "the function could not be created in a fresh process: that its runs share no noise that was drawn "
+                "once is assumed, not tested.",
+            )
+        if fresh.n_asked < self._n_processes:
+            return (
+                f"{fresh.n} fresh processes were compared, and not {self._n_processes}, as they took long: noise that "
+                f"is drawn once in fewer than 1 of {fresh.n} processes would not show.",
+            )
+        return ()
 
     def warnings(self) -> tuple[str, ...]:
         """Return warnings on randomness from other sources, outputs that never vary, and a wrong output law."""
@@ -137,7 +143,11 @@ class Diagnostics:
 
     @cached_property
     def _after_violation(self) -> FreshProcesses:
-        return self._experiment(n_needed(self.setup.statement.epsilon, self.setup.guard_significance))
+        return self._experiment(self._n_processes)
+
+    @property
+    def _n_processes(self) -> int:
+        return n_needed(self.setup.statement.epsilon, self.setup.guard_significance)
 
     def _experiment(self, n_processes: int) -> FreshProcesses:
         mechanism = self.setup.mechanism

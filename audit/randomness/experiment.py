@@ -143,12 +143,14 @@ def fresh_processes(mechanism: FunctionMechanism, neighbours: Neighbours, seed: 
     here = _here(mechanism, neighbours, seed, n_common)
     names = tuple(sorted(name for name, values in source.numbers.items() if name and values.size))
     asker = _Asker(source, neighbours, str(mechanism.style))
-    answers, began = list[ProcessAnswer | None](), time.monotonic()
-    while len(answers) < n and (not answers or time.monotonic() - began < MAX_SECONDS):
-        batch = range(len(answers), min(len(answers) + (asker.step if answers else N_FEW), n))
+    answers, began, step, left_over = list[ProcessAnswer | None](), time.monotonic(), N_FEW, MAX_SECONDS
+    while len(answers) < n and (not answers or left_over > 0.0):
+        batch = range(len(answers), min(len(answers) + step, n))
         answers += asker.ask([Request(tuple(_calls(seed, k, n_own, n_common)), names if k < 2 else ()) for k in batch])
         if 2 * answers.count(None) >= len(answers):
             break
+        left_over = MAX_SECONDS - (time.monotonic() - began)
+        step = max(N_FEW, int(left_over / max(asker.seconds, 1e-3)))
     own, common, left, read = [], [], [], set[str]()
     for k, one in enumerate(answers):
         if one is None:
@@ -200,8 +202,9 @@ class _Asker:
     neighbours: Neighbours
     style: str
     n_asked: int = 0
-    step: int = N_FEW
     preload: tuple[str, ...] | None = None
+    seconds: float = 0.0
+    """Time of the last processes, divided by their number."""
 
     def ask(self, requests: Sequence[Request]) -> list[ProcessAnswer | None]:
         """Return the answers of one process for each request."""
@@ -209,11 +212,16 @@ class _Asker:
             return []
         began = time.monotonic()
         answers = ask(self.source, self.neighbours, self.style, requests, first=self.n_asked + 1, preload=self.preload)
-        each = (time.monotonic() - began) / len(requests)
+        self.seconds = (time.monotonic() - began) / len(requests)
         self.n_asked += len(requests)
         given = [one for one in answers if one is not None]
-        if self.preload is None and each > SLOW_SECONDS and given and not any(HASH in one.read for one in given):
-            self.preload, self.step = given[0].modules, MAX_PROCESSES
+        if (
+            self.preload is None
+            and self.seconds > SLOW_SECONDS
+            and given
+            and not any(HASH in one.read for one in given)
+        ):
+            self.preload = given[0].modules
         return answers
 
 

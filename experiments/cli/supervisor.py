@@ -1,8 +1,9 @@
 """Child process for audited code, so that the parent reports its end and sets the exit code.
 
 Audited code can end its process by `os._exit(0)`, a signal or a crash, without an exception. Therefore the work is
-done in a child process, which sends its exit code to the parent through a pipe. A child that ends without sending one
-has no verdict, whatever its process exit code is. A child whose parent has ended also ends.
+done in a child process, which sends its exit code to the parent through a pipe, after a random token: bytes that
+audited code writes into descriptors that it does not know are no exit code. A child that ends without sending one has
+no verdict, whatever its process exit code is. A child whose parent has ended also ends.
 
 No process outlives the command: neither workers nor processes that the audited code has started, including those whose
 parent has ended. On Linux these are adopted by the nearest "subreaper" above them: the parent, or the child itself.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import os
 import platform
+import secrets
 import select
 import signal
 import sys
@@ -25,6 +27,8 @@ from pathlib import Path
 
 LAST_SECONDS = 5.0
 """Seconds in which a child must end after it has sent its exit code."""
+TOKEN_BYTES = 16
+"""Length of the token before an exit code."""
 GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL."""
 CATCHABLE = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -57,15 +61,16 @@ def supervised(work: Callable[[], int], *, unfinished: int) -> int:
     alive, holder = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
+    token = secrets.token_bytes(TOKEN_BYTES)
     child = os.fork()
     if child == 0:
         os.close(done)
         os.close(holder)
-        _run_child(work, result_pipe, alive)
+        _run_child(work, result_pipe, alive, token)
     os.close(result_pipe)
     os.close(alive)
     received = _forward_signals(child)
-    code, status = _wait(child, done)
+    code, status = _wait(child, done, token)
     _end_descendants(others)
     if code is not None:
         return code
@@ -76,7 +81,7 @@ def supervised(work: Callable[[], int], *, unfinished: int) -> int:
     return unfinished
 
 
-def _run_child(work: Callable[[], int], result_pipe: int, alive: int) -> None:
+def _run_child(work: Callable[[], int], result_pipe: int, alive: int, token: bytes) -> None:
     """Do the work, send its exit code to the parent, and exit."""
     global _in_child
     _in_child = True
@@ -86,7 +91,7 @@ def _run_child(work: Callable[[], int], result_pipe: int, alive: int) -> None:
     code = work()
     if os.getpid() == me:  # not in a fork made by the audited code
         with suppress(OSError):
-            os.write(result_pipe, bytes([code]))
+            os.write(result_pipe, token + bytes([code]))
     sys.exit(code)
 
 
@@ -161,22 +166,28 @@ def _forward_signals(child: int) -> list[int]:
     return received
 
 
-def _wait(child: int, done: int) -> tuple[int | None, int]:
+def _wait(child: int, done: int, token: bytes) -> tuple[int | None, int]:
     """Return the exit code that the child sent, or None, and the wait status of its process."""
     os.set_blocking(done, False)
     status: int | None = None
-    while status is None and not select.select([done], [], [], 0.2)[0]:
-        status = _status(child, os.WNOHANG)
-    try:
-        content = os.read(done, 1)
-    except BlockingIOError:
-        content = b""
+    code, received = None, b""
+    while code is None:
+        closed = False
+        if select.select([done], [], [], 0.2)[0]:
+            with suppress(BlockingIOError):
+                closed = not (content := os.read(done, 4096))
+                received = (received + content)[-4096 - TOKEN_BYTES :]
+        _, found, after = received.partition(token)
+        code = after[0] if found and after else None
+        if status is not None or closed:
+            break
+        status = _status(child, os.WNOHANG)  # and once more what it sent before its end
     if status is None:
         signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
         signal.setitimer(signal.ITIMER_REAL, LAST_SECONDS)
         status = _status(child, 0)
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-    return (content[0] if content else None), status or 0
+    return code, status or 0
 
 
 def _status(child: int, options: int) -> int | None:

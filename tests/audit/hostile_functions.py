@@ -302,7 +302,7 @@ RESULTS = {
     "silent": (Silent, "whose repr raises KeyboardInterrupt"),
     "keys": (lambda: Keys(a=1), "raised OSError: no keys when it was read"),
     "object": (object, "cannot be read as an outcome"),
-    "generator": (lambda: (i for i in range(3)), "cannot be read as an outcome"),
+    "function": (lambda: len, "cannot be read as an outcome"),
 }
 CHANGES = {
     to_another_directory: "working directory",

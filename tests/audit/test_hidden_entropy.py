@@ -109,3 +109,10 @@ def test_a_violation_that_no_fresh_process_can_test_says_so():
     result = audit(lambda dataset, rng: len(dataset) + 0.1 * rng.laplace() + next(waiting), PAIR, claim=PureDP(0.1))
     assert result.verdict.value == "violation"
     assert any("assumed, not tested" in text for text in result.warnings)
+
+
+def test_a_violation_that_too_few_processes_tested_says_so(monkeypatch):
+    monkeypatch.setattr("dpassay.audit.randomness.experiment.MAX_SECONDS", 0.0)
+    result = audit(lambda dataset, rng: len(dataset) + 0.1 * rng.laplace(), PAIR, claim=PureDP(0.1), trials=1_000)
+    assert result.verdict.value == "violation"
+    assert any("8 fresh processes were compared, and not" in text for text in result.warnings)

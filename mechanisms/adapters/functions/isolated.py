@@ -23,7 +23,7 @@ from .forms import RaisedException
 from .source import FunctionSource, cloudpickle
 
 PROCESS_SECONDS = 120.0
-"""Time limit for one process in seconds."""
+"""Time limit for one request in seconds."""
 _START = "import sys; exec(compile(open(sys.argv[1]).read(), sys.argv[1], 'exec'))"
 
 
@@ -125,7 +125,8 @@ def ask(
         environment = {**source.environment, "PYTHONHASHSEED": str(first + number), "PYTHONDONTWRITEBYTECODE": "1"}
         environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
         try:
-            content = _run(pickle.dumps(base | {"requests": jobs[number]}), environment, running)
+            seconds = PROCESS_SECONDS * len(jobs[number])
+            content = _run(pickle.dumps(base | {"requests": jobs[number]}), environment, seconds, running)
             return [_answer(one) for one in pickle.loads(content)]
         except Exception:
             return [None] * len(jobs[number])
@@ -187,17 +188,17 @@ def _end(child: subprocess.Popen[bytes]) -> None:
             child.kill()
 
 
-def _run(request: bytes, environment: dict[str, str], running: list[subprocess.Popen[bytes]]) -> bytes:
-    """Return what a process writes for a request, empty if it does not answer in time."""
+def _run(job: bytes, environment: dict[str, str], seconds: float, running: list[subprocess.Popen[bytes]]) -> bytes:
+    """Return what a process writes for a job, empty if it does not answer in time."""
     with _started(environment) as child:
         running.append(child)
         assert child.stdin is not None
         assert child.stdout is not None
-        alarm = threading.Timer(PROCESS_SECONDS, _end, (child,))
+        alarm = threading.Timer(seconds, _end, (child,))
         alarm.daemon = True
         alarm.start()
         try:
-            child.stdin.write(request)
+            child.stdin.write(job)
             child.stdin.close()
             return process.received(child.stdout)
         finally:

@@ -1,6 +1,8 @@
 """Results of a function, converted to `Outputs`: one row of numbers per run, or the event in its place.
 
-    number, array, tuple, list, dict of these    a row of numbers; a dataclass is read as its fields
+    number, array, tuple, list, dict of these    a row of numbers; a dataclass is read as its fields, a set in the order
+                                                 of its texts, a table by its columns, a date as microseconds, a
+                                                 generator or a zip as a list
     a single NaN or infinite number              event "nan", "inf", "-inf"
     None                                         event "None"
     a string                                     event "text 'abc'"
@@ -26,8 +28,11 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, Set, ValuesView
 from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
+from enum import Enum
 from numbers import Integral, Real
 from typing import Any
 
@@ -94,16 +99,56 @@ def _read(result: Any) -> OutputRow | UnusualForm:
         return replace(row, kind=_kind(result, array)) if isinstance(row, OutputRow) else row
     if isinstance(result, (Sequence, np.ndarray)):
         return _read_parts(list(result), f"{type(result).__name__} of", class_name(result))
+    if (outcome := _read_other(result)) is not None:
+        return outcome
     raise ReleaseError(
         f"a run returned {short_repr(result)}, of type {class_name(result)}, which cannot be read as an outcome. "
         "Return a number, an array, a tuple, a dict of numbers, a string or None; or turn it into one of these."
     )
 
 
+def _read_other(result: Any) -> OutputRow | UnusualForm | None:
+    """Return an outcome of a less usual type; None if it cannot be read."""
+    kind = class_name(result)
+    if isinstance(result, Enum):
+        return _read(str(result))
+    if isinstance(result, (Set, KeysView, ValuesView, ItemsView)):
+        parts = sorted(result, key=by_name) if isinstance(result, Set) else list(result)
+        return _read_parts(parts, "set of" if isinstance(result, Set) else "list of", kind)
+    if isinstance(result, (complex, np.complexfloating)):
+        return _read_parts([result.real, result.imag], "complex", kind)
+    if hasattr(result, "columns") and hasattr(result, "to_numpy"):
+        columns = [result.iloc[:, i].tolist() for i in range(len(result.columns))]
+        return _read_parts(columns, "columns " + ", ".join(map(str, result.columns)), kind)
+    if isinstance(result, Decimal):
+        number: Any = float(result)
+    elif isinstance(result, (date, timedelta, np.datetime64, np.timedelta64)) and result != result:
+        number = math.nan
+    elif isinstance(result, (date, np.datetime64)):
+        moment: Any = result
+        number = _microseconds(np.datetime64(moment, "us"))
+    elif isinstance(result, (timedelta, np.timedelta64)):
+        number = _microseconds(np.timedelta64(result, "us"))
+    else:
+        return None
+    row = _read_array(np.asarray(number))
+    return replace(row, kind=(kind,)) if isinstance(row, OutputRow) else row
+
+
+def _microseconds(moment: np.datetime64 | np.timedelta64) -> float:
+    """Return microseconds, of a date since 1970."""
+    return float(moment.astype(np.int64))
+
+
 def copied_result(result: Any) -> Any:
-    """Return a copy of a result: a function may modify the same array, list or dict and return it from every run."""
+    """Return a copy of a result: a function may modify the same array, list or dict and return it from every run.
+
+    A generator, a zip or another iterator is read into a list.
+    """
     if result is None or type(result) in PLAIN_TYPES or isinstance(result, (str, bytes)):
         return result
+    if isinstance(result, Iterator):
+        return list(result)
     try:
         return result.copy() if isinstance(result, np.ndarray) and result.dtype != object else copy.deepcopy(result)
     except BaseException:  # an object that cannot be copied is used directly

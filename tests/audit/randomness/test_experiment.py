@@ -86,6 +86,11 @@ def test_many_processes_are_copies_of_few_where_imports_take_long(monkeypatch):
     assert not experiment(replayed.with_noise_of_the_import, N_FEW + 5).repeats_here
 
 
+def test_slow_processes_are_fewer(monkeypatch):
+    monkeypatch.setattr("dpassay.audit.randomness.experiment.MAX_SECONDS", 0.0)
+    assert experiment(exact_noise, 50).n == N_FEW
+
+
 def test_a_function_that_cannot_be_copied_is_not_run():
     waiting = (value for value in iter(float, 1.0))
     fresh = experiment(lambda dataset, rng: next(waiting))

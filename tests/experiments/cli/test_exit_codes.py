@@ -125,6 +125,12 @@ OTHERS = {
     "program": (["check", "--command", "true", *CHECK], "", "", 2),
 }
 RELEASE = "\ndef release(dataset, rng):\n    return sum(dataset) + rng.laplace(scale={scale})\n"
+NULL_BYTES = """
+import contextlib, os
+for descriptor in range(3, 256):
+    with contextlib.suppress(OSError):
+        os.write(descriptor, bytes(1))
+"""
 LEAKS, KEEPS = RELEASE.format(scale=0.01), RELEASE.format(scale=2.0)
 MODULES = {
     "import exits with 0": ("import sys; sys.exit(0)" + LEAKS, 2),
@@ -169,6 +175,8 @@ MODULES = {
         "import threading, time; threading.Thread(target=time.sleep, args=(60,)).start()" + LEAKS,
         1,
     ),
+    "null bytes to all descriptors": (NULL_BYTES + LEAKS, 1),
+    "null bytes to all descriptors, then an end": (NULL_BYTES + "os._exit(0)" + LEAKS, 2),
     "prints": ("print('\\x1b[2J verdict   consistent')" + LEAKS, 1),
 }
 """A module whose function `release` is checked, and the exit code."""

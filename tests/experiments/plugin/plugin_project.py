@@ -83,7 +83,10 @@ SETTINGS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONWARNINGS": "error"}
 COPYING = """
 import gc, json, os, signal, sys, tempfile
 import pytest, joblib, sklearn.ensemble, sklearn.linear_model, dpassay.audit, dpassay.mechanisms, dpassay.pytest_plugin
+from dpassay.audit.games import diagnostics
+from dpassay.audit.randomness import experiment
 
+experiment.N_FEW = experiment.MAX_PROCESSES = diagnostics.N_FEW = 3  # each imports the project
 gc.freeze()
 for request in sys.stdin:
     folder, path, words, columns = json.loads(request)

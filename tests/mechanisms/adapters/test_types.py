@@ -2,8 +2,12 @@
 
 import itertools
 import time
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpassay.audit import Verdict, audit
@@ -11,6 +15,7 @@ from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.adapters.functions.forms import usual_form
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.adapters.functions.outcomes import collect, collect_array, read_result
+from dpassay.mechanisms.adapters.functions.same_seed import same_outputs
 from dpassay.mechanisms.core import Neighbours
 
 PAIR = Neighbours([0], [0, 1], "add_remove")
@@ -25,6 +30,47 @@ SAME = {
     "inside a dict": ({"a": 1, "b": [2.0]}, {"a": 1.0, "b": [2.0]}),
     "a list inside a tuple": (([1.0], [1.0, 2.0]), ((1.0,), [1.0, 2.0])),
 }
+
+
+COLOURS = Enum("COLOURS", "RED BLUE")
+OTHERS = {
+    "Decimal": (Decimal("1.5"), Decimal("2.5")),
+    "date": (date(2026, 1, 1), date(2026, 1, 2)),
+    "datetime": (datetime(2026, 1, 1, 1), datetime(2026, 1, 1, 2)),
+    "timedelta": (timedelta(1), timedelta(2)),
+    "datetime64": (np.datetime64("2026-01-01"), np.datetime64("2026-01-02")),
+    "Timestamp": (pd.Timestamp("2026-01-01"), pd.Timestamp("2026-01-02")),
+    "set": ({1, 2}, {1, 3}),
+    "frozenset": (frozenset("ab"), frozenset("ac")),
+    "dict_values": ({"a": 1}.values(), {"a": 2}.values()),
+    "Enum": (COLOURS.RED, COLOURS.BLUE),
+    "complex": (1 + 2j, 1 + 3j),
+    "DataFrame": (pd.DataFrame({"a": [1.0], "b": ["x"]}), pd.DataFrame({"a": [1.0], "b": ["y"]})),
+}
+"""Pairs of results of less usual types, with different contents."""
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_results_of_less_usual_types_are_outcomes(name):
+    one, other = OTHERS[name]
+    function = mechanism(lambda dataset, rng: one if len(dataset) == 1 else other)
+    outputs, again, of_other = (
+        function.release(side, 3, np.random.default_rng(0)) for side in (PAIR.d0, PAIR.d0, PAIR.d1)
+    )
+    assert same_outputs(outputs, again)
+    assert not same_outputs(outputs, of_other)
+
+
+def test_a_generator_is_read_as_a_list():
+    function = mechanism(lambda dataset, rng: (value for value in (len(dataset), 2.0)))
+    assert function.release(PAIR.d1, 2, np.random.default_rng(0)).values.tolist() == [[2.0, 2.0]] * 2
+    zipped = mechanism(lambda dataset, rng: zip(dataset, dataset, strict=True))
+    assert zipped.release(PAIR.d1, 1, np.random.default_rng(0)).events is None
+
+
+def test_no_date_is_an_event():
+    assert read_result(pd.NaT).label == "nan"
+    assert read_result(np.datetime64("NaT")).label == "nan"
 
 
 def mechanism(function):
