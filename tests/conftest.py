@@ -58,12 +58,12 @@ def few_chunks(monkeypatch):
     monkeypatch.setattr("dpassay.audit.trials.plan.CHUNKS_PER_SIDE", 4)
 
 
-FEW_PROCESSES = 3
+FEW_PROCESSES = 2
 
 
 @pytest.fixture(autouse=True, scope="session")
 def few_processes():
-    """A violation of a function is repeated in 3 fresh processes, not in up to 128; fewer doubt less."""
+    """A violation of a function is repeated in 2 fresh processes, not in up to 128; fewer doubt less."""
     from dpassay.audit.games import diagnostics
     from dpassay.audit.randomness import experiment
 

@@ -57,11 +57,8 @@ TOLERANCE = 1e-9
 def n_needed(epsilon: float, significance: float) -> int:
     """Return the number of processes in one of which a lie shows, except with probability `significance`.
 
-    A function that draws once whether it lies is epsilon-DP if it lies with probability 1 / (1 + e^epsilon).
-
-    Example:
-        >>> n_needed(1.0, 1e-6), n_needed(5.0, 1e-6)
-        (45, 128)
+    A function that draws once whether it lies is epsilon-DP if it lies with probability 1 / (1 + e^epsilon). At epsilon
+    1 and 1e-6 these are 45. There are at least `N_FEW` and at most `MAX_PROCESSES`.
     """
     if epsilon > 50.0:
         return MAX_PROCESSES

@@ -79,7 +79,7 @@ SAID = {
     nested: r"output\['a'\]\[2\] is at (most|least) 3\.",
     a_dataclass: r"output\.clipped",
     named_tuple: r"output\.n_used is [35]\.0\b.* in none of side",
-    frame: r"^mostly output\['income'\]\[2\] \(\d+ % of the effect\)",
+    frame: r"^output\['income'\]\[2\] is at (most|least) 2\d\.\d+ in .* runs of side",
     series: r"^mostly output\['south'\] \((100|9\d) %.*; close to \"output\['south'\] is at (most|least) [34]\.",
     vector: r"^mostly coordinate 3 \((100|9\d) % of the effect\)",
     two_coordinates: r"^mostly coordinate (3 and coordinate 7|7 and coordinate 3) \((100|9\d) % of the effect\)",

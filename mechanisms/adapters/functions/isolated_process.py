@@ -141,16 +141,21 @@ class Watch:
             name = os.path.realpath(os.fsdecode(args[0]))
             mode = args[1] if event == "open" else None
             only_written = isinstance(mode, str) and "r" not in mode and "+" not in mode
-            if not only_written and not (name.endswith(CODE_SUFFIXES) and name.startswith(self.code)):
+            if (
+                not only_written
+                and not os.path.isdir(name)  # noqa: PTH112 - a text already
+                and not (name.endswith(CODE_SUFFIXES) and name.startswith(self.code))
+            ):
                 self.read.add("file " + name)
 
 
 def _restarted(value: Any, seed: int) -> Any:
     """Return a value; if it is a generator, it starts from `seed`, so that it does not repeat another process."""
-    bits = getattr(value, "bit_generator", value) if isinstance(value, np.random.Generator) else value
-    if isinstance(bits, np.random.BitGenerator):
+    kind = type(value)  # not isinstance, which reads attributes of the value
+    bits = value.bit_generator if issubclass(kind, np.random.Generator) else value
+    if issubclass(type(bits), np.random.BitGenerator):
         bits.state = type(bits)(seed).state
-    elif isinstance(value, (np.random.RandomState, random.Random)) and not isinstance(value, random.SystemRandom):
+    elif issubclass(kind, (np.random.RandomState, random.Random)) and not issubclass(kind, random.SystemRandom):
         value.seed(seed)
     return value
 

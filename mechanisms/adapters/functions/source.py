@@ -28,7 +28,7 @@ from fractions import Fraction
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ class FunctionSource:
         text: the statements of the program; empty if there is no name of it to create again.
         numbers: the numbers that are copied, by the name of the program that holds them; "" for the function itself.
         digests: digests of the values of these names, if they are plain data.
-        generators: True if a generator is copied.
+        generators: True if the function holds a generator, or reads one of its module.
         made: time at which the source was read, in seconds since the epoch.
         environment: the environment variables at that time.
     """
@@ -142,9 +142,24 @@ def _read(function: Callable[..., Any]) -> FunctionSource | None:
             pickler.generators = pickler.generators or part.generators
         text = _program_text(main) if any(values.size for name, values in numbers.items() if name) else ""
         digests = {name: content_digest(value) for name, value in read.items() if _is_plain(value)}
-        return FunctionSource(file.getvalue(), program, text, numbers, digests, pickler.generators)
+        generators = pickler.generators or _reads_generator(function)
+        return FunctionSource(file.getvalue(), program, text, numbers, digests, generators)
     except BaseException:  # reading and pickling run code of the user
         return None
+
+
+def _reads_generator(function: Any) -> bool:
+    """Return True if a function reads a generator of its module or of its object, or a module of the user with one."""
+    while isinstance(function, (partial, MethodType)):
+        function = function.func if isinstance(function, partial) else function.__func__
+    owner = function if isinstance(function, FunctionType) else getattr(type(function), "__call__", None)  # noqa: B004 - the function itself is needed
+    code, space = getattr(owner, "__code__", None), getattr(owner, "__globals__", {})
+    names = code.co_names if isinstance(code, CodeType) else ()
+    read = [space[name] for name in names if name in space]
+    for module in [value for value in read if isinstance(value, ModuleType) and _is_users(value)]:
+        read += vars(module).values()
+    read += getattr(function, "__dict__", {}).values()
+    return any(issubclass(type(value), OWN_GENERATORS) and type(value) is not random.SystemRandom for value in read)
 
 
 def _options_of(function: Callable[..., Any]) -> list[float]:

@@ -14,6 +14,7 @@ from tests.audit import replayed_functions as replayed
 from dpassay.audit.randomness.experiment import fresh_processes, n_needed, single_runs
 from dpassay.mechanisms import Neighbours, PureDP
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
+from dpassay.mechanisms.adapters.functions.isolated import Call, Request, ask
 from dpassay.mechanisms.adapters.functions.source import source_of
 
 pytestmark = pytest.mark.usefixtures("many_processes")
@@ -49,6 +50,13 @@ def test_runs_are_equal_where_all_noise_comes_from_the_given_streams(function):
     fresh = experiment(function)
     assert (fresh.n, fresh.can_run, fresh.repeats_here, fresh.read) == (3, True, True, frozenset())
     assert fresh.draws is (function is not replayed.restarts)
+
+
+def test_a_process_imports_numpy_and_nothing_else_that_takes_long():
+    FunctionMechanism(replayed.exact, claim=PureDP(1.0), neighbours=PAIR)
+    call = Call(0, 1, np.random.default_rng(0), 0)
+    (answer,) = ask(source_of(replayed.exact), PAIR, "one-run", [Request((call,))])
+    assert {name.partition(".")[0] for name in answer.modules} == {"numpy"}
 
 
 def test_own_runs_differ_between_processes():

@@ -85,9 +85,10 @@ def test_descriptions_depend_on_no_worker_and_no_interruption(tmp_path):
 
 
 def test_descriptions_change_no_number(monkeypatch):
-    named = audit(leaky_parts.series, PAIR, **OPTIONS)
+    options = OPTIONS | {"attack": "classifier"}
+    named = audit(leaky_parts.series, PAIR, **options)
     monkeypatch.setattr(OutputSample, "of", classmethod(lambda *_: None))
-    plain = audit(leaky_parts.series, PAIR, **OPTIONS)
+    plain = audit(leaky_parts.series, PAIR, **options)
     assert plain.deciding.rule.startswith("log odds of side 1")
     assert replace(named, deciding=None).to_json() == replace(plain, deciding=None).to_json()
 
@@ -98,7 +99,7 @@ def test_a_rule_that_fails_costs_no_verdict(monkeypatch):
 
     monkeypatch.setattr(OutputSample, "rule", fail)
     monkeypatch.setattr(OutputSample, "parts", fail)
-    result = audit(leaky_parts.series, PAIR, **OPTIONS)
+    result = audit(leaky_parts.series, PAIR, **OPTIONS | {"attack": "classifier"})
     assert result.verdict is Verdict.VIOLATION
     assert any("a broken rule" in warning for warning in result.warnings)
 

@@ -33,7 +33,7 @@ from typer.testing import CliRunner
 dpassay.audit.power.power.detectable_epsilon = lambda *given, **options: Detectable(1.0, "any")
 supervisor.LAST_SECONDS = 0.5
 dpassay.audit.trials.plan.CHUNKS_PER_SIDE = 4
-experiment.N_FEW = experiment.MAX_PROCESSES = diagnostics.N_FEW = 3  # each imports all hostile functions
+experiment.N_FEW = experiment.MAX_PROCESSES = diagnostics.N_FEW = 2  # each imports all hostile functions
 cases = json.load(sys.stdin)
 audit, results = check.audit, {}
 

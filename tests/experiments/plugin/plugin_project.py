@@ -86,7 +86,7 @@ import pytest, joblib, sklearn.ensemble, sklearn.linear_model, dpassay.audit, dp
 from dpassay.audit.games import diagnostics
 from dpassay.audit.randomness import experiment
 
-experiment.N_FEW = experiment.MAX_PROCESSES = diagnostics.N_FEW = 3  # each imports the project
+experiment.N_FEW = experiment.MAX_PROCESSES = diagnostics.N_FEW = 2  # each imports the project
 gc.freeze()
 for request in sys.stdin:
     folder, path, words, columns = json.loads(request)

@@ -270,7 +270,7 @@ def test_an_error_while_running_says_at_which_point(config, without_pictures, mo
 
 def test_a_report_is_made_again_from_the_numbers_alone(config, without_pixels):
     done = run(config, settings={"audit.trials": 500, "sweep": {}})
-    assert len(done.files) == 2 * 4 + 1 + 2 + 4  # figures, a narrow one, reports, evidence
+    assert len(done.files) == 2 * 4 + 1 + 2 + 5  # figures, a narrow one, reports, evidence
     before = numbers(done.directory)
     for path in done.files:
         path.unlink()
