@@ -147,7 +147,11 @@ def copied_result(result: Any) -> Any:
     """
     if result is None or type(result) in PLAIN_TYPES or isinstance(result, (str, bytes)):
         return result
-    if isinstance(result, Iterator):
+    try:
+        is_iterator = isinstance(result, Iterator)
+    except BaseException:  # an object whose class cannot be read
+        return result
+    if is_iterator:
         return list(result)
     try:
         return result.copy() if isinstance(result, np.ndarray) and result.dtype != object else copy.deepcopy(result)
