@@ -39,6 +39,7 @@ class Diagnostics:
         n_runs: number of evaluation trials on each side.
         independence: the test of their independence; None if they are independent by construction.
         seed: the root seed of the audit.
+        experiments: those made so far, by their number of processes; shared by the scores of an audit, and extended.
         names: of the numbers of an output, some of which stand for texts.
     """
 
@@ -47,6 +48,7 @@ class Diagnostics:
     n_runs: int
     independence: Independence | None
     seed: int
+    experiments: dict[int, FreshProcesses]
     names: OutputNames = NO_NAMES
 
     def witnesses(self) -> tuple[Witness, ...]:
@@ -153,8 +155,11 @@ class Diagnostics:
         mechanism = self.setup.mechanism
         if self.independence is None or not isinstance(mechanism, FunctionMechanism):
             return FreshProcesses(None)
-        with in_this_process():
-            return fresh_processes(mechanism, self.setup.neighbours, self.seed, n_processes)
+        if n_processes not in self.experiments:
+            with in_this_process():
+                made = fresh_processes(mechanism, self.setup.neighbours, self.seed, n_processes)
+            self.experiments[n_processes] = made
+        return self.experiments[n_processes]
 
 
 def _first_runs(mechanism: Mechanism) -> FirstRuns:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from ..evidence.game import Game, Trials
 from ..evidence.scores import PairScores, Scores
 from ..evidence.verdict import Verdict
 from ..randomness.decision import N_SINGLE, Doubt
-from ..randomness.experiment import single_runs
+from ..randomness.experiment import FreshProcesses, single_runs
 from ..results.audit_result import AuditResult, WithoutLowBits
 from ..results.explanations import Explanations
 from ..results.refuting_event import points_to_side_1
@@ -106,6 +107,7 @@ class PairRun:
     repeats: ReplayGuard = field(init=False)
     changed: StateChanges = field(init=False)
     examples: Examples = field(init=False)
+    experiments: dict[int, FreshProcesses] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.repeats = ReplayGuard(display_name(self.setup.mechanism))
@@ -338,7 +340,8 @@ class PairRun:
     ) -> AuditResult:
         setup, n = self.setup, scores.n_in
         names = getattr(track.scorer.base, "names", None) or setup.mechanism._output_names({})
-        observed, explained = Diagnostics(setup, evaluation, n, independence, self.seed, names), Explanations()
+        observed = Diagnostics(setup, evaluation, n, independence, self.seed, self.experiments, names)
+        explained = Explanations()
         exact = explained.step("the exact curve of the pair", setup.exact_guarantee, None)
         witnesses = explained.step("the search for witnesses", observed.witnesses, ())
         notes = explained.step("what the first runs showed", observed.notes, ())
@@ -375,14 +378,20 @@ class PairRun:
         context = replace(context, dependence=doubt.dependence())
         return conclude(setup.statement, setup.bounds, track.bounds, scores, context)
 
+    @cached_property
+    def _single_runs(self) -> tuple[Outputs, Outputs] | None:
+        """Runs in processes of their own, made once for all scores; None if one fails."""
+        mechanism = self.setup.mechanism
+        assert isinstance(mechanism, FunctionMechanism)
+        with in_this_process():
+            return single_runs(mechanism, self.setup.neighbours, self.seed, N_SINGLE)
+
     def _decided_by_single_runs(self, track: ScorerBounds, context: AuditContext, doubt: Doubt) -> AuditResult | None:
         """Return the result of runs in processes of their own, by the same bounds; None if they cannot be made."""
-        setup = self.setup
-        assert isinstance(setup.mechanism, FunctionMechanism)
+        setup, outputs = self.setup, self._single_runs
+        if outputs is None:
+            return None
         with in_this_process():
-            outputs = single_runs(setup.mechanism, setup.neighbours, self.seed, N_SINGLE)
-            if outputs is None:
-                return None
             scores = PairScores(*(np.asarray(track.scorer.score(part)) for part in outputs))
         bounds = tuple(
             bound.fix(setup.shared_at(track.significance_share), track.pilot, (N_SINGLE, N_SINGLE))

@@ -20,7 +20,7 @@ import math
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -42,16 +42,14 @@ MAX_PROCESSES = 128
 """Largest number of processes of one experiment."""
 MAX_SECONDS = 20.0
 """Seconds after which an experiment starts no more processes, once it has `N_FEW`."""
-N_OWN, N_COMMON = 64, 16
-"""Numbers of own and of common runs on each side, fewer if they are slow."""
+N_OWN, N_COMMON, LEAST_OWN = 64, 16, 4
+"""Numbers of own and of common runs on each side, fewer if they are slow, but enough to compare those of a process."""
 CALL_SECONDS = 0.5
 """Planned largest time of the own runs of a process on one side, in seconds."""
 SLOW_SECONDS = 0.1
 """Time of a process, divided by the number of processors, above which further ones are copies."""
 COMMON_INDEX, OWN_INDEX = 3, 1000
 """Indices of the random streams of the stage `PROBE`; own streams have the following ones as well."""
-TOLERANCE = 1e-9
-"""Relative difference of floats that is due to rounding, not to noise."""
 
 
 def n_needed(epsilon: float, significance: float) -> int:
@@ -89,7 +87,6 @@ class FreshProcesses:
     read: frozenset[str] = frozenset()
     certified: frozenset[str] = frozenset()
     n_asked: int = 0
-    began: float = field(default_factory=time.time)
 
     @property
     def n(self) -> int:
@@ -135,7 +132,7 @@ def fresh_processes(mechanism: FunctionMechanism, neighbours: Neighbours, seed: 
     source = source_of(mechanism.function)
     if source is None or mechanism.form is None:
         return FreshProcesses(None, n_asked=n)
-    n_own = max(1, min(N_OWN, int(CALL_SECONDS / max(mechanism.seconds_per_run, 1e-9))))
+    n_own = max(LEAST_OWN, min(N_OWN, int(CALL_SECONDS / max(mechanism.seconds_per_run, 1e-9))))
     n_common = min(N_COMMON, n_own)
     here = _here(mechanism, neighbours, seed, n_common)
     names = tuple(sorted(name for name, values in source.numbers.items() if name and values.size))
@@ -258,9 +255,7 @@ def _outputs(mechanism: FunctionMechanism, results: object, size: int) -> Output
 
 
 def _same(first: Outputs, second: Outputs) -> bool:
-    """Return True if two releases have the same outputs, up to rounding."""
-    if first.values.shape != second.values.shape or not np.array_equal(first.labels, second.labels):
-        return False
-    if first.values.dtype.kind not in "fc":
-        return np.array_equal(first.values, second.values)
-    return bool(np.allclose(first.values, second.values, rtol=TOLERANCE, atol=0.0, equal_nan=True))
+    """Return True if two releases have exactly the same outputs: noise may be far below the size of the numbers."""
+    equal_nan = first.values.dtype.kind in "fc"
+    same = np.array_equal(first.values, second.values, equal_nan=equal_nan)
+    return same and np.array_equal(first.labels, second.labels)

@@ -116,3 +116,19 @@ def test_a_violation_that_too_few_processes_tested_says_so(monkeypatch):
     result = audit(lambda dataset, rng: len(dataset) + 0.1 * rng.laplace(), PAIR, claim=PureDP(0.1), trials=1_000)
     assert result.verdict.value == "violation"
     assert any("8 fresh processes were compared, and not" in text for text in result.warnings)
+
+
+@pytest.mark.parametrize(("scale", "expected"), [(0.1, "violation"), (1.0, "dependent")])
+def test_runs_in_processes_of_their_own_decide_where_runs_of_a_process_share_noise(scale, expected, monkeypatch):
+    monkeypatch.setattr("dpassay.audit.games.pair.N_SINGLE", 16)
+    kept = []
+
+    def release(dataset, rng):
+        kept[:] = kept or [np.random.default_rng().laplace(scale=scale)]
+        return len(dataset) + kept[0] + 1e-3 * rng.laplace()
+
+    result = audit(release, PAIR, claim=PureDP(1.0), trials=1_000, seed=0)
+    assert result.verdict.value == expected
+    if expected == "violation":
+        assert (result.tally.n_in, result.trials.evaluation) == (16, 16)
+        assert any("16 runs a side, each in a process of its own, decided alone" in text for text in result.warnings)

@@ -26,12 +26,13 @@ import builtins
 import copy
 import hashlib
 import io
+import itertools
 import os
 import pickle
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -55,12 +56,12 @@ class SourceLoader(pickle.Unpickler):
     Args:
         pickled: the pickle.
         program: values of the names of the program that started the audit, pickled, by name.
-        seed: where generators of the function start, in place of the state that they had.
+        seeds: where generators of the function start, one seed each, in place of the state that they had.
     """
 
-    def __init__(self, pickled: bytes, program: dict[str, bytes], seed: int) -> None:
+    def __init__(self, pickled: bytes, program: dict[str, bytes], seeds: Iterator[int]) -> None:
         super().__init__(io.BytesIO(pickled))
-        self.seed = seed
+        self.seeds = seeds
         self.pickled_program = program
         self.program: dict[str, Any] = {}
 
@@ -68,11 +69,11 @@ class SourceLoader(pickle.Unpickler):
         """Return the object at an address."""
         kind, module, file, name = address
         if kind == "generator":
-            return _restarted(pickle.loads(name), self.seed)
+            return _restarted(pickle.loads(name), self.seeds)
         if kind == "program":
             if name not in self.program:
                 self.program[name] = None
-                self.program[name] = SourceLoader(self.pickled_program[name], self.pickled_program, self.seed).load()
+                self.program[name] = SourceLoader(self.pickled_program[name], self.pickled_program, self.seeds).load()
             return self.program[name]
         found = imported(module, file)
         for part in name.split(".") if name else ():
@@ -149,14 +150,14 @@ class Watch:
                 self.read.add("file " + name)
 
 
-def _restarted(value: Any, seed: int) -> Any:
-    """Return a value; if it is a generator, it starts from `seed`, so that it does not repeat another process."""
+def _restarted(value: Any, seeds: Iterator[int]) -> Any:
+    """Return a value; if it is a generator, it starts from the next seed: it repeats no other one, in no process."""
     kind = type(value)  # not isinstance, which reads attributes of the value
     bits = value.bit_generator if issubclass(kind, np.random.Generator) else value
     if issubclass(type(bits), np.random.BitGenerator):
-        bits.state = type(bits)(seed).state
+        bits.state = type(bits)(next(seeds)).state
     elif issubclass(kind, (np.random.RandomState, random.Random)) and not issubclass(kind, random.SystemRandom):
-        value.seed(seed)
+        value.seed(next(seeds))
     return value
 
 
@@ -260,11 +261,11 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     time.time, time.time_ns = ahead(time.time, request["shift"]), ahead(time.time_ns, request["shift"] * 10**9)
     watch, source = Watch(), request["source"]
     datasets = [pickle.loads(pickled) for pickled in request["datasets"]]
-    known = set(sys.modules)
-    function = SourceLoader(source["function"], source["program"], request["shift"]).load()
+    known, seeds = set(sys.modules), itertools.count(request["shift"])
+    function = SourceLoader(source["function"], source["program"], seeds).load()
     for module in [module for name, module in list(sys.modules.items()) if name not in known]:
         for value in list(getattr(module, "__dict__", {}).values()):
-            _restarted(value, request["shift"])
+            _restarted(value, seeds)
     results: list[Any] = []
     left: list[str] = []
     for side, size, state, seed in request["calls"]:

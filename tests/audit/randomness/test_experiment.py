@@ -105,6 +105,27 @@ def test_a_function_that_cannot_be_copied_is_not_run():
     assert (fresh.source, fresh.can_run) == (None, False)
 
 
+def test_noise_far_below_the_size_of_the_numbers_is_seen():
+    kept = []
+
+    def release(dataset, rng):
+        kept[:] = kept or [rng.laplace()]
+        return 1e12 + kept[0]
+
+    assert not experiment(release).repeats_here
+
+
+def test_generators_of_a_function_do_not_repeat_each_other():
+    first, second = np.random.default_rng(1), np.random.default_rng(2)
+    fresh = experiment(lambda dataset, rng: first.random() - second.random())
+    assert all((part.values != 0.0).all() for sides in fresh.own for part in sides)
+
+
+def test_slow_runs_are_enough_to_compare_those_of_a_process(monkeypatch):
+    monkeypatch.setattr("dpassay.audit.randomness.experiment.CALL_SECONDS", 0.0)
+    assert {len(part) for sides in experiment(exact_noise).own for part in sides} == {4}
+
+
 def test_a_lock_is_no_hindrance():
     lock = threading.Lock()
 
