@@ -72,8 +72,9 @@ def few_processes():
 
 @pytest.fixture
 def many_processes(monkeypatch):
-    """It is repeated in as many processes as outside of the tests."""
-    monkeypatch.setattr("dpassay.audit.randomness.experiment.MAX_PROCESSES", 128)
+    """It is repeated in as many processes as outside of the tests, however long they take."""
+    for name, value in (("MAX_PROCESSES", 128), ("MAX_SECONDS", 600.0)):
+        monkeypatch.setattr(f"dpassay.audit.randomness.experiment.{name}", value)
     for module in ("randomness.experiment", "games.diagnostics"):
         monkeypatch.setattr(f"dpassay.audit.{module}.N_FEW", 8)
 

@@ -15,7 +15,7 @@ from ...mechanisms.core import NO_NAMES, Mechanism, OutputNames, Outputs, displa
 from ..bounds.base import LedgerEntry
 from ..evidence.verdict import Verdict
 from ..randomness.decision import Doubt, doubt, one_output
-from ..randomness.experiment import N_FEW, FreshProcesses, fresh_processes, n_needed
+from ..randomness.experiment import N_FEW, FreshProcesses, fresh_processes, joined, n_needed
 from ..results.audit_result import AuditResult
 from ..results.refuting_event import RefutingEvent, points_to_side_1
 from ..results.witness.base import Witness, as_json
@@ -79,6 +79,11 @@ class Diagnostics:
             scorer=scorer,
             events=list(self.independence.events),
         )
+
+    def own_runs(self) -> tuple[Outputs, Outputs]:
+        """Return the own runs of all fresh processes on side 0 and on side 1."""
+        own = self._after_violation.own
+        return joined([sides[0] for sides in own]), joined([sides[1] for sides in own])
 
     def untested(self) -> tuple[str, ...]:
         """Return the assumption behind a violation that fresh processes could not test, or not enough of them."""

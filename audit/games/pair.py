@@ -372,7 +372,7 @@ class PairRun:
         doubt = observed.doubt(track.scorer)
         if doubt is None:
             return replace(result, warnings=(*result.warnings, *observed.untested()))
-        decided = self._decided_by_single_runs(track, context, doubt) if doubt.decides else None
+        decided = self._decided_by_single_runs(track, observed, context, doubt) if doubt.decides else None
         if decided is not None and decided.refuted_by in ("bound", "curve"):
             return decided
         context = replace(context, dependence=doubt.dependence())
@@ -386,16 +386,23 @@ class PairRun:
         with in_this_process():
             return single_runs(mechanism, self.setup.neighbours, self.seed, N_SINGLE)
 
-    def _decided_by_single_runs(self, track: ScorerBounds, context: AuditContext, doubt: Doubt) -> AuditResult | None:
-        """Return the result of runs in processes of their own, by the same bounds; None if they cannot be made."""
+    def _decided_by_single_runs(
+        self, track: ScorerBounds, observed: Diagnostics, context: AuditContext, doubt: Doubt
+    ) -> AuditResult | None:
+        """Return the result of runs in processes of their own, by the same bounds; None if they cannot be made.
+
+        The pilot has the noise of one process: thresholds come from the runs of all processes of the experiment.
+        """
         setup, outputs = self.setup, self._single_runs
         if outputs is None:
             return None
         with in_this_process():
-            scores = PairScores(*(np.asarray(track.scorer.score(part)) for part in outputs))
+            pilot, scores = (
+                PairScores(*(np.asarray(track.scorer.score(part)) for part in sides))
+                for sides in (observed.own_runs(), outputs)
+            )
         bounds = tuple(
-            bound.fix(setup.shared_at(track.significance_share), track.pilot, (N_SINGLE, N_SINGLE))
-            for bound in setup.bounds
+            bound.fix(setup.shared_at(track.significance_share), pilot, (N_SINGLE, N_SINGLE)) for bound in setup.bounds
         )
         warning = f"{doubt.what}: {N_SINGLE} runs a side, each in a process of its own, decided alone."
         trials = Trials(self.plan.pilot + N_SINGLE, self.plan.pilot, N_SINGLE)

@@ -14,9 +14,10 @@ experiment of `experiment`. In this order:
                                                         alone, by the same bounds at the same confidence
 
 **Why the level holds.** The steps only take violations back, or replace the trials by runs that are independent
-whatever the function keeps in a process. `N_SINGLE` is fixed beforehand, and thresholds come from the pilot. Where runs
-are independent, the test takes a violation back with probability `SHARED_LEVEL` at most, since it is an e-value. See
-`n_needed` in `experiment` for the smallest probability of noise that the processes show.
+whatever the function keeps in a process. `N_SINGLE` is fixed beforehand; scores come from the pilot and thresholds from
+the own runs of the experiment, both from other processes than the new runs. Where runs are independent, the test takes
+a violation back with probability `SHARED_LEVEL` at most, since it is an e-value. See `n_needed` in `experiment` for the
+smallest probability of noise that the processes show.
 
 **Outputs that never vary.** Null: the n trials of a side and the m own runs of fresh processes are independent and
 identically distributed. If j of the n + m outputs differ from the one output of the trials, all places of the j are

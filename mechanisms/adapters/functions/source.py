@@ -296,11 +296,11 @@ def _make_pickler_class() -> Any:
             return None
 
         def reducer_override(self, thing: Any) -> Any:
-            """Return how an object is copied: a lock, a cache and data of a thread as new ones."""
+            """Return how an object is copied: a lock, a cache, data of a thread and a `SystemRandom` as new ones."""
             if isinstance(thing, LOCKS):
                 return (threading.Lock if isinstance(thing, LOCKS[0]) else threading.RLock), ()
-            if isinstance(thing, threading.local):
-                return threading.local, ()
+            if isinstance(thing, (threading.local, random.SystemRandom)):
+                return type(thing), ()
             if isinstance(thing, functools._lru_cache_wrapper):
                 options = thing.cache_parameters()
                 parts = thing.__wrapped__, options["maxsize"], options["typed"], functools._CacheInfo

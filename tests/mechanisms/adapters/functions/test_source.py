@@ -87,6 +87,11 @@ def test_globals_of_a_module_are_references():
     assert numbers(hidden.from_a_global(1.0)) == [1.0]  # its epsilon, and not the generator of the module
 
 
+def test_a_random_number_generator_of_the_system_is_created_anew():
+    store_source(function := holding(random.SystemRandom()))
+    assert source_of(function) is not None
+
+
 def test_what_cannot_be_pickled_has_no_source():
     waiting = (value for value in iter(float, 1.0))
     store_source(function := holding(waiting))
