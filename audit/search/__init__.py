@@ -20,5 +20,5 @@ from .domains.values import (
 from .explore import first_pair as first_pair
 from .result import SCREENING_CONFIDENCE as SCREENING_CONFIDENCE, Look as Look, SearchResult as SearchResult
 from .search import search as search
-from .stress import DEFAULT_TRIALS as DEFAULT_TRIALS, stress as stress
+from .stress import DEFAULT_TIMEOUT as DEFAULT_TIMEOUT, DEFAULT_TRIALS as DEFAULT_TRIALS, stress as stress
 from .stress_result import PairOutcome as PairOutcome, StressedPair as StressedPair, StressResult as StressResult

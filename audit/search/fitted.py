@@ -38,6 +38,7 @@ def fitted(
         mechanism.bind(pair)
         return mechanism
     else:
+        assert claim is not None
         make = partial(FunctionMechanism, mechanism, claim=claim, neighbours=pair, records=records)
     with limit_calls(timeout):
         try:

@@ -11,19 +11,18 @@ simultaneously with probability at least 1 - a, however the pairs depend on each
 further correction, and one refuted pair refutes the claim. Places of pairs that are not audited, since the code refuses
 them or enough pairs are refuted, stay empty: this only lowers the probability of a false alarm.
 
-*Looks.* Each audit stops as soon as its pair is refuted. Its bound holds at all numbers of trials simultaneously (a test
-supermartingale, `dpassay.audit.bounds.pair.betting`), so that the stopping rule costs nothing. The order of the pairs, and
-the rule that leaves out further pairs of a kind of data that is refuted, depend on earlier audits only; these draw from
-other random streams, and a union bound needs no independence.
+*Looks.* Each audit stops as soon as its pair is refuted. Its bound holds at all numbers of trials simultaneously (a
+test supermartingale, `dpassay.audit.bounds.pair.betting`), so that the stopping rule costs nothing. Which pairs are
+left out because others are refuted depends on earlier audits only, and a union bound needs no independence.
 
 *Choice by outputs.* One kind of pair depends on runs: the number of equal records from which on the code behaves
 otherwise (raises, or returns no number) is found by bisection. Its places are counted in m before, and the runs of the
-bisection come from a stream of their own: given the number that they find, the audit is an ordinary one. Values that are
-not of the type of the records are audited only if the code accepts them in the first runs, which are not counted either.
+bisection come from a stream of their own: given the number that they find, the audit is an ordinary one. Values that
+are not of the type of the records are audited only if the code accepts them in a few runs, which are not counted.
 
 *What is reported.* All bounds hold simultaneously, so that any refuted pair may be reported: it is the one with the
-shortest datasets, which is the easiest to repeat. Where no relation is stated, pairs of both are audited, and the result
-says for which the claim is refuted.
+shortest datasets, which is the easiest to repeat. Where no relation is stated, pairs of both are audited, and the
+result says for which the claim is refuted.
 
 A violation is pronounced by the same steps as in every audit: the test of independence, and fresh processes.
 """
@@ -157,9 +156,7 @@ def stress(
         example = mechanism.worst_case().d1
     relations = _relations(mechanism, claim, relation, records=records)
     takes_bounds = not isinstance(mechanism, Mechanism) and _takes_bounds(mechanism)
-    made = hostile_pairs(
-        example, relations, bounds=bounds, records=records, takes_bounds=takes_bounds, without=without
-    )
+    made = hostile_pairs(example, relations, bounds=bounds, records=records, takes_bounds=takes_bounds, without=without)
     if not made.pairs:
         raise ParameterError("no pair is left: leave out fewer kinds of data.", argument="without")
     searches_edge = made.form is not None and "thousands" not in without
@@ -310,7 +307,8 @@ class _Stress:
         mechanism = next((self._fitted_or_none(pair) for pair in self.made.pairs if not pair.bounds), None)
         if mechanism is None:
             return None
-        assert kind is not None and form is not None
+        assert kind is not None
+        assert form is not None
         rng = stream(self.seed, Stage.SEARCH, 1, len(self.rows))
 
         def behaviour(n: int) -> str:
@@ -379,4 +377,3 @@ def _claim_options(claim: Guarantee) -> str:
 def default_timeout() -> float | None:
     """Return the default time limit of a call; None where the system has no alarm clock."""
     return DEFAULT_TIMEOUT if hasattr(signal, "setitimer") else None
-

@@ -9,16 +9,12 @@ from dataclasses import replace
 from ...mechanisms.core import confidence_text, listed, number, plural
 from ..evidence.verdict import Verdict
 from ..results import text as audit_text
-from ..results.result_text import ResultText, Row, TextSection, TextTable, tone_of
+from ..results.result_text import ResultText, Row, TextSection, TextTable, Tone, tone_of
 from .hostile.values import FAMILIES
 from .stress_result import PairOutcome, StressedPair, StressResult
 
-IN_WORDS = {
-    "add_remove": "a record added or removed",
-    "replace_one": "a record replaced",
-    "zero_out": "a record blanked",
-}
-"""Relations in a few words."""
+CHANGES = {"add_remove": "added or removed", "replace_one": "replaced", "zero_out": "blanked"}
+"""What happens to a record under each relation."""
 MAX_REASON = 160
 """Largest number of characters of a reason in a table."""
 UNKNOWN_TARGET = "FILE:FUNCTION"
@@ -33,7 +29,7 @@ def describe(result: StressResult) -> ResultText:
         headline=_headline(result),
         answer=_answer(result),
         facts=(*(row for row in audited.facts if row[0] not in _OF_THE_PAIR), *_pair_rows(result)),
-        evidence=audited.evidence if refuted else (),
+        evidence=_evidence(audited) if refuted else (),
         examples=(*_repetition(result), *audited.examples) if refuted else (),
         warnings=(*_warnings(result), *audited.warnings),
         next_steps=_next_steps(result, audited.next_steps),
@@ -43,8 +39,19 @@ def describe(result: StressResult) -> ResultText:
     )
 
 
+MAX_OUTPUTS = 3
+"""Largest number of kinds of exceptional outputs in the evidence."""
+_OF_EVENTS = ("event", "on side 0", "on side 1")
 _OF_THE_PAIR = ("bound", "pair")
 """Facts of the audit of the reported pair that its own row states."""
+
+
+def _evidence(audited: ResultText) -> tuple[Row, ...]:
+    """Return the evidence of the reported pair; exceptional outputs, if there are any, instead of a learned event."""
+    outputs = [row for section in audited.details for row in section.facts if row[0] == "exceptional"][:MAX_OUTPUTS]
+    if not outputs:
+        return audited.evidence
+    return (*(row for row in audited.evidence if row[0] not in _OF_EVENTS), *outputs)
 
 
 def _audited(result: StressResult) -> list[StressedPair]:
@@ -98,8 +105,8 @@ def _which_relations(result: StressResult) -> str:
     if not of[False]:
         return f" It is refuted for {' and for '.join(of[True])}."
     return (
-        f" It is refuted for {' and '.join(of[True])} only, and not for {' and '.join(of[False])}: if the claim is about "
-        f"the latter, state it as the relation."
+        f" It is refuted for {' and '.join(of[True])} only, and not for {' and '.join(of[False])}: if the claim is "
+        "about the latter, state it as the relation."
     )
 
 
@@ -108,7 +115,9 @@ def _power(result: StressResult) -> str:
     ordinary = [pair.detectable for pair in _audited(result) if pair.family == "ordinary"]
     others = [pair.detectable for pair in _audited(result) if pair.family != "ordinary"]
     seen = [
-        f"{number(max(part))} on {name}" for name, part in (("ordinary data", ordinary), ("hostile data", others)) if part
+        f"{number(max(part))} on {name}"
+        for name, part in (("ordinary data", ordinary), ("hostile data", others))
+        if part
     ]
     return f"A perfect attack would have found, 9 times in 10, a true epsilon of {' and of '.join(seen)}."
 
@@ -119,7 +128,7 @@ def _pair_rows(result: StressResult) -> list[Row]:
     relations = " and ".join(result.relations)
     rows: list[Row] = [("relation", f"{relations}{', since none is stated' if len(result.relations) > 1 else ''}")]
     if refuted:
-        rows.append(("pair", f"{_kind(pair)}: {pair.words} ({IN_WORDS[pair.relation]})"))
+        rows.append(("pair", f"{_kind(pair)}: {pair.words} (a record is {CHANGES[pair.relation]})"))
         confidence = confidence_text(result.confidence)
         rows.append(("bound", f"epsilon >= {number(pair.bound)}, with {confidence} confidence for all pairs together"))
     return rows
@@ -177,9 +186,10 @@ def _next_steps(result: StressResult, steps: Sequence[str]) -> tuple[str, ...]:
         if family == "ordinary":
             return tuple(steps)
         return (
-            "Repair the code for such data: clamp, or replace by a fixed value, before anything is computed; and let no "
-            "record decide whether it raises.",
-            f"If the documentation excludes such data, leave them out: without=[{family!r}], or --without {family}.",
+            "Repair the code for such data: clamp, or replace by a fixed value, before anything is computed; and let "
+            "no record decide whether it raises.",
+            f"If the documentation excludes such data, leave them out: `without=[{family!r}]`, or `--without "
+            f"{family}`.",
         )
     if result.verdict is Verdict.CONSISTENT:
         return ("For a tight bound on ordinary data, audit one pair with more trials, or search for the worst one.",)
@@ -204,8 +214,8 @@ _WORST = (
 
 
 def _families(result: StressResult) -> TextTable:
-    """Return one row for each kind of data and relation, with its most severe outcome."""
-    rows = []
+    """Return one row for each kind of data and relation, with its most severe outcome; refuted ones first."""
+    several, rows = len(result.relations) > 1, []
     for family in dict.fromkeys(pair.family for pair in result.pairs):
         for relation in result.relations:
             those = [pair for pair in result.pairs if (pair.family, pair.relation) == (family, relation)]
@@ -213,14 +223,22 @@ def _families(result: StressResult) -> TextTable:
                 continue
             worst = min(those, key=lambda pair: _WORST.index(pair.outcome))
             what = worst.words if worst.outcome is PairOutcome.VIOLATION else FAMILIES[family]
-            cells = (_kind(worst), what, relation, str(len(those)), _bound(those), worst.outcome.value)
-            rows.append((_tone(worst), cells))
-    return TextTable(("data", "pair, or what the pairs are", "relation", "pairs", "epsilon >=", "verdict"), tuple(rows), 3)
+            change = (CHANGES[relation],) if several else ()
+            cells = (f"{_kind(worst)}: {what}", *change, str(len(those)), _bound(those), _verdict(worst))
+            rows.append((_WORST.index(worst.outcome), _tone(worst), cells))
+    head = ("data", *(("a record is",) if several else ()), "pairs", "epsilon >=", "verdict")
+    ordered = sorted(rows, key=lambda row: row[0] > 0)
+    return TextTable(head, tuple((tone, cells) for _, tone, cells in ordered), 1 + several)
 
 
 def _bound(pairs: Sequence[StressedPair]) -> str:
     audited = [pair.bound for pair in pairs if pair.outcome.audited and pair.outcome is not PairOutcome.DEPENDENT]
     return number(max(audited), 3) if audited else "-"
+
+
+def _verdict(pair: StressedPair) -> str:
+    """Return the outcome, after the sign of its verdict."""
+    return f"{Tone(pair.outcome.value).sign} {pair.outcome.value}" if pair.outcome.audited else pair.outcome.value
 
 
 def _tone(pair: StressedPair) -> str:
@@ -230,11 +248,20 @@ def _tone(pair: StressedPair) -> str:
 def _all_pairs(result: StressResult) -> TextTable:
     """Return one row for each pair."""
     rows = tuple(
-        (_tone(pair), (_kind(pair), pair.words, pair.relation, _bound([pair]), f"{pair.trials:,}", pair.outcome.value, _reason(pair)))
+        (
+            _tone(pair),
+            (
+                f"{_kind(pair)}: {pair.words}",
+                pair.relation,
+                _bound([pair]),
+                f"{pair.trials:,}",
+                _verdict(pair),
+                _reason(pair),
+            ),
+        )
         for pair in result.pairs
     )
-    head = ("data", "pair", "relation", "epsilon >=", "trials", "verdict", "reason")
-    return TextTable(head, rows, 3)
+    return TextTable(("pair", "relation", "epsilon >=", "trials", "verdict", "reason"), rows, 2)
 
 
 def _reason(pair: StressedPair) -> str:

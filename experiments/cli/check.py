@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from ...audit.api import audit
 from ...audit.recording import record
 from ...audit.results.audit_result import AuditResult
-from ...audit.search import domain_from, search
+from ...audit.search import DEFAULT_TIMEOUT, DEFAULT_TRIALS, StressResult, domain_from, search, stress
 from ...audit.trials.array_files import read_text
 from ...mechanisms.accounting import ApproximateDP, PureDP
 from ...mechanisms.adapters.command import BATCH_SECONDS, Command, PlainCommand
@@ -28,6 +29,8 @@ from .supervisor import in_child
 
 LONGEST_SHOWN = 200
 """Largest number of characters of a dataset in a message."""
+TRIALS = 100_000
+"""Default number of runs per side."""
 NO_EPSILON = "--epsilon is missing: only a mechanism knows its own claim."
 
 
@@ -84,6 +87,19 @@ class PairSearch:
     budget: int | None = None
 
 
+@dataclass(frozen=True)
+class Stress:
+    """Audits on hostile data, made from the dataset `d0` of the claim.
+
+    Args:
+        bounds: documented bounds as JSON; None for those of the example.
+        without: kinds of data to leave out.
+    """
+
+    bounds: str | None = None
+    without: tuple[str, ...] = ()
+
+
 def check(
     target: str | None,
     program: str | None,
@@ -94,9 +110,11 @@ def check(
     timeout: float | None = None,
     plain: bool = False,
     pair_search: PairSearch | None = None,
+    hostile: Stress | None = None,
     recorded: bool = False,
+    trials: int | None = None,
     **options: Any,
-) -> AuditResult:
+) -> AuditResult | StressResult:
     """Return the audit of the command line; for a search, the audit of the pair that it selects.
 
     Args:
@@ -109,17 +127,20 @@ def check(
         recorded: also record how a function uses its noise on both sides; differences become warnings.
         plain: True if the program reads and writes plain lines instead of JSON.
         pair_search: domain and budget of a search.
+        hostile: audits on hostile data.
+        trials: runs per side; None for the default of the audit, or of each pair of hostile data.
 
     Raises:
         ParameterError: target and program, or neither; claim or pair missing; a pair and a search; a recording of
             something other than a function.
     """
     options |= {"seed": seed, "n_jobs": n_jobs, "attack": _attack(options.get("attack", "auto"))}
-    run_audit = (
-        partial(_check, claimed=claimed)
-        if pair_search is None
-        else partial(_search, claimed=claimed, pair_search=pair_search)
-    )
+    options["trials"] = trials or (TRIALS if hostile is None else DEFAULT_TRIALS)
+    run_audit: Callable[..., AuditResult | StressResult] = partial(_check, claimed=claimed)
+    if pair_search is not None:
+        run_audit = partial(_search, claimed=claimed, pair_search=pair_search)
+    elif hostile is not None:
+        run_audit = partial(_stress, claimed=claimed, hostile=hostile)
     if (target is None) == (program is None):
         raise ParameterError("give either a TARGET, such as noise.py:release, or --command.")
     if target is not None and plain:
@@ -138,7 +159,9 @@ def check(
         loaded = _instance(load_target(target), target)
         warnings = _findings(loaded, target, claimed) if recorded else ()
         result = run_audit(loaded, target, timeout=timeout, **options)
-    return replace(result, warnings=(*result.warnings, *warnings)) if warnings else result
+    if warnings and isinstance(result, AuditResult):
+        return replace(result, warnings=(*result.warnings, *warnings))
+    return result
 
 
 def _attack(name: str) -> Any:
@@ -200,6 +223,32 @@ def _search(
         **options,
     )
     return result.confirmed
+
+
+def _stress(audited: Any, target: str | None, *, claimed: Claimed, hostile: Stress, **options: Any) -> StressResult:
+    """Return the audits on hostile data of the target or program of the command line."""
+    if claimed.d1 is not None:
+        raise ParameterError("--stress makes the pairs: give one example dataset, --d0.", argument="--d1")
+    if options.pop("stop", None):
+        raise ParameterError("--stress stops at any time already: leave out --stop.", argument="--stop")
+    if claimed.d0 is None and not isinstance(audited, Mechanism):
+        raise ParameterError("--stress needs an example dataset: add --d0, such as --d0 '[0.2, 0.7, 0.5]'.")
+    if claimed.epsilon is None and not isinstance(audited, Mechanism):
+        raise ParameterError(NO_EPSILON)
+    bounds = None if hostile.bounds is None else _dataset("--bounds", hostile.bounds, True)
+    options["timeout"] = options.get("timeout") or (None if target is None else DEFAULT_TIMEOUT)
+    result = stress(
+        audited,
+        None if claimed.d0 is None else _dataset("--d0", claimed.d0, target is None),
+        claim=claimed.guarantee(),
+        bounds=bounds,
+        relation=claimed.relation,
+        records=claimed.records,
+        without=hostile.without,
+        delta=claimed.bound_delta,
+        **options,
+    )
+    return replace(result, target=target or "")
 
 
 def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any) -> AuditResult:

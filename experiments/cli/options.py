@@ -85,6 +85,27 @@ Search = Annotated[
         "'categories a,b,c; one value', 'answers x 5; norm inf', or @FILE.",
     ),
 ]
+Stress = Annotated[
+    bool,
+    typer.Option(
+        "--stress",
+        help="Audit data that break things (NaN, no record, thousands of equal records, values beyond the bounds), "
+        "made from the example dataset --d0.",
+    ),
+]
+Bounds = Annotated[
+    str | None,
+    typer.Option(
+        metavar="JSON",
+        help='With --stress: documented bounds, as [0, 1]; all categories, as ["a", "b"]; for rows, one of these a '
+        "column.",
+    ),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KIND", help="With --stress: a kind of data to leave out, such as nan; repeatable."),
+]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="With --stress: write report.html and report.md there.")]
 Budget = Annotated[
     int | None,
     typer.Option(metavar="N", parser=whole, help="Runs per side of the whole search (default: 120,000)."),
@@ -92,7 +113,14 @@ Budget = Annotated[
 
 # --- trials, attack and bound -----------------------------------------------------------------------------------------
 
-Trials = Annotated[int, typer.Option(metavar="N", parser=whole, help="Runs per side (on each dataset), such as 1e5.")]
+Trials = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        parser=whole,
+        help="Runs per side (on each dataset), such as 1e5. Default: 100,000; 1,000 for each pair of --stress.",
+    ),
+]
 Stop = Annotated[
     str | None,
     typer.Option(metavar="WHEN", help="'anytime': stop as soon as the claim is refuted. Default: run all trials."),

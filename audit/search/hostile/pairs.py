@@ -118,9 +118,7 @@ def _chain(*parts: Iterable[HostilePair | None]) -> Iterator[HostilePair | None]
         yield from part
 
 
-def _distinct(
-    proposed: Iterable[HostilePair | None], without: Sequence[str]
-) -> tuple[list[HostilePair], Counter[str]]:
+def _distinct(proposed: Iterable[HostilePair | None], without: Sequence[str]) -> tuple[list[HostilePair], Counter[str]]:
     """Return the pairs, each once, and the numbers of the others."""
     kept: list[HostilePair] = []
     left_out: Counter[str] = Counter()
@@ -147,7 +145,10 @@ def _distinct(
 
 def _of_records(form: RecordsForm, kind: Kind, relations: Sequence[Relation]) -> Iterator[HostilePair | None]:
     for relation in relations:
-        for family, words, (d0, d1), foreign in (*_changes(form.records, kind, relation), *_values(form, kind, relation)):
+        for family, words, (d0, d1), foreign in (
+            *_changes(form.records, kind, relation),
+            *_values(form, kind, relation),
+        ):
             yield _built(form, family, words, d0, d1, relation, foreign=foreign)
 
 
@@ -179,9 +180,7 @@ def _zero(record: Any) -> Any:
     return type(record)(0) if is_number(record) else 0
 
 
-def _changes(
-    example: list[Any], kind: Kind, relation: Relation
-) -> Iterator[tuple[str, str, Change, bool]]:
+def _changes(example: list[Any], kind: Kind, relation: Relation) -> Iterator[tuple[str, str, Change, bool]]:
     """Yield pairs of ordinary values in ordinary and unusual datasets: family, words, both sides, not foreign."""
 
     def change(base: list[Any], old: Any, new: Any, *, first: bool = False) -> Change:
@@ -260,7 +259,8 @@ def _shifted(form: RecordsForm, bounds: Any, relations: Sequence[Relation]) -> I
 def edge_pairs(made: HostilePairs, n: int, relations: Sequence[Relation]) -> list[HostilePair]:
     """Return pairs of equal records at the number `n` of records from which on the code behaves otherwise."""
     kind, form = made.kind, made.form
-    assert kind is not None and form is not None
+    assert kind is not None
+    assert form is not None
     middle, pairs = kind.middle, []
     for relation in relations:
         if relation is Relation.ADD_REMOVE:
@@ -332,7 +332,6 @@ def _has_arrays(example: Any) -> bool:
 
 def _changed_arrays(example: Any, bounds: Any) -> Values:
     """Yield pairs of a vector, or of a dict of vectors, and one with other values."""
-
     parts = [np.asarray(part) for part in (example.values() if isinstance(example, dict) else [example])]
     whole = all(part.dtype.kind in "biu" for part in parts)
 
@@ -358,10 +357,16 @@ def _changed_arrays(example: Any, bounds: Any) -> Values:
         ("outside", "one coordinate far above the bounds", _first(high + 1000 * (high - low))),
         ("huge", "all coordinates 1e308", _filled(1e308)),
     ):
-        foreign = whole and family in ("nan", "infinite", "huge") or (whole and "5e-324" in words)
+        foreign = (whole and family in ("nan", "infinite", "huge")) or (whole and "5e-324" in words)
         yield family, words, start, mapped(change, as_float=foreign or not whole), foreign
-    yield "ordinary", "all coordinates at the lower and at the upper bound", mapped(_filled(low)), mapped(_filled(high)), False
-    scalars = [mapped(lambda part, value=value: np.array(value)) for value in (low, high)]
+    yield (
+        "ordinary",
+        "all coordinates at the lower and at the upper bound",
+        mapped(_filled(low)),
+        mapped(_filled(high)),
+        False,
+    )
+    scalars = [mapped(_scalar(value)) for value in (low, high)]
     yield "shape", "numbers in the place of vectors", *scalars, False
     yield "shape", "an empty vector", start, mapped(lambda part: part[:0].copy()), True
     yield "missing", "None", start, None, True
@@ -369,6 +374,10 @@ def _changed_arrays(example: Any, bounds: Any) -> Values:
 
 def _filled(value: float) -> Callable[[Any], Any]:
     return lambda part: np.full_like(part, value)
+
+
+def _scalar(value: float) -> Callable[[Any], Any]:
+    return lambda part: np.array(value, dtype=part.dtype)
 
 
 def _first(value: float) -> Callable[[Any], Any]:

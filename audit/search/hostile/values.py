@@ -128,7 +128,7 @@ def _numbers(records: Sequence[Any], bounds: Any) -> Kind:
     width, middle = high - low, (low + high) // 2 if whole else low / 2 + high / 2
     nan, inf, huge = math.nan, math.inf, HUGE_INTEGER if whole else HUGE
     hostile = [
-        Hostile("nan", "NaN", nan, (low, high), whole),
+        Hostile("nan", "one NaN", nan, (low, high), whole),
         Hostile("infinite", "an infinity", inf, (low,), whole),
         Hostile("infinite", "a negative infinity", -inf, (high,), whole),
         Hostile("outside", "a value above the bounds", high + width, (low,)),
@@ -137,7 +137,7 @@ def _numbers(records: Sequence[Any], bounds: Any) -> Kind:
         Hostile("huge", "the whole number 2^62" if whole else "1e308", huge, (low,)),
         Hostile("huge", "the whole number -2^62" if whole else "-1e308", -huge, (high,)),
         Hostile("tiny", "5e-324", TINY, (high,), whole),
-        Hostile("missing", "None", None, (high,), True),
+        Hostile("missing", "one None", None, (high,), True),
     ]
     return Kind(
         "numbers",
@@ -183,13 +183,11 @@ def _categories(records: Sequence[Any], bounds: Any) -> Kind:
         Hostile("new", "an empty text", "", (low,)),
         Hostile("new", "a long text", "x" * LONG_TEXT, (low,)),
         Hostile("new", "a text with other characters", "é\n'\",;", (low,)),
-        Hostile("missing", "None", None, (low,), True),
-        Hostile("nan", "NaN", math.nan, (low,), True),
+        Hostile("missing", "one None", None, (low,), True),
+        Hostile("nan", "one NaN", math.nan, (low,), True),
     ]
     named = known[:MAX_CATEGORIES]
-    others = [
-        ("another category", a, b) for i, a in enumerate(named) for b in named[i + 1 :] if (a, b) != (low, high)
-    ]
+    others = [("another category", a, b) for i, a in enumerate(named) for b in named[i + 1 :] if (a, b) != (low, high)]
     return Kind("categories", low, high, high, tuple(hostile), tuple(others), absent=tuple(named))
 
 
@@ -208,7 +206,9 @@ def _rows(records: Sequence[Any], bounds: Any) -> Kind:
             f"the rows of the example must have the same columns, at least one, but the first is {first!r}.",
             argument="example",
         )
-    columns = {name: kind_of([row[name] for row in records], _bounds_of(bounds, name, at)) for at, name in enumerate(names)}
+    columns = {
+        name: kind_of([row[name] for row in records], _bounds_of(bounds, name, at)) for at, name in enumerate(names)
+    }
 
     def row(value: Callable[[Kind], Any]) -> Any:
         return with_values(first, {name: value(column) for name, column in columns.items()})
@@ -227,7 +227,10 @@ def _rows(records: Sequence[Any], bounds: Any) -> Kind:
         *(Hostile("nan", "a row of NaN", value, (low, high)) for value in nan),
         *(Hostile("tiny", "a row of zeros", value, (high,)) for value in zero),
         *(Hostile("infinite", "a row of infinities", value, (low,)) for value in whole(lambda column: column.infinite)),
-        *(Hostile("huge", "a row of the largest numbers", value, (low,)) for value in whole(lambda column: column.huge)),
+        *(
+            Hostile("huge", "a row of the largest numbers", value, (low,))
+            for value in whole(lambda column: column.huge)
+        ),
         Hostile("missing", "None in the place of a row", None, (high,), True),
     ]
     chosen = names if len(names) <= MAX_COLUMNS else [*names[: MAX_COLUMNS - 1], names[-1]]

@@ -1,7 +1,7 @@
 """Causes of false claims in released libraries, each rebuilt as a small function, with its right twin.
 
-The functions are written from a description of the cause; none is code of a library. `Cause.example` and `Cause.bounds` are
-what a documentation says: no pair is made by hand.
+The functions are written from a description of the cause; none is code of a library. `Cause.example` and
+`Cause.bounds` are what a documentation says: no pair is made by hand.
 """
 
 from __future__ import annotations
