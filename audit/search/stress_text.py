@@ -30,7 +30,7 @@ def describe(result: StressResult) -> ResultText:
         answer=_answer(result),
         facts=(*(row for row in audited.facts if row[0] not in _OF_THE_PAIR), *_pair_rows(result)),
         evidence=_evidence(audited) if refuted else (),
-        examples=(*_repetition(result), *audited.examples) if refuted else (),
+        examples=(*_exceptional(audited), *_repetition(result), *audited.examples) if refuted else (),
         warnings=(*_warnings(result), *audited.warnings),
         next_steps=_next_steps(result, audited.next_steps),
         table=_families(result),
@@ -46,12 +46,17 @@ _OF_THE_PAIR = ("bound", "pair")
 """Facts of the audit of the reported pair that its own row states."""
 
 
+def _exceptional(audited: ResultText) -> list[Row]:
+    """Return the counts of exceptional outputs, which may be texts of people."""
+    rows = [row for section in audited.details for row in section.facts if row[0] == "exceptional"]
+    return rows[:MAX_OUTPUTS]
+
+
 def _evidence(audited: ResultText) -> tuple[Row, ...]:
-    """Return the evidence of the reported pair; exceptional outputs, if there are any, instead of a learned event."""
-    outputs = [row for section in audited.details for row in section.facts if row[0] == "exceptional"][:MAX_OUTPUTS]
-    if not outputs:
+    """Return the evidence of the reported pair, without a learned event where exceptional outputs show it."""
+    if not _exceptional(audited):
         return audited.evidence
-    return (*(row for row in audited.evidence if row[0] not in _OF_EVENTS), *outputs)
+    return tuple(row for row in audited.evidence if row[0] not in _OF_EVENTS)
 
 
 def _audited(result: StressResult) -> list[StressedPair]:

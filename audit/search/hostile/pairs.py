@@ -195,10 +195,10 @@ def _changes(example: list[Any], kind: Kind, relation: Relation) -> Iterator[tup
     yield "ordinary", "the first record, at the upper bound", change(example, low, high, first=True), False
     for words, old, new in kind.others:
         yield "ordinary", words, change(example, old, new), False
-    yield "sizes", "one record less than the example has", change(example[:-1], low, high), False
-    yield "sizes", "one record", change([low], low, high), False
     yield "sizes", "no other record", change([], low, high), False
     yield "sizes", "no other record, at the lower bound", change([], high, low), False
+    yield "sizes", "one other record", change([low], low, high), False
+    yield "sizes", "one record less than the example has", change(example[:-1], low, high), False
     yield "equal", "all others at the lower bound", change([low] * n, low, high), False
     yield "equal", "all others at the upper bound", change([high] * n, high, low), False
     yield "equal", "all others in the middle", change([kind.middle] * n, kind.middle, high), False
