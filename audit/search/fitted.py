@@ -10,9 +10,7 @@ from typing import Any
 from ...mechanisms.adapters.functions.forms import ResultForm
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.guard import limit_calls
-from ...mechanisms.core.base import Mechanism, Neighbours
-from ...mechanisms.core.errors import AlwaysRaisesError
-from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core import AlwaysRaisesError, Guarantee, Mechanism, Neighbours
 
 
 def fitted(

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.core import Dataset, ParameterError
-from ....mechanisms.core.record_edits import is_pandas
+from ....mechanisms.core import Dataset, ParameterError, is_pandas
 from .values import is_number
 
 MIN_REPEATS = 6

@@ -24,7 +24,7 @@ from dpassay.mechanisms.core import ParameterError, Relation, ReleaseError, Resu
 from dpassay.mechanisms.core.records import check_records
 
 BOTH = (Relation.ADD_REMOVE, Relation.REPLACE_ONE)
-FEW = 120
+FEW = 240
 """Runs a side that show a difference of both sides without noise, and no more."""
 
 
@@ -270,7 +270,7 @@ def test_the_number_of_records_that_changes_the_behaviour_is_found() -> None:
             raise OverflowError
         return known(dataset).sum() + rng.laplace()
 
-    result = stressed(release, VALUES, "thousands", "order")
+    result = stressed(release, VALUES, "thousands", "order", trials=480)
     (found,) = result.with_outcome(PairOutcome.VIOLATION)
     assert found.code1 == "np.array([0.5] * 777)"
 
@@ -282,8 +282,9 @@ def test_the_number_of_records_that_changes_the_behaviour_is_found() -> None:
 def test_without_a_relation_the_result_says_for_which_the_claim_is_refuted(cause: Cause) -> None:
     relations = {"mean_with_exact_number": "add_remove", "sum_for_replace": "add_remove"}
     wrong = relations.get(cause.name, "replace_one")
+    family = "sizes" if cause.name == "mean_with_exact_number" else "order"
     result = stressed(
-        cause.function, cause.example, "ordinary", relation=None, bounds=cause.bounds, trials=500, confidence=0.999
+        cause.function, cause.example, family, relation=None, bounds=cause.bounds, trials=1_000, confidence=0.999
     )
     assert result.relations == ("add_remove", "replace_one")
     assert [name for name in result.relations if result.refuted_for(name)] == [wrong]

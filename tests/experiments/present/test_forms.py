@@ -109,7 +109,7 @@ def _of_two(dataset: list[str], rng: np.random.Generator) -> float:
 
 
 def _leaking(dataset: list[str], rng: np.random.Generator) -> float:
-    return dataset.count(PRIVATE[0]) + 0.01 * rng.laplace()
+    return dataset.count(PRIVATE[1]) + 0.01 * rng.laplace()
 
 
 def _stressed(example: list[str], function: Callable[..., float] = _leaking) -> StressResult:
