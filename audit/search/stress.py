@@ -59,6 +59,7 @@ from ...mechanisms.core import (
 )
 from ..api import audit
 from ..bounds.catalogue import BoundChoice
+from ..evidence.statement import Statement
 from ..games.setup import check_function
 from ..results.audit_result import AuditResult
 from ..trials.progress import Reporter
@@ -150,6 +151,8 @@ def stress(
     if not isinstance(mechanism, Mechanism):
         claim = check_function(mechanism, claim)
         style_of(mechanism)
+    else:
+        Statement.about(mechanism, claim, delta=delta, confidence=confidence)  # raises before anything runs
     if example is None:
         if not isinstance(mechanism, Mechanism):
             raise ParameterError("example must be given for a function: an ordinary dataset.", argument="example")

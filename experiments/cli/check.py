@@ -14,7 +14,7 @@ import numpy as np
 from ...audit.api import audit
 from ...audit.recording import record
 from ...audit.results.audit_result import AuditResult
-from ...audit.search import DEFAULT_TIMEOUT, DEFAULT_TRIALS, StressResult, domain_from, search, stress
+from ...audit.search import DEFAULT_TIMEOUT, StressResult, domain_from, search, stress
 from ...audit.trials.array_files import read_text
 from ...mechanisms.accounting import ApproximateDP, PureDP
 from ...mechanisms.adapters.command import BATCH_SECONDS, Command, PlainCommand
@@ -29,8 +29,6 @@ from .supervisor import in_child
 
 LONGEST_SHOWN = 200
 """Largest number of characters of a dataset in a message."""
-TRIALS = 100_000
-"""Default number of runs per side."""
 NO_EPSILON = "--epsilon is missing: only a mechanism knows its own claim."
 
 
@@ -112,7 +110,6 @@ def check(
     pair_search: PairSearch | None = None,
     hostile: Stress | None = None,
     recorded: bool = False,
-    trials: int | None = None,
     **options: Any,
 ) -> AuditResult | StressResult:
     """Return the audit of the command line; for a search, the audit of the pair that it selects.
@@ -128,14 +125,16 @@ def check(
         plain: True if the program reads and writes plain lines instead of JSON.
         pair_search: domain and budget of a search.
         hostile: audits on hostile data.
-        trials: runs per side; None for the default of the audit, or of each pair of hostile data.
 
     Raises:
         ParameterError: target and program, or neither; claim or pair missing; a pair and a search; a recording of
             something other than a function.
     """
+    options = {name: value for name, value in options.items() if value is not None}
     options |= {"seed": seed, "n_jobs": n_jobs, "attack": _attack(options.get("attack", "auto"))}
-    options["trials"] = trials or (TRIALS if hostile is None else DEFAULT_TRIALS)
+    if "minutes" in options and (pair_search is not None or hostile is not None):
+        other = "--search, whose runs are counted: see --budget" if hostile is None else "--stress"
+        raise ParameterError(f"--for is for one pair, and not for {other}.", argument="--for")
     run_audit: Callable[..., AuditResult | StressResult] = partial(_check, claimed=claimed)
     if pair_search is not None:
         run_audit = partial(_search, claimed=claimed, pair_search=pair_search)

@@ -26,6 +26,7 @@ OPTIONS = {
     "stress": "True, to audit data that break things, made from the example dataset d0, instead of one pair",
     "bounds": "with stress: the documented bounds, or categories",
     "without": "with stress: kinds of data to leave out, such as ['nan']",
+    "minutes": "time after which no further trials are run, with a bound that holds at every number of trials",
 }
 ALTERNATIVES = (({"claim"}, {"epsilon"}), ({"neighbours"}, {"d0", "d1", "relation"}))
 
@@ -105,7 +106,7 @@ def audit_arguments(mechanism: Any, options: Mapping[str, Any]) -> dict[str, Any
 
 def _stress_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of `dpassay.audit.stress`: d0 becomes the example."""
-    for name in ("d1", "neighbours", "stop"):
+    for name in ("d1", "neighbours", "stop", "minutes"):
         if arguments.get(name) is not None:
             raise _refused(f"stress=True makes the pairs: give one example dataset, d0, and no {name}.", name)
         arguments.pop(name, None)
