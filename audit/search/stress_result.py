@@ -93,7 +93,7 @@ class StressResult(Saved):
         relations: relations of the pairs; several where none was stated.
         seed: root of all seeds.
         left_out: number of pairs that were not made, by the reason.
-        target: the audited object as the command line names it; "" outside of it.
+        target: the words of the command line that name the audited object; "" outside of it.
         claim_options: the claim as options of the command line; "" where it has no such form.
         claim_code: the claim as a Python expression.
     """

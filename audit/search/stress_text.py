@@ -17,7 +17,8 @@ CHANGES = {"add_remove": "added or removed", "replace_one": "replaced", "zero_ou
 """What happens to a record under each relation."""
 MAX_REASON = 160
 """Largest number of characters of a reason in a table."""
-UNKNOWN_TARGET = "FILE:FUNCTION"
+UNKNOWN_TARGET, PROGRAM = "FILE:FUNCTION", "--command "
+"""What stands for the audited object where the command line does not name it; the begin of a program."""
 
 
 def describe(result: StressResult) -> ResultText:
@@ -149,7 +150,7 @@ def _repetition(result: StressResult) -> list[Row]:
     relation, seed = pair.relation, result.reported.seed
     if pair.d0 and pair.d1 and result.claim_options:
         d0, d1 = (f"--d{side} {shlex.quote(text)}" for side, text in enumerate((pair.d0, pair.d1)))
-        target = shlex.quote(result.target) if result.target else UNKNOWN_TARGET
+        target = result.target or UNKNOWN_TARGET
         rows.append(
             (
                 "repeat",
@@ -157,8 +158,8 @@ def _repetition(result: StressResult) -> list[Row]:
                 f"--trials {pair.trials} --stop anytime",
             )
         )
-    if pair.code0 and pair.code1:
-        name = result.target.rpartition(":")[2] or result.reported.mechanism.removesuffix("()")
+    if pair.code0 and pair.code1 and not result.target.startswith(PROGRAM):
+        name = result.target.strip("'").rpartition(":")[2] or result.reported.mechanism.removesuffix("()")
         function = f"partial({name}, bounds={pair.bounds})" if pair.bounds else name
         nan = ", ".join(word for word in ("nan", "inf") if word in pair.code0 + pair.code1)
         rows.append(
@@ -174,14 +175,17 @@ def _repetition(result: StressResult) -> list[Row]:
 
 def _warnings(result: StressResult) -> list[str]:
     """Return what a reader must know of pairs without a verdict."""
-    silent = result.with_outcome(PairOutcome.NO_ANSWER)
-    if not silent:
-        return []
-    kinds = listed(list(dict.fromkeys(FAMILIES[pair.family] for pair in silent)))
-    return [
-        f"no answer within the time limit on {plural(len(silent), 'pair')} ({kinds}): if only one of the two datasets "
-        "hangs, this leaks, which was not tested."
-    ]
+    silent, weak = result.with_outcome(PairOutcome.NO_ANSWER), result.with_outcome(PairOutcome.UNDERPOWERED)
+    warnings = []
+    if silent:
+        kinds = listed(list(dict.fromkeys(FAMILIES[pair.family] for pair in silent)))
+        warnings.append(
+            f"no answer within the time limit on {plural(len(silent), 'pair')} ({kinds}): if only one of the two "
+            "datasets hangs, this leaks, which was not tested."
+        )
+    if weak and result.verdict is not Verdict.UNDERPOWERED:
+        warnings.append(f"no outcome could have refuted the claim on {plural(len(weak), 'pair')}: use more trials.")
+    return warnings
 
 
 def _next_steps(result: StressResult, steps: Sequence[str]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -247,7 +248,10 @@ def _stress(audited: Any, target: str | None, *, claimed: Claimed, hostile: Stre
         delta=claimed.bound_delta,
         **options,
     )
-    return replace(result, target=target or "")
+    if target is not None:
+        return replace(result, target=shlex.quote(target))
+    plain = " --plain" if isinstance(audited, PlainCommand) else ""
+    return replace(result, target=f"--command {shlex.quote(audited.line)}{plain}")
 
 
 def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any) -> AuditResult:

@@ -24,7 +24,7 @@ def right_sum(dataset, size, rng):
 EXAMPLE = (
     "--stress",
     "--d0",
-    "[0.2, 0.7]",
+    "[0.2, 0.7531]",
     "--bounds",
     "[0, 1]",
     "--relation",
@@ -55,11 +55,11 @@ def test_a_violation_exits_with_1_and_all_files_say_so(call):
     result = StressResult.from_json(Path("s.json").read_text())
     headline = result.text().headline
     assert headline.startswith("Violation: 1 kind of data of 2 refutes")
-    assert "dpassay check sums.py:noisy_sum --epsilon 1.0 --d0 '[0.2, 0.7]' --d1 '[0.2, 0.7, NaN]'" in done.output
+    assert "dpassay check sums.py:noisy_sum --epsilon 1.0 --d0 '[0.2, 0.7531]' --d1 '[0.2, 0.7531, NaN]'" in done.output
     for name in ("s.xml", "s.md", "report/report.html", "report/report.md"):
         assert headline in Path(name).read_text(), name
     for name in ("s.xml", "s.md", "s.sarif"):
-        assert "0.7" not in Path(name).read_text(), name
+        assert "0.7531" not in Path(name).read_text(), name
     assert json.loads(Path("s.sarif").read_text())["runs"][0]["results"]
 
 
