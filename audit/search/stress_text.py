@@ -256,21 +256,13 @@ def _tone(pair: StressedPair) -> str:
 
 def _all_pairs(result: StressResult) -> TextTable:
     """Return one row for each pair."""
-    rows = tuple(
-        (
-            _tone(pair),
-            (
-                f"{_kind(pair)}: {pair.words}",
-                pair.relation,
-                _bound([pair]),
-                f"{pair.trials:,}",
-                _verdict(pair),
-                _reason(pair),
-            ),
+    rows = []
+    for pair in result.pairs:
+        name = f"{_kind(pair)}: {pair.words}"
+        rows.append(
+            (_tone(pair), (name, pair.relation, _reason(pair), _bound([pair]), f"{pair.trials:,}", _verdict(pair)))
         )
-        for pair in result.pairs
-    )
-    return TextTable(("pair", "relation", "epsilon >=", "trials", "verdict", "reason"), rows, 2)
+    return TextTable(("pair", "relation", "reason", "epsilon >=", "trials", "verdict"), tuple(rows), 3)
 
 
 def _reason(pair: StressedPair) -> str:
