@@ -114,8 +114,8 @@ def row_of_canaries(n_canaries: int) -> list[float]:
 
 
 def most_of_one_run(epsilon: float, n_canaries: int) -> float:
-    """The ceiling of "one-run-fdp" at 95 % with "one-run" next to it, for a Gaussian claim at delta = 1e-5."""
-    stated, bits = Statement(GaussianDP(mu_of(epsilon)), 1e-5, 0.975), np.ones((1, n_canaries))
+    """The ceiling of "one-run-fdp" at 95 %, for a Gaussian claim at delta = 1e-5."""
+    stated, bits = Statement(GaussianDP(mu_of(epsilon)), 1e-5, 0.95), np.ones((1, n_canaries))
     return OneRunFDP().fix(stated, None, (n_canaries,)).lower_bound(BitScores(bits, bits)).ceiling
 
 
@@ -265,7 +265,7 @@ NUMBERS = (
     Number(
         "one-run",
         LEARNING,
-        "of a claim of 10, two thousand canaries show at most {8.8}",
+        "of a claim of 10, two thousand canaries show at most {8.7}",
         lambda: [most_of_one_run(10.0, 2_000)],
         0.06,
     ),

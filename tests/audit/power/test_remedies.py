@@ -101,7 +101,7 @@ def test_more_canaries_are_not_advised_where_no_number_of_them_helps():
         assert (result.ceiling, result.verdict) == (0.0, Verdict.UNDERPOWERED)
         assert all(way != Remedy(trials=way.trials) for way in result.remedies)
         said = " ".join(result.summary().split())
-        ways = ("canaries in all, and a confidence of 99.9 % or less", "a confidence of 99.979 % or less")
+        ways = ("canaries in all, and a confidence of 99.9 % or less", "a confidence of 99.977 % or less")
         assert "next step Such an audit could contradict the claim with" in said
         assert ways[n > 1_000] in said
 
