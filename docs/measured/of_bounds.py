@@ -177,7 +177,7 @@ NUMBERS = (
     Number(
         "family-of-one-run",
         BOUNDS,
-        "about {1.3} to {1.8} times as much",
+        "about {1.2} to {1.7} times as much",
         lambda: [gain_of_the_family(1.0, 5_000), gain_of_the_family(3.0, 1_000)],
         0.06,
         10,
