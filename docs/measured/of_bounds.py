@@ -109,7 +109,7 @@ def ideal_canaries(bound: Bound[Any], n_canaries: int, repeats: int) -> float:
 
 def row_of_canaries(n_canaries: int) -> list[float]:
     """Of the table of one run."""
-    bounds = (OneRunFDP(), OneRunFDP(guesses=0.1), OneRunIndependent())
+    bounds = (OneRunFDP(negatives=0.5), OneRunFDP(guesses=0.1), OneRunIndependent())
     return [ideal_canaries(bound, n_canaries, 100) for bound in bounds]
 
 
