@@ -13,6 +13,7 @@ from ...mechanisms.core import (
     p_value_text,
     percent,
     percent_below,
+    plural,
 )
 from ..evidence.verdict import Verdict, mostly_unseen
 from .explanations import Explanations
@@ -42,6 +43,8 @@ WRONG = "The implementation, the proof or the accounting is wrong"
 CONFIRMING = 1e-6
 """Significance at which an unclear violation is to be repeated."""
 CLOSER = "To come closer to the claim, try another attack, another pair of datasets, or more trials."
+FEW_RUNS, ENOUGH_RUNS = 10, 50
+"""Pilot runs a side for each number of an output: up to the first an attack learns from few, the second is advised."""
 TIGHT = 0.9
 """Share of the claim from which on a bound is tight."""
 STRONGEST = "likelihood-ratio"
@@ -193,16 +196,31 @@ def next_steps(result: AuditResult, p_value: float | None = None) -> tuple[str, 
         return tuple(_after_violation(result, unclear=unclear))
     if result.condition:
         return ()
+    starved = learn_more(result)
     if result.weak:
         if result.remedies:
             return (what_to_change(result),)
         return (
+            *starved,
             f"For a smaller detectable epsilon, use more {result.game.words.unit} (now "
             f"{result.game.short_trials(result.trials)}) or a lower confidence (now "
             f"{confidence_text(result.confidence)}).",
         )
     tight = result.claim <= 0 or result.bound.epsilon >= TIGHT * result.claim
-    return () if tight or result.exact_epsilon is not None else (CLOSER,)
+    return () if tight or result.exact_epsilon is not None else starved or (CLOSER,)
+
+
+def learn_more(result: AuditResult) -> tuple[str, ...]:
+    """Return a sentence on how many runs would help an attack that learned from few; empty if it had enough."""
+    trials, size = result.trials, result.learned_numbers
+    if size * FEW_RUNS < trials.pilot or not size or not trials.pilot:
+        return ()
+    needed = ENOUGH_RUNS * size * trials.per_side / trials.pilot
+    rounded = round(needed, 1 - len(str(int(needed))))
+    return (
+        f"The attack learned from {trials.pilot:,} runs on each side how outputs of {plural(size, 'number')} differ, "
+        f"which is few: use about {int(rounded):,} runs on each side.",
+    )
 
 
 def _after_violation(result: AuditResult, *, unclear: bool) -> list[str]:
