@@ -196,7 +196,7 @@ def next_steps(result: AuditResult, p_value: float | None = None) -> tuple[str, 
         return tuple(_after_violation(result, unclear=unclear))
     if result.condition:
         return ()
-    starved = learn_more(result)
+    starved = _learn_more(result)
     if result.weak:
         if result.remedies:
             return (what_to_change(result),)
@@ -210,7 +210,7 @@ def next_steps(result: AuditResult, p_value: float | None = None) -> tuple[str, 
     return () if tight or result.exact_epsilon is not None else starved or (CLOSER,)
 
 
-def learn_more(result: AuditResult) -> tuple[str, ...]:
+def _learn_more(result: AuditResult) -> tuple[str, ...]:
     """Return a sentence on how many runs would help an attack that learned from few; empty if it had enough."""
     trials, size = result.trials, result.learned_numbers
     if size * FEW_RUNS < trials.pilot or not size or not trials.pilot:
