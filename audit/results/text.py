@@ -378,7 +378,7 @@ def _bounds_table(result: AuditResult) -> TextTable:
         )
         for bound in result.bounds
     )
-    caption = "All bounds. The significance is divided among them, so the largest one is reported."
+    caption = "All bounds. They hold together at the stated confidence, so the largest one is reported."
     return TextTable(("bound", "assumes", "epsilon >=", "ceiling", "confidence"), rows, 2, caption)
 
 
