@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ...mechanisms.core import (
+    Tier,
     beside,
     chance,
     confidence_text,
@@ -15,6 +16,7 @@ from ...mechanisms.core import (
     percent_below,
     plural,
 )
+from ..evidence.game import Game
 from ..evidence.verdict import Verdict, mostly_unseen
 from .explanations import Explanations
 from .found_pair import found_rows
@@ -43,8 +45,10 @@ WRONG = "The implementation, the proof or the accounting is wrong"
 CONFIRMING = 1e-6
 """Significance at which an unclear violation is to be repeated."""
 CLOSER = "To come closer to the claim, try another attack, another pair of datasets, or more trials."
-FEW_RUNS, ENOUGH_RUNS = 10, 50
+FEW_TO_LEARN, ENOUGH_TO_LEARN = 10, 50
 """Pilot runs a side for each number of an output: up to the first an attack learns from few, the second is advised."""
+FEW_RUNS = 1_000
+"""Largest number of runs a side at which a recording is proposed: more are seldom slow."""
 TIGHT = 0.9
 """Share of the claim from which on a bound is tight."""
 STRONGEST = "likelihood-ratio"
@@ -190,7 +194,7 @@ def next_steps(result: AuditResult, p_value: float | None = None) -> tuple[str, 
                 "Return numbers, or few distinct texts, such as rounded numbers; or use an attack that parses these "
                 "outputs.",
             )
-        return (text,) if (text := what_to_change(result)) else ()
+        return tuple(text for text in (what_to_change(result), _instead_of_runs(result)) if text)
     if result.verdict is Verdict.VIOLATION:
         unclear = result.witness is None and (result.p_value if p_value is None else p_value) > CLEAR
         return tuple(_after_violation(result, unclear=unclear))
@@ -198,14 +202,13 @@ def next_steps(result: AuditResult, p_value: float | None = None) -> tuple[str, 
         return ()
     starved = _learn_more(result)
     if result.weak:
-        if result.remedies:
-            return (what_to_change(result),)
-        return (
-            *starved,
+        more = (
             f"For a smaller detectable epsilon, use more {result.game.words.unit} (now "
             f"{result.game.short_trials(result.trials)}) or a lower confidence (now "
-            f"{confidence_text(result.confidence)}).",
+            f"{confidence_text(result.confidence)})."
         )
+        steps = (what_to_change(result),) if result.remedies else starved or (more,)
+        return tuple(text for text in (*steps, _instead_of_runs(result)) if text)
     tight = result.claim <= 0 or result.bound.epsilon >= TIGHT * result.claim
     return () if tight or result.exact_epsilon is not None else starved or (CLOSER,)
 
@@ -213,13 +216,25 @@ def next_steps(result: AuditResult, p_value: float | None = None) -> tuple[str, 
 def _learn_more(result: AuditResult) -> tuple[str, ...]:
     """Return a sentence on how many runs would help an attack that learned from few; empty if it had enough."""
     trials, size = result.trials, result.learned_numbers
-    if size * FEW_RUNS < trials.pilot or not size or not trials.pilot:
+    if size * FEW_TO_LEARN < trials.pilot or not size or not trials.pilot:
         return ()
-    needed = ENOUGH_RUNS * size * trials.per_side / trials.pilot
+    needed = ENOUGH_TO_LEARN * size * trials.per_side / trials.pilot
     rounded = round(needed, 1 - len(str(int(needed))))
     return (
         f"The attack learned from {trials.pilot:,} runs on each side how outputs of {plural(size, 'number')} differ, "
         f"which is few: use about {int(rounded):,} runs on each side.",
+    )
+
+
+def _instead_of_runs(result: AuditResult) -> str:
+    """Return the step that needs few runs of a function; empty if this is no audit of a function with few runs."""
+    if result.game is not Game.DISTINGUISHING or result.tier != Tier.PROVISIONAL:
+        return ""
+    if result.trials.per_side > FEW_RUNS:
+        return ""
+    return (
+        "If the runs are slow, compare how the function draws and uses its noise on both datasets, which takes a few "
+        "runs: `--record`, or `record(release, neighbours)`."
     )
 
 

@@ -1,7 +1,7 @@
 """Python functions as mechanisms: how a function is called, with the same seed on both sides and in fresh interpreters.
 
-first_runs.py         Findings of the first runs of a function: whether the given rng repeats them, and how the sides
-                      compare
+first_runs.py         Findings of the first runs of a function: whether the given rng repeats them, how the sides
+                      compare, other calls
 forms.py              Usual form of the results of a function, fixed in advance from its first runs; other forms are
                       events
 function.py           Any Python function as a mechanism

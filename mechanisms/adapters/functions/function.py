@@ -21,9 +21,9 @@ from ...core.errors import (
 )
 from ...core.guarantee import Guarantee
 from ...core.output_names import OutputNames
-from ...core.records import check_different, check_records
+from ...core.records import as_single_records, check_different, check_records
 from ...core.validation import one_of
-from .first_runs import FirstRuns
+from .first_runs import FirstRuns, call_that_returns
 from .forms import OutputRow, RaisedException, ResultForm, by_name, usual_form
 from .guard import Guard, class_name, current_guard, cut, in_words, short_repr
 from .names import Name, ResultNames, common_names, names_of, names_of_columns
@@ -198,9 +198,15 @@ class FunctionMechanism(Mechanism):
                     "If the datasets are not collections of records, wrap the function in "
                     "FunctionMechanism(..., records=False)."
                 )
-                d0, d1 = (cut(" ".join(repr(dataset).split())) for dataset in (neighbours.d0, neighbours.d1))
+                given, meant = (
+                    None
+                    if sides is None
+                    else "d0 = {} and d1 = {}".format(*(cut(" ".join(repr(one).split())) for one in sides))
+                    for sides in ((neighbours.d0, neighbours.d1), as_single_records(neighbours))
+                )
+                single = "" if meant is None else f" If a list of numbers is one record, give {meant}."
                 raise type(error)(
-                    f"{error} Given were d0 = {d0} and d1 = {d1}. {advice}",
+                    f"{error} Given were {given}.{single} {advice}",
                     argument=error.arguments,
                     advice=advice,
                 ) from error
@@ -444,11 +450,17 @@ class FunctionMechanism(Mechanism):
         message = text if words[0] == words[1] else f"{words[0]!r} on side 0, {words[1]!r} on side 1"
         call = {"own-randomness": "dataset", "one-at-a-time": "dataset, 1, rng"}.get(self.style or "", "dataset, rng")
         raised = kind if kind == kind1 else "an exception"
+        works = call_that_returns(self.function, self.neighbours, str(self.style), self.name)
+        advice = (
+            f"It returns a result if {works}."
+            if works
+            else "Fix the function, or call it in another one of (dataset, rng). An exception counts as an outcome "
+            "only if some run succeeds; to audit it all the same, give FunctionMechanism(..., form=ResultForm()), with "
+            "ResultForm of dpassay.mechanisms.adapters.functions.forms."
+        )
         raise AlwaysRaisesError(
             f"{self.name}({call}) raised {raised} in each of {2 * MAX_PROBE_RUNS} first runs, on both sides: "
-            f"{message}. Fix the function or its call (style=...); an exception counts as an outcome only if some run "
-            "succeeds. On the command line, wrap the call in a function of (dataset, rng). To audit it all the same, "
-            "give form=dpassay.mechanisms.adapters.functions.outcomes.ResultForm().",
+            f"{message}. {advice}",
             same_on_both=words[0] == words[1],
         ) from errors[0]
 

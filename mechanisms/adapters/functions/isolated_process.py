@@ -161,12 +161,24 @@ def _restarted(value: Any, seeds: Iterator[int]) -> Any:
     return value
 
 
-def _seed_all(seed: int) -> None:
-    """Seed the global random states of Python, numpy and, if it is imported, torch."""
+_COMPILED: dict[str, Callable[[int], None]] = {}
+
+
+def seed_all(seed: int) -> None:
+    """Seed the global random states of Python and numpy, and of torch and numba where they are imported."""
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002 - this is what audited code may draw from
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(seed % 2**32)
+    if hasattr(sys.modules.get("numba"), "njit"):  # False while it is being imported
+        if "numba" not in _COMPILED:
+            _COMPILED["numba"] = sys.modules["numba"].njit(_seed_compiled)
+        _COMPILED["numba"](seed % 2**32)
+
+
+def _seed_compiled(seed: int) -> None:
+    """Seed the random state of compiled functions, which is another one than that of numpy; to be compiled."""
+    np.random.seed(seed)  # noqa: NPY002
 
 
 def states(rng: np.random.Generator) -> list[str]:
@@ -270,7 +282,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     left: list[str] = []
     for side, size, state, seed in request["calls"]:
         rng = generator(state)
-        _seed_all(seed)
+        seed_all(seed)
         before = states(rng)
         watch.on = True
         rows = call(function, request["style"], datasets[side], size, rng)

@@ -28,6 +28,7 @@ import numpy as np
 
 from ...core import Floats, Outputs, number, own_random_states, plural
 from .forms import OutputRow, UnusualForm
+from .isolated_process import seed_all
 from .outcomes import read_result
 
 SAME_SEED = "with the same seed, "
@@ -58,9 +59,8 @@ def seeded(seed: int) -> Iterator[None]:
     """Set the random states that all code of this process shares from `seed`, and restore them afterwards."""
     states = np.random.get_state(), random.getstate()  # noqa: NPY002
     try:
-        with own_random_states(seed):
-            random.seed(seed)
-            np.random.seed(seed)  # noqa: NPY002
+        with own_random_states():
+            seed_all(seed)
             yield
     finally:
         np.random.set_state(states[0])  # noqa: NPY002
