@@ -25,7 +25,7 @@ from .api import (
     audit as audit,
     audit_scores as audit_scores,
 )
-from .search import search as search  # now: the folder has the same name
+from .search import search as search, stress as stress  # now: folders have the same names
 
 if TYPE_CHECKING:
     from .bounds.base import Bound as Bound, LedgerEntry as LedgerEntry, LowerBound as LowerBound
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .recording import record as record
     from .results.audit_result import AuditResult as AuditResult
     from .results.witness.base import Witness as Witness
-    from .search import SearchResult as SearchResult
+    from .search import SearchResult as SearchResult, StressResult as StressResult
 else:
     __getattr__, __dir__ = lazy_names(__name__)
 

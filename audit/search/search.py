@@ -16,15 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...attacks.base import Attack
 from ...attacks.catalogue import AttackChoice
-from ...mechanisms.adapters.functions.forms import ResultForm
-from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.adapters.functions.guard import limit_calls
 from ...mechanisms.adapters.functions.target import style_of
 from ...mechanisms.core.base import Mechanism, Neighbours
 from ...mechanisms.core.errors import AlwaysRaisesError, AttackError, ParameterError, ReleaseError
@@ -41,6 +37,7 @@ from ..trials.seeds import Stage, child_seed, root_seed, stream
 from .domains.base import SearchDomain
 from .domains.text import domain_from
 from .explore import SkipReason, Walk
+from .fitted import fitted
 from .result import (
     SCREENING_CONFIDENCE,
     Look,
@@ -246,22 +243,9 @@ class _Looks:
             return SkipReason(FAILED, str(error))
 
     def _fitted(self, domain: SearchDomain[Any], pair: Neighbours) -> Mechanism:
-        """Return the mechanism for this pair; for a function, with the form of its results on the pair."""
-        mechanism, records = self.mechanism, domain.records
-        if isinstance(mechanism, FunctionMechanism):
-            make = partial(replace, mechanism, neighbours=pair, records=records, first_runs=None)
-        elif isinstance(mechanism, Mechanism):
-            mechanism.bind(pair)
-            return mechanism
-        else:
-            make = partial(FunctionMechanism, mechanism, claim=self.options["claim"], neighbours=pair, records=records)
-        with limit_calls(self.options["timeout"]):
-            try:
-                return make(form=None)
-            except AlwaysRaisesError as error:
-                if error.same_on_both:
-                    raise
-                return make(form=ResultForm())
+        """Return the mechanism for this pair."""
+        claim, timeout = self.options["claim"], self.options["timeout"]
+        return fitted(self.mechanism, pair, claim=claim, records=domain.records, timeout=timeout)
 
     def _look(self, mechanism: Mechanism | Callable[..., Any], pair: Neighbours, times: int = 1) -> tuple[Look, ...]:
         """Return a short audit of the pair under each attack."""

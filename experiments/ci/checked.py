@@ -17,6 +17,7 @@ from ...audit.evidence.verdict import Verdict, is_weak
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.result_text import Tone, tone_of
 from ...audit.results.saved import Saved, require, within
+from ...audit.search.stress_result import StressResult
 from ..present.results.parameters import distinct_texts
 from ..present.results.sweep import SweepResult
 
@@ -119,8 +120,13 @@ class CheckedClaims(Saved):
         return f"{self.verdict.value}{WEAK if self.tone is Tone.WEAK else ''}"
 
 
-def claims_of(result: AuditResult | SweepResult) -> CheckedClaims:
-    """Return the tested claims of an audit, or of all audits of a sweep with their corrected verdicts."""
+def claims_of(result: AuditResult | StressResult | SweepResult) -> CheckedClaims:
+    """Return the tested claims of an audit, or of all audits of a sweep with their corrected verdicts.
+
+    Audits on hostile data test one claim: it is that of the reported pair.
+    """
+    if isinstance(result, StressResult):
+        result = result.reported
     if isinstance(result, AuditResult):
         only = _checked_claim(result.mechanism, result)
         return CheckedClaims(result.mechanism, AUDIT, (only,))

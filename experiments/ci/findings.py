@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.result_text import ResultText, Tone
 from ...audit.results.withheld import without_values
+from ...audit.search.stress_result import StressResult
 from ..present.builds.findings import Findings, FoundClaim, Place
 from ..present.results.sweep import SweepResult
 from .checked import CheckedClaim, claims_of
@@ -17,14 +18,14 @@ _STATES = {Change.NEW_VIOLATION: "new", Change.KNOWN_VIOLATION: "unchanged", Cha
 
 
 def findings_of(
-    result: AuditResult | SweepResult,
+    result: AuditResult | StressResult | SweepResult,
     place: Place,
     *,
     seconds: Mapping[str, float] | None = None,
     strict: bool = False,
     comparison: Comparison | None = None,
 ) -> Findings:
-    """Return the findings of an audit or a sweep.
+    """Return the findings of an audit, of audits on hostile data, or of a sweep.
 
     Args:
         result: the audit or the sweep.
@@ -46,8 +47,10 @@ def findings_of(
     return Findings(checked.title, place, tuple(claims), strict)
 
 
-def text_for_builds(result: AuditResult | SweepResult) -> ResultText:
+def text_for_builds(result: AuditResult | StressResult | SweepResult) -> ResultText:
     """Return the text of a result without values of datasets and outputs."""
+    if isinstance(result, StressResult):
+        return result.without_values().text()
     if isinstance(result, AuditResult):
         return without_values(result).text()
     points = tuple(replace(point, result=without_values(point.result)) for point in result.points)

@@ -17,6 +17,7 @@ from typing import Any
 
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.saved import Saved
+from ...audit.search.stress_result import StressResult
 from ...audit.trials.array_files import read_text
 from ...mechanisms.core import DpassayError, ResultError, fixed, number
 from ..config.schema import Config
@@ -28,7 +29,7 @@ from ..runs.record import NAME as ENVIRONMENT, NUMBERS
 from .checked import CheckedClaims, claims_of
 from .comparison import Comparison, common_differences
 
-_KINDS: dict[str, type[Saved]] = {kind.FORMAT: kind for kind in (AuditResult, SweepResult, CheckedClaims)}
+_KINDS: dict[str, type[Saved]] = {kind.FORMAT: kind for kind in (AuditResult, StressResult, SweepResult, CheckedClaims)}
 ADVICE = "Give a run directory, its results.json, the file of `dpassay check --json`, or that of `pytest --dp-save`."
 
 
@@ -47,7 +48,7 @@ class SavedRun:
 
     path: Path
     checked: CheckedClaims
-    result: AuditResult | SweepResult | None = None
+    result: AuditResult | StressResult | SweepResult | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, Any] = field(default_factory=dict)
@@ -77,7 +78,7 @@ def load(path: Path) -> SavedRun:
     if isinstance(result, CheckedClaims):
         return SavedRun(path, result)
     checked = claims_of(result)
-    if isinstance(result, AuditResult) or file.name != NUMBERS:
+    if isinstance(result, AuditResult | StressResult) or file.name != NUMBERS:
         return SavedRun(path, checked, result)
     folder = file.parent
     return SavedRun(path, checked, result, seconds_of(folder, result, checked), _config(folder), _versions(folder))

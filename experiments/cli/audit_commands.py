@@ -114,6 +114,9 @@ def check_command(
     records: option.Records = True,
     search: option.Search = None,
     budget: option.Budget = None,
+    stress: option.Stress = False,
+    bounds: option.Bounds = None,
+    without: option.Without = None,
     trials: option.Trials = None,
     stop: option.Stop = None,
     minutes: option.For = None,
@@ -134,18 +137,21 @@ def check_command(
     junit: option.JunitFile = None,
     sarif: option.SarifFile = None,
     witness: option.WitnessFile = None,
+    out: option.Out = None,
 ) -> int:
     """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
+    from ...audit.results.audit_result import AuditResult
     from ...audit.results.explanations import Explanations
     from ...mechanisms.core import DpassayError, ParameterError
     from ..present.builds.findings import place_of_target
-    from .check import Claimed, PairSearch, baseline_of, check
-    from .outcomes import Baseline, write_check
+    from .check import Claimed, PairSearch, Stress, baseline_of, check
+    from .outcomes import Baseline, refuse_mixed, write_check, write_pages
     from .outputs import OutputFiles
     from .terminal import first_screen
 
     if search is None and budget is not None:
         raise ParameterError("--budget is for --search DOMAIN: give both, or leave it out.", argument="--budget")
+    refuse_mixed(stress, {"search": search, "record": record}, {"bounds": bounds, "without": without, "out": out})
     files = OutputFiles(markdown, json_, junit, sarif)
     files.check_writable(witness)
     earlier = Baseline(baseline_of(baseline), power_loss)
@@ -165,6 +171,7 @@ def check_command(
         timeout=timeout,
         plain=plain,
         pair_search=None if search is None else PairSearch(search, budget),
+        hostile=Stress(bounds, tuple(without or ())) if stress else None,
         recorded=record,
         progress=not quiet,
     )
@@ -172,9 +179,12 @@ def check_command(
     sys.stdout.write(f"{first_screen(result, verbose=verbose)}{earlier.text(compared)}")
     place = place_of_target(target, program)
     write_check(files, result, compared, place, seconds=seconds, strict=strict, report_line=print_error)
-    if witness is not None and result.refuted_by is not None:
+    if out is not None:
+        write_pages(result, out)
+    reported = result if isinstance(result, AuditResult) else result.reported
+    if witness is not None and reported.refuted_by is not None:
         explained = Explanations(through=(DpassayError,))
-        explained.step(f"the file {witness}", lambda: result.to_witness(witness), None)
+        explained.step(f"the file {witness}", lambda: reported.to_witness(witness), None)
         for text in explained.warnings:
             print_error(text)
     return exit_code_of(result.verdict, strict=strict, compared=compared)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +15,7 @@ import numpy as np
 from ...audit.api import audit
 from ...audit.recording import record
 from ...audit.results.audit_result import AuditResult
-from ...audit.search import domain_from, search
+from ...audit.search import DEFAULT_TIMEOUT, StressResult, domain_from, search, stress
 from ...audit.trials.array_files import read_text
 from ...mechanisms.accounting import ApproximateDP, PureDP
 from ...mechanisms.adapters.command import BATCH_SECONDS, Command, PlainCommand
@@ -84,6 +86,19 @@ class PairSearch:
     budget: int | None = None
 
 
+@dataclass(frozen=True)
+class Stress:
+    """Audits on hostile data, made from the dataset `d0` of the claim.
+
+    Args:
+        bounds: documented bounds as JSON; None for those of the example.
+        without: kinds of data to leave out.
+    """
+
+    bounds: str | None = None
+    without: tuple[str, ...] = ()
+
+
 def check(
     target: str | None,
     program: str | None,
@@ -94,9 +109,10 @@ def check(
     timeout: float | None = None,
     plain: bool = False,
     pair_search: PairSearch | None = None,
+    hostile: Stress | None = None,
     recorded: bool = False,
     **options: Any,
-) -> AuditResult:
+) -> AuditResult | StressResult:
     """Return the audit of the command line; for a search, the audit of the pair that it selects.
 
     Args:
@@ -109,6 +125,7 @@ def check(
         recorded: also record how a function uses its noise on both sides; differences become warnings.
         plain: True if the program reads and writes plain lines instead of JSON.
         pair_search: domain and budget of a search.
+        hostile: audits on hostile data.
 
     Raises:
         ParameterError: target and program, or neither; claim or pair missing; a pair and a search; a recording of
@@ -116,13 +133,14 @@ def check(
     """
     options = {name: value for name, value in options.items() if value is not None}
     options |= {"seed": seed, "n_jobs": n_jobs, "attack": _attack(options.get("attack", "auto"))}
-    if pair_search is not None and "minutes" in options:
-        raise ParameterError("--for is for one pair, and not for --search, whose runs are counted: see --budget.")
-    run_audit = (
-        partial(_check, claimed=claimed)
-        if pair_search is None
-        else partial(_search, claimed=claimed, pair_search=pair_search)
-    )
+    if "minutes" in options and (pair_search is not None or hostile is not None):
+        other = "--search, whose runs are counted: see --budget" if hostile is None else "--stress"
+        raise ParameterError(f"--for is for one pair, and not for {other}.", argument="--for")
+    run_audit: Callable[..., AuditResult | StressResult] = partial(_check, claimed=claimed)
+    if pair_search is not None:
+        run_audit = partial(_search, claimed=claimed, pair_search=pair_search)
+    elif hostile is not None:
+        run_audit = partial(_stress, claimed=claimed, hostile=hostile)
     if (target is None) == (program is None):
         raise ParameterError("give either a TARGET, such as noise.py:release, or --command.")
     if target is not None and plain:
@@ -141,7 +159,9 @@ def check(
         loaded = _instance(load_target(target), target)
         warnings = _findings(loaded, target, claimed) if recorded else ()
         result = run_audit(loaded, target, timeout=timeout, **options)
-    return replace(result, warnings=(*result.warnings, *warnings)) if warnings else result
+    if warnings and isinstance(result, AuditResult):
+        return replace(result, warnings=(*result.warnings, *warnings))
+    return result
 
 
 def _attack(name: str) -> Any:
@@ -203,6 +223,35 @@ def _search(
         **options,
     )
     return result.confirmed
+
+
+def _stress(audited: Any, target: str | None, *, claimed: Claimed, hostile: Stress, **options: Any) -> StressResult:
+    """Return the audits on hostile data of the target or program of the command line."""
+    if claimed.d1 is not None:
+        raise ParameterError("--stress makes the pairs: give one example dataset, --d0.", argument="--d1")
+    if options.pop("stop", None):
+        raise ParameterError("--stress stops at any time already: leave out --stop.", argument="--stop")
+    if claimed.d0 is None and not isinstance(audited, Mechanism):
+        raise ParameterError("--stress needs an example dataset: add --d0, such as --d0 '[0.2, 0.7, 0.5]'.")
+    if claimed.epsilon is None and not isinstance(audited, Mechanism):
+        raise ParameterError(NO_EPSILON)
+    bounds = None if hostile.bounds is None else _dataset("--bounds", hostile.bounds, True)
+    options["timeout"] = options.get("timeout") or (None if target is None else DEFAULT_TIMEOUT)
+    result = stress(
+        audited,
+        None if claimed.d0 is None else _dataset("--d0", claimed.d0, target is None),
+        claim=claimed.guarantee(),
+        bounds=bounds,
+        relation=claimed.relation,
+        records=claimed.records,
+        without=hostile.without,
+        delta=claimed.bound_delta,
+        **options,
+    )
+    if target is not None:
+        return replace(result, target=shlex.quote(target))
+    plain = " --plain" if isinstance(audited, PlainCommand) else ""
+    return replace(result, target=f"--command {shlex.quote(audited.line)}{plain}")
 
 
 def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any) -> AuditResult:

@@ -101,6 +101,27 @@ Search = Annotated[
         "'categories a,b,c; one value', 'answers x 5; norm inf', or @FILE.",
     ),
 ]
+Stress = Annotated[
+    bool,
+    typer.Option(
+        "--stress",
+        help="Audit data that break things (NaN, no record, thousands of equal records, values beyond the bounds), "
+        "made from the example dataset --d0.",
+    ),
+]
+Bounds = Annotated[
+    str | None,
+    typer.Option(
+        metavar="JSON",
+        help='With --stress: documented bounds, as [0, 1]; all categories, as ["a", "b"]; for rows, one of these a '
+        "column.",
+    ),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KIND", help="With --stress: a kind of data to leave out, such as nan; repeatable."),
+]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="With --stress: write report.html and report.md there.")]
 Budget = Annotated[
     int | None,
     typer.Option(metavar="N", parser=whole, help="Runs per side of the whole search (default: 120,000)."),
@@ -110,7 +131,11 @@ Budget = Annotated[
 
 Trials = Annotated[
     int | None,
-    typer.Option(metavar="N", parser=whole, help="Runs per side (on each dataset), such as 1e6. Default: 100,000."),
+    typer.Option(
+        metavar="N",
+        parser=whole,
+        help="Runs per side (on each dataset), such as 1e5. Default: 100,000; 1,000 for each pair of --stress.",
+    ),
 ]
 For = Annotated[
     float | None,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...audit.results.audit_result import AuditResult
-from ...mechanisms.core import ParameterError, number, terminal
+from ...audit.search.stress_result import StressResult
+from ...mechanisms.core import ParameterError, StoreError, number, terminal
 from ..ci.checked import CheckedClaims, claims_of
 from ..ci.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
 from ..ci.findings import findings_of, text_for_builds
@@ -16,7 +19,7 @@ from ..ci.text import describe_comparison
 from ..present.builds.findings import Findings, Place, line_of_table
 from ..present.builds.step_summary import section
 from ..present.results.sweep import SweepResult
-from .application import MISTAKE, VIOLATION, print_error
+from .application import MISTAKE, VIOLATION, print_error, print_progress
 from .outputs import OutputFiles
 
 if TYPE_CHECKING:
@@ -41,7 +44,7 @@ class Baseline:
     def __post_init__(self) -> None:
         check_power_loss(self.power_loss, argument="--power-loss")
 
-    def compared(self, result: AuditResult) -> Comparison | None:
+    def compared(self, result: AuditResult | StressResult) -> Comparison | None:
         """Return the comparison of a result with the baseline; None without a baseline."""
         if self.checked is None:
             return None
@@ -64,7 +67,7 @@ def _against(claim: ComparedClaim) -> str:
 
 def write_check(
     files: OutputFiles,
-    result: AuditResult,
+    result: AuditResult | StressResult,
     compared: Comparison | None,
     place: Place,
     *,
@@ -76,7 +79,8 @@ def write_check(
     summary = _summary_of_audit(result)
     if compared is not None:
         summary += section(describe_comparison(compared), heading="compared with the baseline")
-    found = findings_of(result, place, seconds={result.mechanism: seconds}, strict=strict, comparison=compared)
+    timed = {claims_of(result).title: seconds}
+    found = findings_of(result, place, seconds=timed, strict=strict, comparison=compared)
     files.write(summary, json_text=result.to_json(), found=found)
     files.write_step_summary(summary, report_line)
 
@@ -87,7 +91,7 @@ def write_judged(files: OutputFiles, result: AuditResult, *, report_line: Report
     files.write_step_summary(_summary_of_audit(result), report_line)
 
 
-def _summary_of_audit(result: AuditResult) -> str:
+def _summary_of_audit(result: AuditResult | StressResult) -> str:
     return section(text_for_builds(result), heading="dpassay check")
 
 
@@ -112,6 +116,33 @@ def refuse_without_claims(files: OutputFiles, config: str, settings: Mapping[str
             "them out.",
             argument=("--junit", "--sarif"),
         )
+
+
+def refuse_mixed(stress: bool, alone: Mapping[str, Any], only: Mapping[str, Any]) -> None:
+    """Raise `ParameterError` for options that exclude --stress, and for options of --stress without it."""
+    for name, given in (alone if stress else only).items():
+        if given:
+            advice = "cannot be combined with --stress, which makes the pairs" if stress else "is for --stress"
+            raise ParameterError(f"--{name} {advice}. Leave it out.", argument=f"--{name}")
+
+
+def write_pages(result: AuditResult | StressResult, directory: Path) -> None:
+    """Write report.html and report.md of a check into a directory, which is made if it is missing.
+
+    Raises:
+        StoreError: the directory cannot be made or written.
+    """
+    from ..present.pages import Drawn, write
+
+    command = shlex.join(["dpassay", *sys.argv[1:]])
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for file in write(
+            result.text(), directory, Drawn(), title=f"Hostile data: {claims_of(result).title}", command=command
+        ):
+            print_progress(f"report: {file}")
+    except OSError as error:
+        raise StoreError(f"cannot write {directory}: {error.strerror or error}. Choose another directory.") from error
 
 
 def refuse_results(files: OutputFiles, **flags: bool) -> None:

@@ -16,7 +16,7 @@ from .session import CALLS, OUTCOMES, Outcome, SessionPlan, identity
 from .summary import PROPERTY, record, underpowered
 
 if TYPE_CHECKING:
-    from ...audit import AuditResult
+    from ...audit import AuditResult, StressResult
     from ...audit.bounds.base import LedgerEntry
 
 
@@ -27,8 +27,8 @@ class DPAudit:
         self._item = item
         self._plan = plan
 
-    def __call__(self, mechanism: Any, *positional: Any, **options: Any) -> AuditResult:
-        """Audit `mechanism`, and return the result unless the claim is refuted.
+    def __call__(self, mechanism: Any, *positional: Any, **options: Any) -> AuditResult | StressResult:
+        """Audit `mechanism`, and return the result unless the claim is refuted; with stress=True, on hostile data.
 
         Args:
             mechanism: a mechanism of dpassay, or a function `release(dataset, rng)` or `release(dataset, size, rng)`.
@@ -58,12 +58,11 @@ class DPAudit:
             outcome.error = error
             raise
 
-    def _checked(self, mechanism: Any, options: Mapping[str, Any], outcome: Outcome) -> AuditResult:
+    def _checked(self, mechanism: Any, options: Mapping[str, Any], outcome: Outcome) -> AuditResult | StressResult:
         """Return the result of the audit, or raise if it fails the test."""
         __tracebackhide__ = True
         from ...audit.results.plain import message
         from ...audit.results.text import INDEPENDENCE_ADVICE
-        from ...audit.results.withheld import without_values
         from ...mechanisms.core import DependentTrialsError, PrivacyViolation
 
         result = self._run(mechanism, options)
@@ -72,31 +71,47 @@ class DPAudit:
         check = compared(record(result, identity(self._item), outcome.call), self._plan)
         self._item.user_properties.append((PROPERTY, json.dumps(check)))
         if check["verdict"] == "violation" and check["change"] != "known violation":
-            raise PrivacyViolation(message(without_values(result).text()), result)
+            from ..ci.findings import text_for_builds
+
+            raise PrivacyViolation(message(text_for_builds(result)), result)
         if check["verdict"] == "dependent":
-            raise DependentTrialsError(result.mechanism, result.dependence or "", INDEPENDENCE_ADVICE)
+            raise DependentTrialsError(check["mechanism"], check["dependence"], INDEPENDENCE_ADVICE)
         if check["change"] == "lost power":
             pytest.fail(f"lost power: {check['reason']} (--dp-baseline)", pytrace=False)
         if check["verdict"] == "underpowered" and self._plan.strict:
             pytest.fail(f"{underpowered(check)} (--dp-strict)", pytrace=False)
         return result
 
-    def _run(self, mechanism: Any, options: Mapping[str, Any]) -> AuditResult:
+    def _run(self, mechanism: Any, options: Mapping[str, Any]) -> AuditResult | StressResult:
         """Run the audit at the share of this call in the budget, and record the share in its ledger."""
         from ...audit import audit
 
         self._item.stash[CALLS] += 1
         plan, test, call = self._plan, identity(self._item), self._item.stash[CALLS]
         significance = share(plan.false_alarm, plan.n_tests, call)
-        arguments = audit_arguments(mechanism, merge(*marked(self._item), options))
+        given = merge(*marked(self._item), options)
+        arguments = audit_arguments(mechanism, given)
+        entry = _ledger_entry(plan, test, call, significance)
+        if given.get("stress"):
+            return _stressed(mechanism, arguments, confidence_at(significance), seed_of(plan.seed, test, call), entry)
         if plan.trials is not None:
             arguments["trials"] = plan.trials
         if plan.stop is not None and "bound" not in arguments:
             arguments.setdefault("stop", plan.stop)
         confidence, seed = confidence_at(significance), seed_of(plan.seed, test, call)
         result = audit(mechanism, confidence=confidence, seed=seed, **arguments)
-        entry = _ledger_entry(plan, test, call, significance)
         return dataclasses.replace(result, ledger=(*result.ledger, entry))
+
+
+def _stressed(
+    mechanism: Any, arguments: dict[str, Any], confidence: float, seed: int, entry: LedgerEntry
+) -> StressResult:
+    """Return the audits on hostile data at the share of the call in the budget, which the ledger records."""
+    from ...audit import stress
+
+    result = stress(mechanism, confidence=confidence, seed=seed, **arguments)
+    reported = dataclasses.replace(result.reported, ledger=(*result.reported.ledger, entry))
+    return dataclasses.replace(result, reported=reported)
 
 
 def _ledger_entry(plan: SessionPlan, test: str, call: int, significance: float) -> LedgerEntry:

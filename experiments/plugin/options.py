@@ -23,6 +23,9 @@ OPTIONS = {
     "attack": "name of an attack, or an attack",
     "bound": "name of a bound, or a bound, or a list of them",
     "stop": "'anytime', to stop as soon as the claim is refuted; None, to run all trials",
+    "stress": "True, to audit data that break things, made from the example dataset d0, instead of one pair",
+    "bounds": "with stress: the documented bounds, or categories",
+    "without": "with stress: kinds of data to leave out, such as ['nan']",
     "minutes": "time after which no further trials are run, with a bound that holds at every number of trials",
 }
 ALTERNATIVES = (({"claim"}, {"epsilon"}), ({"neighbours"}, {"d0", "d1", "relation"}))
@@ -85,6 +88,11 @@ def audit_arguments(mechanism: Any, options: Mapping[str, Any]) -> dict[str, Any
     if "epsilon" in arguments:
         epsilon, delta = arguments.pop("epsilon"), arguments.get("delta")
         arguments["claim"] = ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)
+    if arguments.pop("stress", False):
+        return _stress_arguments(arguments)
+    for name in ("bounds", "without"):
+        if name in arguments:
+            raise _refused(f"{name} is for stress=True: add it, or leave {name} out.", name)
     d0, d1, relation = (arguments.pop(name, None) for name in ("d0", "d1", "relation"))
     if ("d0" in options) != ("d1" in options):
         raise _refused("a pair needs both d0 and d1, but only one of them is set.", "d0", "d1")
@@ -93,4 +101,15 @@ def audit_arguments(mechanism: Any, options: Mapping[str, Any]) -> dict[str, Any
         if relation is None:
             raise _refused(f"relation is missing; it states {OPTIONS['relation']}.", "relation")
         arguments["neighbours"] = Neighbours(d0, d1, relation)
+    return arguments
+
+
+def _stress_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `dpassay.audit.stress`: d0 becomes the example."""
+    for name in ("d1", "neighbours", "stop", "minutes"):
+        if arguments.get(name) is not None:
+            raise _refused(f"stress=True makes the pairs: give one example dataset, d0, and no {name}.", name)
+        arguments.pop(name, None)
+    if "d0" in arguments:
+        arguments["example"] = arguments.pop("d0")
     return arguments

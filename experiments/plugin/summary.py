@@ -14,7 +14,7 @@ from .baseline import gone, save, write_step_summary
 from .session import OUTCOMES, SessionPlan, identity
 
 if TYPE_CHECKING:
-    from ...audit import AuditResult
+    from ...audit import AuditResult, StressResult
     from ..ci.comparison import ComparedClaim
 
 PROPERTY, EXPECTED = "dp_check", "dp_expected"
@@ -27,10 +27,17 @@ COLOURS = {
 }
 
 
-def record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
-    """Return one check as plain values, for xdist workers and JUnit files."""
-    from ...audit.results.text import what_to_change
+def record(result: AuditResult | StressResult, test: str, call: int) -> dict[str, Any]:
+    """Return one check as plain values, for xdist workers and JUnit files.
 
+    Audits on hostile data are one check: that of the reported pair, at the confidence of all pairs together.
+    """
+    from ...audit.results.text import what_to_change
+    from ...audit.search import StressResult
+
+    confidence, n_tests = result.confidence, 1
+    if isinstance(result, StressResult):
+        n_tests, result = result.n_tests, result.reported
     return {
         "test": test,
         "call": call,
@@ -40,16 +47,17 @@ def record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
         "relation": str(result.relation),
         "claim": result.claim,
         "claim_name": result.claim_name,
-        "confidence": result.confidence,
+        "confidence": confidence,
         "delta": result.delta,
         "bound": result.bound.epsilon,
         "ceiling": result.ceiling,
         "detectable": result.detectable,
-        "p_value": result.p_value,
-        "significance": 1.0 - result.confidence,
+        "p_value": min(1.0, n_tests * result.p_value),
+        "significance": 1.0 - confidence,
         "trials": result.trials.per_side,
         "seed": result.seed,
         "verdict": result.verdict.value,
+        "dependence": result.dependence or "",
         "weak": result.weak,
         "warnings": list(result.warnings),
         "to_change": what_to_change(result),

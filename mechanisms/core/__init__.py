@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         FingerprintError as FingerprintError,
         ManyRunsError as ManyRunsError,
         NeighboursError as NeighboursError,
+        NoAnswerError as NoAnswerError,
         ParameterError as ParameterError,
         PlugInError as PlugInError,
         PrivacyViolation as PrivacyViolation,

@@ -9,7 +9,8 @@
     ├── AccountingError (ValueError)      no theorem gives the requested number
     ├── ReleaseError (RuntimeError)       a mechanism raised or returned something unusable
     │   ├── DependentTrialsError          the runs are not independent, so that there is no verdict
-    │   └── AlwaysRaisesError             each of the first runs raises, on both sides
+    │   ├── AlwaysRaisesError             each of the first runs raises, on both sides
+    │   └── NoAnswerError                 a call took longer than its time limit
     ├── ClusterError (ConnectionError)    a cluster that is lost, has no workers, or has other versions
     ├── AttackError (RuntimeError)        an attack cannot be trained or used in this game
     ├── StoreError (OSError)              trials cannot be written or read
@@ -165,6 +166,10 @@ class AlwaysRaisesError(ReleaseError):
     def __init__(self, message: str, *, same_on_both: bool) -> None:
         self.same_on_both = same_on_both
         super().__init__(message)
+
+
+class NoAnswerError(ReleaseError):
+    """A call of audited code that took longer than its time limit."""
 
 
 class AttackError(DpassayError, RuntimeError):

@@ -249,10 +249,10 @@ def _values(error: BaseException) -> str:
     if result is None:
         return ""
     from .audit.results.plain import plain_rows
-    from .audit.results.withheld import without_values
+    from .experiments.ci.findings import text_for_builds
     from .mechanisms.core import terminal
 
-    text, passed_on = result.text(), without_values(result).text()
+    text, passed_on = result.text(), text_for_builds(result)
     rows, kept = (
         [
             *(("next step", step) for step in each.next_steps),

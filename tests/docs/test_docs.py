@@ -167,6 +167,7 @@ PAGES_OF_EXAMPLES = [
     "sample-complexity",
     "scores",
     "selection",
+    "stress",
     "synthesis",
     "synthetic-data",
     "top-down",

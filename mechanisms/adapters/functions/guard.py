@@ -38,7 +38,7 @@ from hashlib import blake2b
 from types import FrameType, TracebackType
 from typing import IO, Any
 
-from ...core import DpassayError, ParameterError, ReleaseError, positive
+from ...core import DpassayError, NoAnswerError, ParameterError, ReleaseError, positive
 from .state import PYTHON_RANDOM_STATE, ProcessState
 
 SIGNAL_NAMES = "INT TERM HUP QUIT ABRT ALRM VTALRM PROF USR1 USR2 CHLD PIPE BREAK"
@@ -181,7 +181,7 @@ class Guard:
         return called
 
     def _too_long(self, *_: object) -> None:
-        raise ReleaseError(
+        raise NoAnswerError(
             f"a call of {self.name} took longer than timeout={self._timeout:g} seconds. Give it more time, or find out "
             "why it hangs."
         )

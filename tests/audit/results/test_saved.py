@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpassay.attacks.membership.likelihood_ratios import LiRA
 from dpassay.attacks.membership.shadows import Shadows, draw_inclusion
-from dpassay.audit import AuditResult, SearchResult, audit, search
+from dpassay.audit import AuditResult, SearchResult, StressResult, audit, search, stress
 from dpassay.audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify
 from dpassay.audit.calibration.laws import randomized_response
 from dpassay.audit.calibration.methods import catalogue_methods, uncorrected
@@ -23,6 +23,7 @@ from dpassay.audit.metrics.membership import evaluate
 from dpassay.audit.metrics.membership.result import MembershipResult
 from dpassay.audit.results import saved
 from dpassay.audit.results.saved import Saved
+from dpassay.audit.search.hostile import FAMILIES
 from dpassay.experiments.present.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.accounting import GaussianDP, PureDP
@@ -40,6 +41,11 @@ def one_audit():
 def one_search():
     pairs = [Neighbours(0.0, d, "add_remove") for d in (0.3, 1.0)]
     return search(Laplace(epsilon=1.0), pairs, explore=100, trials=200, seed=0)
+
+
+def one_stress():
+    kinds = [name for name in FAMILIES if name not in ("ordinary", "nan")]
+    return stress(Laplace(epsilon=1.0), claim=PureDP(0.2), without=kinds, trials=200, seed=0)
 
 
 def one_sweep():
@@ -66,6 +72,7 @@ def one_certificate():
 TYPES = {
     AuditResult: one_audit,
     SearchResult: one_search,
+    StressResult: one_stress,
     SweepResult: one_sweep,
     MembershipResult: one_membership,
     Certificate: one_certificate,

@@ -37,6 +37,8 @@ from dpassay.audit.results.refuting_event import RefutingEvent
 from dpassay.audit.results.result_text import ResultText, Tone
 from dpassay.audit.results.withheld import without_values
 from dpassay.audit.results.witness import Witness, WitnessKind
+from dpassay.audit.search import StressResult, stress
+from dpassay.audit.search.hostile import FAMILIES
 from dpassay.experiments.ci.findings import findings_of
 from dpassay.experiments.cli import terminal
 from dpassay.experiments.present.builds.badge import badge
@@ -102,6 +104,19 @@ def _gain_of_groups() -> DisclosureGains:
     return DisclosureGains(overall, {"old": group, "young": overall}, ("others",), 0.95)
 
 
+def _of_two(dataset: list[str], rng: np.random.Generator) -> float:
+    return len(dataset) % 3 + rng.laplace(scale=2)
+
+
+def _leaking(dataset: list[str], rng: np.random.Generator) -> float:
+    return dataset.count(PRIVATE[1]) + 0.01 * rng.laplace()
+
+
+def _stressed(example: list[str], function: Callable[..., float] = _leaking) -> StressResult:
+    kinds = [name for name in FAMILIES if name not in ("order", "missing", "new")]
+    return stress(function, example, claim=PureDP(1.0), relation="add_remove", without=kinds, trials=120, seed=0)
+
+
 MADE: dict[str, Callable[[], Any]] = {
     "violation": _violation,
     "usual": lambda: audit(Laplace(epsilon=2.0), claim=PureDP(0.5), attack="portfolio", trials=2_000, seed=0),
@@ -113,6 +128,8 @@ MADE: dict[str, Callable[[], Any]] = {
     "sweep": lambda: laplace_sweep((0.5, 1.0)),
     "sweep refuted": broken_sweep,
     "sweep 2 of 4": _two_of_four,
+    "stress": lambda: _stressed(PRIVATE),
+    "stress passed": lambda: _stressed(["a", "b"], function=_of_two),
     "membership": result_of,
     "texts with coins": lambda: evaluate_texts(memorised()[1], coins=memorised()[0], claim=PureDP(2.0), delta=0.0),
     "risk clean": lambda: _risk(0),
@@ -127,7 +144,8 @@ TONES = {
     "violation": Tone.VIOLATION, "usual": Tone.VIOLATION,
     "consistent": Tone.CONSISTENT, "weak": Tone.WEAK, "underpowered": Tone.UNDERPOWERED,
     "dependent": Tone.DEPENDENT, "witness": Tone.VIOLATION, "sweep": Tone.CONSISTENT, "sweep refuted": Tone.VIOLATION,
-    "sweep 2 of 4": Tone.VIOLATION, "membership": Tone.PLAIN, "risk clean": Tone.CONSISTENT,
+    "sweep 2 of 4": Tone.VIOLATION, "stress": Tone.VIOLATION, "stress passed": Tone.WEAK,
+    "membership": Tone.PLAIN, "risk clean": Tone.CONSISTENT,
     "risk leaking": Tone.VIOLATION, "risk without holdout": Tone.UNDERPOWERED, "certificate": Tone.CONSISTENT,
     "texts with coins": Tone.VIOLATION, "gain": Tone.PLAIN, "no gain": Tone.PLAIN, "gain of groups": Tone.PLAIN,
 }  # fmt: skip
@@ -236,7 +254,7 @@ def test_details_name_the_methods() -> None:
 GLOSSARY = (Path(__file__).parents[3] / "docs/reference/glossary.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["usual", "sweep 2 of 4", "dependent", "membership", "gain of groups"])
+@pytest.mark.parametrize("name", ["usual", "sweep 2 of 4", "dependent", "stress", "membership", "gain of groups"])
 def test_what_details_print_is_in_the_glossary(name: str) -> None:
     """The names of facts, columns and choices, and the words that no first screen shows."""
     text: ResultText = MADE[name]().text()
@@ -259,9 +277,10 @@ def test_technical_words_are_in_the_glossary() -> None:
 
 METRICS = ("membership", "texts", "risk", "certificate", "gain", "no gain")
 AUDITS = [name for name in MADE if not name.startswith(METRICS)]
+CARDS = [name for name in AUDITS if not name.startswith("stress")]
 
 
-@pytest.mark.parametrize("name", [*AUDITS, "membership"])
+@pytest.mark.parametrize("name", [*CARDS, "membership"])
 def test_a_card_says_what_the_report_says(name: str) -> None:
     result = audits_of(MADE[name]())
     text: ResultText = result.text()
@@ -308,8 +327,10 @@ def test_files_for_build_servers_say_what_the_report_says(name: str) -> None:
     assert same(text.tone.label) in same(" ".join(shown))
 
 
-def _without_values(result: AuditResult | SweepResult) -> AuditResult | SweepResult:
+def _without_values(result: AuditResult | SweepResult | StressResult) -> AuditResult | SweepResult | StressResult:
     """Return the result as build servers see it: without values of datasets and outputs."""
+    if isinstance(result, StressResult):
+        return result.without_values()
     if isinstance(result, AuditResult):
         return without_values(result)
     points = tuple(dataclasses.replace(point, result=without_values(point.result)) for point in result.points)
