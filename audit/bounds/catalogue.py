@@ -63,7 +63,7 @@ def choose_bounds(
 
     "auto" leaves out the bounds that need a family of curves, if the claim belongs to none. Where all chosen bounds
     have a `condition`, the first one of "auto" is added, which decides the verdict and takes its share of the
-    significance.
+    significance; for bits with guesses in and out, as such a bound has them.
 
     Raises:
         ParameterError: the list is empty, or a bound reads the evidence of another game or cannot be used with `stop`.
@@ -80,7 +80,9 @@ def choose_bounds(
     bounds = tuple(catalogue.build(b) if isinstance(b, str) else b for b in names)
     for b in bounds:
         _check(b, reads, stop)
-    return bounds if any(not b.condition for b in bounds) else (*bounds, catalogue.build(auto[0]))
+    if any(not b.condition for b in bounds):
+        return bounds
+    return (*bounds, catalogue.build(auto[0], **({"negatives": 0.5} if reads is BitScores else {})))
 
 
 def _has_family(claim: Guarantee | None) -> bool:

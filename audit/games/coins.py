@@ -251,7 +251,8 @@ class Coins:
                 NaN and None, like an id that is not there, are missing scores.
             losses: id -> loss of the trained model on the canary, lower = the canary was in.
             claim: the guarantee under test.
-            delta, bound: see `dpassay.audit.audit_scores`.
+            delta, bound: see `dpassay.audit.audit_scores`. `bound=[OneRunFDP(negatives=0.0), OneRun(negatives=0.0)]`
+                guesses "in" only.
             confidence: of the bounds of all planned looks together.
             looks: number of audits with these coins that are planned, >= 1: this one has confidence
                 1 - (1 - `confidence`) / `looks`. All scores must be chosen before the first of them is audited.

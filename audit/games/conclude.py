@@ -3,9 +3,10 @@
     conclude(statement, bounds, fixed, evidence, context) -> AuditResult
 
 Statistics. Several bounds share the significance (Bonferroni): `fixed` were fixed at their share, and the p-value is
-the smallest of theirs times their number. A bound and its curve test come from the same limits, which are nested in the
-significance, so that the smaller of their p-values needs no correction. A test of independence uses a share of the
-significance beforehand: `significance_share` is what remains for the bounds.
+the smallest of theirs times the number of shares; bounds on the same guesses have one share (`n_shares`). A bound and
+its curve test come from the same limits, which are nested in the significance, so that the smaller of their p-values
+needs no correction. A test of independence uses a share of the significance beforehand: `significance_share` is what
+remains for the bounds.
 
 A bound with a `condition`, an assumption that no test of the evidence can check, is shown, but refutes nothing: the
 verdict, the p-value, the test of the curve and the power are those of the other bounds, at their share of the
@@ -22,6 +23,7 @@ from typing import Any
 
 from ...mechanisms.core import Guarantee, number
 from ..bounds.base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
+from ..bounds.bits.guessing import n_shares
 from ..evidence.statement import Statement
 from ..evidence.verdict import Verdict, judge, mostly_unseen
 from ..power.power import Detectable, detectable, refutable
@@ -82,7 +84,7 @@ def conclude(
     violation = max(
         filter(None, violations), key=lambda candidate: candidate.delta_lower - candidate.delta, default=None
     )
-    p_value = min(bound.p_value(evidence) for bound in deciding) * len(fixed) / context.significance_share
+    p_value = min(bound.p_value(evidence) for bound in deciding) * n_shares(bounds) / context.significance_share
     ceiling = max(bound.ceiling for bound in refuting)
     verdict = judge(
         bound=max(bound.epsilon for bound in refuting),
@@ -98,11 +100,14 @@ def conclude(
     exact = explained.step("the exact epsilon of the pair", partial(_exact, statement, context), None)
     curve = explained.step("the claimed curve", partial(claim_curve, statement.claim, statement.epsilon), NO_CURVE)
     power = partial(
-        detectable, bounds, statement.shared(len(bounds) * statement.n_hypotheses, context.significance_share), evidence
+        detectable,
+        bounds,
+        statement.shared(n_shares(bounds) * statement.n_hypotheses, context.significance_share),
+        evidence,
     )
     smallest_detectable = explained.step("the power", power, NO_POWER) if verdict is Verdict.VIOLATION else power()
     blind = math.isinf(smallest_detectable.epsilon) and dependence is None and not mostly_unseen(context.unseen)
-    ledger = (*context.looks, *_ledger(fixed, lower_bounds, best), *context.later)
+    ledger = (*context.looks, *_ledger(fixed, lower_bounds, best, n_shares(bounds)), *context.later)
     unless = _unless(lower_bounds, statement.epsilon) if verdict in (Verdict.CONSISTENT, Verdict.UNDERPOWERED) else ()
     changes: tuple[Remedy, ...] = ()
     if blind and verdict is not Verdict.VIOLATION:
@@ -154,13 +159,15 @@ def _with_dependence(bound: LowerBound, dependence: Dependence) -> LowerBound:
 
 
 def _ledger(
-    fixed: Sequence[FixedBound[Any]], bounds: tuple[LowerBound, ...], best: LowerBound
+    fixed: Sequence[FixedBound[Any]], bounds: tuple[LowerBound, ...], best: LowerBound, n: int
 ) -> tuple[LedgerEntry, ...]:
     """Return the data-dependent choices of the bounds, with their corrections."""
     entries: list[LedgerEntry] = []
     if len(bounds) > 1:
         names = ", ".join(bound.method for bound in bounds)
-        entries.append(LedgerEntry("bounds", f"{len(bounds)}: {names}", f"Bonferroni over {len(bounds)}"))
+        corrections = [f"Bonferroni over {n}"] * (n > 1)
+        corrections += ["bounds that count the same guesses need no correction over each other"] * (n < len(bounds))
+        entries.append(LedgerEntry("bounds", f"{len(bounds)}: {names}", "; ".join(corrections)))
     entries += best.ledger
     if best.condition:
         free = max((bound for bound in bounds if not bound.condition), key=lambda bound: bound.epsilon)

@@ -31,6 +31,7 @@ from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import called_as, whole
 from ...mechanisms.tiers import tier_of
 from ..bounds.base import Evidence, LedgerEntry
+from ..bounds.bits.guessing import n_shares
 from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..bounds.pair.orientation import Exchanged
 from ..evidence.fair_coins import STATED_COINS_LEVEL, UNSTATED_COINS_LEVEL, check_coins
@@ -149,7 +150,7 @@ def audit_scores(
         description |= {"pilot": describe(pilot)}
     elif pilot is not None:
         raise ParameterError("pilot must be None: only bounds on the scores of a pair use a pilot.", argument="pilot")
-    shared = statement.shared(len(bounds))
+    shared = statement.shared(n_shares(bounds))
     context = AuditContext(
         game=game,
         mechanism=UNKNOWN_MECHANISM if mechanism is None else display_name(mechanism),

@@ -15,6 +15,7 @@ covered. A look sees whole rounds of chunks only, so that the first rule does no
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -109,6 +110,7 @@ class PairRun:
     repeats: ReplayGuard = field(init=False)
     changed: StateChanges = field(init=False)
     examples: Examples = field(init=False)
+    learned_numbers: int = field(default=0, init=False)
     experiments: dict[int, FreshProcesses] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -226,6 +228,8 @@ class PairRun:
                 for variant in scorers
             ]
             learned = scored[0][0] if hasattr(scorer.base, "names") else None
+            if learned is not None and setup.guarded and learned.shapes and None not in learned.shapes:
+                self.learned_numbers = max(math.prod(shape) for shape in learned.shapes)
             return scored, None if learned is None else OutputSample.of(learned, side0, side1, names)
 
     def _track(self, scorer: EventScorer, pilot: PairScores, significance_share: float) -> ScorerBounds:
@@ -375,6 +379,7 @@ class PairRun:
             dependence=observed.dependence(),
             events=evaluation.events(),
             unseen=_unseen(evaluation.events(), track.scorer) / (2 * n) if self.plan.pilot else 0.0,
+            learned_numbers=self.learned_numbers,
             warnings=(*warnings, *self.changed.warnings(), *explained.warnings),
             witnesses=witnesses,
             notes=notes,

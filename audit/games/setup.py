@@ -28,6 +28,7 @@ from ...mechanisms.core import (
 from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.tiers import tier_of
 from ..bounds.base import LedgerEntry, PairBound, PilotMissingError
+from ..bounds.bits.guessing import n_shares
 from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..evidence.statement import Statement, check_claim
 from ..trials.independence import FALSE_ALARM_SHARE, independent_by_construction
@@ -137,7 +138,7 @@ class AuditSetup:
 
     def shared_at(self, significance_share: float) -> Statement:
         """Return the statement for each bound at another share of the significance."""
-        return self.statement.shared(len(self.bounds), significance_share)
+        return self.statement.shared(n_shares(self.bounds), significance_share)
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of the pair, if it is known; None otherwise."""

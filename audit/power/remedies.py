@@ -18,6 +18,7 @@ from typing import Any
 from ...mechanisms.accounting import ApproximateDP
 from ...mechanisms.core import DpassayError, bisect, integer
 from ..bounds.base import Bound, Evidence
+from ..bounds.bits.guessing import n_shares
 from ..evidence.scores import BitScores, Successes
 from ..evidence.statement import Statement
 from .power import refutable
@@ -67,7 +68,7 @@ def remedies(
     """
 
     def able(stated: Statement = statement, kind: Evidence = evidence, n: int | None = None) -> bool:
-        shared = stated.shared(len(bounds) * stated.n_hypotheses, significance_share)
+        shared = stated.shared(n_shares(bounds) * stated.n_hypotheses, significance_share)
         try:
             return refutable(bounds, shared, kind, n)
         except DpassayError:  # such a statement cannot be made

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...mechanisms.core import Guarantee, ParameterError, bisect, bracket, integer, open_unit
 from ..bounds.base import FixedBound
+from ..bounds.bits.guessing import n_shares
 from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..bounds.reconstruction import Reconstruction, allowed_success
 from ..evidence.scores import Successes
@@ -65,7 +66,7 @@ def rounds_needed(
             argument="truth",
         )
     statement = Statement.about(None, claim, delta=delta, confidence=confidence, n_hypotheses=1, relation=None)
-    shared = statement.shared(len(bounds))
+    shared = statement.shared(n_shares(bounds))
 
     def suffices(rounds: float) -> bool:
         n = int(rounds)

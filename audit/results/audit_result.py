@@ -77,6 +77,8 @@ class Provenance:
         fingerprint: SHA-256 of everything that determines the trials.
         events: counts of exceptional outputs on side 0 and side 1, such as {"raised ValueError": (0, 12)}.
         unseen: share of the evaluation runs that gave an exceptional output which no pilot run gave.
+        learned_numbers: size of an output of user code from which the attack learned a score on the pilot runs; 0 where
+            it learned none.
         warnings: limitations of the result that a reader should know, a sentence each; usually empty.
         witnesses: findings without statistics; one that `refutes` the claim is a violation, whatever the bounds are.
         notes: differences between runs with the same seed on both sides, a sentence each; no evidence against the
@@ -96,6 +98,7 @@ class Provenance:
     fingerprint: str
     events: dict[str, tuple[int, int]] = field(default_factory=dict)
     unseen: float = 0.0
+    learned_numbers: int = 0
     warnings: tuple[str, ...] = ()
     witnesses: tuple[Witness, ...] = ()
     notes: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from ...mechanisms.core import (
     p_value_text,
     percent,
     percent_below,
+    plural,
 )
 from ..evidence.game import Game
 from ..evidence.verdict import Verdict, mostly_unseen
@@ -44,6 +45,8 @@ WRONG = "The implementation, the proof or the accounting is wrong"
 CONFIRMING = 1e-6
 """Significance at which an unclear violation is to be repeated."""
 CLOSER = "To come closer to the claim, try another attack, another pair of datasets, or more trials."
+FEW_TO_LEARN, ENOUGH_TO_LEARN = 10, 50
+"""Pilot runs a side for each number of an output: up to the first an attack learns from few, the second is advised."""
 FEW_RUNS = 1_000
 """Largest number of runs a side at which a recording is proposed: more are seldom slow."""
 TIGHT = 0.9
@@ -197,16 +200,30 @@ def next_steps(result: AuditResult, p_value: float | None = None) -> tuple[str, 
         return tuple(_after_violation(result, unclear=unclear))
     if result.condition:
         return ()
+    starved = _learn_more(result)
     if result.weak:
         more = (
             f"For a smaller detectable epsilon, use more {result.game.words.unit} (now "
             f"{result.game.short_trials(result.trials)}) or a lower confidence (now "
             f"{confidence_text(result.confidence)})."
         )
-        steps = what_to_change(result) if result.remedies else more, _instead_of_runs(result)
-        return tuple(text for text in steps if text)
+        steps = (what_to_change(result),) if result.remedies else starved or (more,)
+        return tuple(text for text in (*steps, _instead_of_runs(result)) if text)
     tight = result.claim <= 0 or result.bound.epsilon >= TIGHT * result.claim
-    return () if tight or result.exact_epsilon is not None else (CLOSER,)
+    return () if tight or result.exact_epsilon is not None else starved or (CLOSER,)
+
+
+def _learn_more(result: AuditResult) -> tuple[str, ...]:
+    """Return a sentence on how many runs would help an attack that learned from few; empty if it had enough."""
+    trials, size = result.trials, result.learned_numbers
+    if size * FEW_TO_LEARN < trials.pilot or not size or not trials.pilot:
+        return ()
+    needed = ENOUGH_TO_LEARN * size * trials.per_side / trials.pilot
+    rounded = round(needed, 1 - len(str(int(needed))))
+    return (
+        f"The attack learned from {trials.pilot:,} runs on each side how outputs of {plural(size, 'number')} differ, "
+        f"which is few: use about {int(rounded):,} runs on each side.",
+    )
 
 
 def _instead_of_runs(result: AuditResult) -> str:
@@ -376,7 +393,7 @@ def _bounds_table(result: AuditResult) -> TextTable:
         )
         for bound in result.bounds
     )
-    caption = "All bounds. The significance is divided among them, so the largest one is reported."
+    caption = "All bounds. They hold together at the stated confidence, so the largest one is reported."
     return TextTable(("bound", "assumes", "epsilon >=", "ceiling", "confidence"), rows, 2, caption)
 
 

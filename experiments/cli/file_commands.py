@@ -100,6 +100,7 @@ def judge_command(
         str | None, typer.Option(metavar="R", help="Relation in the result: add_remove, replace_one or zero_out.")
     ] = None,
     bound: option.BoundNames = None,
+    negatives: option.Negatives = None,
     confidence: Annotated[
         float | None,
         typer.Option(
@@ -217,6 +218,8 @@ def text_command(
     relation: Annotated[
         str | None, typer.Option(metavar="R", help="With --coins: add_remove (default) or replace_one.")
     ] = None,
+    bound: option.BoundNames = None,
+    negatives: option.Negatives = None,
     confidence: Annotated[
         float, typer.Option(metavar="C", parser=option.real, help="Confidence of the bound and of each interval.")
     ] = 0.95,

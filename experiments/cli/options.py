@@ -163,6 +163,15 @@ BoundNames = Annotated[
         help="See `dpassay list bounds`. Repeatable; the significance level is divided among the bounds.",
     ),
 ]
+Negatives = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        parser=real,
+        help="For canaries: share of the guesses that are 'out', such as 0 to guess 'in' only. Default: half of them, "
+        "'in' only and 'out' only, which share the significance.",
+    ),
+]
 Confidence = Annotated[
     float,
     typer.Option(
@@ -270,6 +279,7 @@ OF_ARGUMENTS = {
             "delta",
             "epsilon",
             "ignore",
+            "negatives",
             "p",
             "queries",
             "repeats",

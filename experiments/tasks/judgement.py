@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...audit.bounds.catalogue import AUTO, BoundChoice, build
 from ...audit.evidence.scores import BitScores, PairScores, Successes
 from ...audit.evidence.verdict import Verdict
 from ...audit.games.coins import Coins
@@ -40,6 +41,7 @@ class Judgement(FileTask):
         confidence: of the bound; None for the default of the kind of evidence, `CONFIDENCE`.
         tossed: the statement that an independent fair coin decided each bit of the file.
         bound: names of bounds; empty for "auto".
+        negatives: share of the guesses of canaries that are "out"; None for the default of the bounds.
 
     Raises:
         ParameterError: an invalid claim, or options that do not fit.
@@ -58,6 +60,7 @@ class Judgement(FileTask):
     seed: int
     tossed: bool = False
     bound: tuple[str, ...] = ()
+    negatives: float | None = None
 
     def __post_init__(self) -> None:
         claimed(self.epsilon, self.delta)
@@ -77,7 +80,7 @@ class Judgement(FileTask):
         options: dict[str, Any] = {
             "claim": claimed(self.epsilon, self.delta),
             "delta": self.delta,
-            "bound": self.bound or "auto",
+            "bound": bounds_of_bits(self.bound, self.negatives),
             "confidence": self._confidence(evidence),
         }
         if self.coins is not None:
@@ -87,6 +90,8 @@ class Judgement(FileTask):
             return result
         if self.tossed and not isinstance(evidence, BitScores):
             raise ParameterError("--tossed is for the column bit: it states that coins decided.", argument="tossed")
+        if self.negatives is not None and not isinstance(evidence, BitScores):
+            raise ParameterError("--negatives is for canaries, whose coins are guessed.", argument="negatives")
         name = f"scores in {self.file.name}"
         return audit_scores(
             evidence, relation=self.relation, attack=name, seed=self.seed, tossed=self.tossed, **options
@@ -112,6 +117,13 @@ class Judgement(FileTask):
 def claimed(epsilon: float, delta: float) -> Guarantee:
     """Return (epsilon, delta)-DP, pure if delta is 0."""
     return ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)
+
+
+def bounds_of_bits(names: tuple[str, ...], negatives: float | None) -> BoundChoice:
+    """Return bounds by name, "auto" for none; with the share of the guesses that are "out", if it is given."""
+    if negatives is None:
+        return names or "auto"
+    return [build(name, negatives=negatives) for name in names or AUTO[BitScores]]
 
 
 def shown_by_canaries(n_canaries: int, epsilon: float, delta: float) -> tuple[bool, str]:

@@ -14,7 +14,7 @@ from ...mechanisms.core import ParameterError, describe
 from ...mechanisms.core.fingerprint import fingerprint
 from ..data.text_files import load_texts
 from .base import HERE, FileTask
-from .judgement import claimed
+from .judgement import bounds_of_bits, claimed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,7 @@ class TextStudy(FileTask):
         coins: file of coins; None for metrics only.
         looks, signal, relation, confidence, share, p, queries: see `evaluate_texts`; no queries for its default.
         epsilon, delta: the claim, with coins.
+        bound, negatives: see `Judgement`.
 
     Raises:
         ParameterError: options that need coins, or coins without a claim.
@@ -43,6 +44,8 @@ class TextStudy(FileTask):
     delta: float | None = None
     signal: str | None = None
     relation: str | None = None
+    bound: tuple[str, ...] = ()
+    negatives: float | None = None
     confidence: float
     share: float
     p: float
@@ -56,7 +59,7 @@ class TextStudy(FileTask):
                     "--epsilon is required with --coins: the claim of the training.", argument="--epsilon"
                 )
             return
-        audited = ("epsilon", "delta", "signal", "relation", "looks")
+        audited = ("epsilon", "delta", "signal", "relation", "bound", "negatives", "looks")
         given = [f"--{name}" for name in audited if name in self.stated]
         if given:
             raise ParameterError(
@@ -77,6 +80,7 @@ class TextStudy(FileTask):
                 "signal": self.signal,
                 "relation": self.relation or "add_remove",
                 "looks": self.looks,
+                "bound": bounds_of_bits(self.bound, self.negatives),
             }
         return audited | {"texts": load_texts(self.file, zeros=self.zeros)}
 

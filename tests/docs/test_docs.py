@@ -320,10 +320,10 @@ def test_the_config_of_one_run_shows_no_more_than_the_page_says(without_power):
     (question,) = plan_tasks(Config.check(tomllib.loads(ONE_RUN), source), source)
     result = question.answer(question.run())
     assert result.verdict is Verdict.UNDERPOWERED
-    assert 3.0 < result.bound.epsilon < result.ceiling < 8.8 < result.claim < 10.0
-    stated, bits = Statement(question.mechanism.guarantee(), 1e-5, 0.975), np.arange(2000)[None, :] % 2
+    assert 3.0 < result.bound.epsilon < result.ceiling < 8.7 < result.claim < 10.0
+    stated, bits = Statement(question.mechanism.guarantee(), 1e-5, 0.95), np.arange(2000)[None, :] % 2
     most = OneRunFDP().fix(stated, None, (2000,)).lower_bound(BitScores(bits, bits))
-    assert most.epsilon == most.ceiling == pytest.approx(8.8, abs=0.05)
+    assert most.epsilon == most.ceiling == pytest.approx(8.7, abs=0.05)
 
 
 def test_every_option_of_dp_sgd_is_on_the_page():

@@ -34,7 +34,7 @@ be exactly true: its delta at each epsilon is 0.3 times that of a run that leaks
 independent and on one curve, so that no test of one run can refuse; and the curve given heads is below that of the
 claim, so that this bound refutes a true claim with nearly the probability of heads. It therefore has a `condition` and
 refutes nothing. The verdict comes from a bound that is fixed beforehand and holds for every dependence of the scores:
-`OneRunFDP` with its default guesses, if no other one is chosen. The null of the verdict is the claimed curve for each
+`OneRunFDP` with guesses in and out, if no other one is chosen. The null of the verdict is the claimed curve for each
 bit, its level the share of the significance of that bound (Bonferroni), whatever the canaries share.
 """
 
@@ -57,7 +57,7 @@ from ..base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from ..families import CurveFamily, checked_family, epsilon_of, family_for, least_member
 from ..numerics.binomial import SMALLEST_P_VALUE
 from .assumption_tests import Refusal, first_refusal
-from .guessing import Guessing, Size, bits_only, check_size
+from .guessing import Guesses, Guessing, Size, bits_only, check_size
 
 GUESSED_SHARE = 0.7
 """Default share of guessed bits; for Gaussian noise from epsilon 2 to 10 the best one is 0.6 to 0.8."""
@@ -138,17 +138,16 @@ class OneRunIndependent(Bound[BitScores]):
             )
         family = family_for(statement.claim, self.curve_family)
         epsilon_of(family, family.claimed, statement.delta)
-        guessing = Guessing(self.guesses)
-        size = min(guessing.sizes(n_bits)[0], n_bits - 2)
+        (named,) = Guessing(self.guesses).division(n_bits)
+        size = max(2, min(named.size, n_bits - 2))
         family = replace(family, precision=max(family.precision, _PRECISION))
-        return FixedOneRunIndependent(statement, guessing, max(2, size), family, self.groups)
+        return FixedOneRunIndependent(statement, size, family, self.groups)
 
 
 @dataclass(frozen=True)
 class FixedOneRunIndependent(FixedBound[BitScores]):
     """The bound for one statement; `tested` is False in calculations where the assumption is given."""
 
-    guessing: Guessing
     n_guesses: int
     family: CurveFamily
     groups: tuple[int | str, ...] | None
@@ -196,7 +195,7 @@ class FixedOneRunIndependent(FixedBound[BitScores]):
 
     def _count(self, evidence: BitScores) -> tuple[int, int, int]:
         scores = bits_only(evidence, OneRunIndependent.name)
-        return scores.n_bits, self.n_guesses, self.guessing.right(scores, (self.n_guesses,))[0]
+        return scores.n_bits, self.n_guesses, Guessing().right(scores, (Guesses(self.n_guesses),))[0]
 
     def _refusal(self, evidence: BitScores) -> Refusal | None:
         return first_refusal(evidence, self.family, self.groups) if self.tested else None

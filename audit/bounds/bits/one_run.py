@@ -1,7 +1,7 @@
 """The bound from guesses of many coins in one run (Steinke, Nasr and Jagielski 2023).
 
 Null at (epsilon, delta): the outputs are (epsilon, delta)-DP in each bit. Fixed before looking: the number r of
-guesses, or a grid of numbers that share the significance (Bonferroni). The guesses are a function of the output, with
+guesses, or sets of guesses that share the significance (`guessing`). The guesses are a function of the output, with
 no other condition: canaries may be adversarial and may influence each other.
 
 Let V of the r guesses be right, g = e^epsilon / (1 + e^epsilon), p_k and F(k) the probabilities of k, and of at least
@@ -79,8 +79,11 @@ class OneRun(GuessBound):
 
     Args:
         guesses: number of guessed bits, fixed beforehand: a number, a share (a float in (0, 1]), several of these,
-            which share the significance, or "grid": 1/2, 1/8, 1/32, ... of the bits, down to 50.
-        negatives: share of the guesses that are "out" (the lowest scores), in [0, 1]; the others are "in".
+            which share the significance, or "grid": 1/2, 1/8, 1/32, ... of the bits, down to 50, and for guesses of
+            one kind 25, 50, 100, ... up to a quarter of the bits.
+        negatives: share of the guesses that are "out" (the lowest scores), in [0, 1]; the others are "in". None takes
+            one half; with a grid on 100 or more bits 45 % of the significance go to this half, 50 % to guesses "in"
+            only and 5 % to guesses "out" only.
         center: None guesses by rank. A number guesses the scores farthest from it, "in" above it and "out" below.
         delta_term: "sharp" as above, or "published": the term of Steinke, Nasr and Jagielski, at least twice as large.
 
@@ -113,9 +116,9 @@ class OneRun(GuessBound):
     delta_term: Annotated[str, one_of_names("sharp", "published")] = "sharp"
 
     def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRun:
-        """Return the bound with the numbers of guesses for this many bits."""
-        guessing = self._guessing()
-        return FixedOneRun(statement, guessing, guessing.sizes(*sizes), self.delta_term)
+        """Return the bound with the sets of guesses for this many bits."""
+        guessing = self.guessing()
+        return FixedOneRun(statement, guessing, guessing.division(*sizes), self.delta_term)
 
 
 @dataclass(frozen=True)
@@ -127,26 +130,35 @@ class FixedOneRun(FixedGuessBound):
 
     def lower_bound(self, evidence: BitScores) -> LowerBound:
         counts = self.counts(evidence)
-        epsilons = [self._least(*count) for count in counts]
+        epsilons = [self._least(*count, level=level) for count, level in zip(counts, self.levels, strict=True)]
         best = int(np.argmax(epsilons))
+        perfect = zip(self.division, self.levels, strict=True)
         return LowerBound(
             epsilon=epsilons[best],
             delta=self.statement.delta,
             confidence=self.statement.confidence,
             method=self.method,
             n_trials=evidence.n_bits,
-            ceiling=max(self._least(evidence.n_bits, size, size) for size in self.sizes),
-            ledger=self.ledger(evidence, counts[best]),
+            ceiling=max(self._least(evidence.n_bits, each.size, each.size, level=level) for each, level in perfect),
+            ledger=self.ledger(evidence, counts, best),
         )
 
     def p_value(self, evidence: BitScores) -> float:
         """Return the p-value over the whole claimed curve, in closed form; see `profile`."""
         p_values = [profile_p_value(self._points, *count, self._terms) for count in self.counts(evidence)]
-        return min(1.0, len(self.sizes) * max(SMALLEST_P_VALUE, min(p_values)))
+        return self.corrected([max(SMALLEST_P_VALUE, p_value) for p_value in p_values])
 
     def curve_test(self, evidence: BitScores) -> CurveViolation | None:
         """Return the point at which the lower limit of the profile exceeds the claimed profile; see `profile`."""
-        return profile_violation(self._points, self.counts(evidence), self.level, self._terms, method=self.method)
+        return profile_violation(self._points, self.counts(evidence), self.levels, self._terms, method=self.method)
+
+    def refutes(self, evidence: BitScores) -> bool:
+        """Return True if the bound exceeds the claimed epsilon, or the curve test reports a violation."""
+        return self.reaches_critical_count(evidence)
+
+    def refuted_by(self, n_bits: int, n_guesses: int, n_correct: int, level: float) -> bool:
+        """Return True if this many right guesses refute the claimed curve; see `profile`."""
+        return profile_p_value(self._points, n_bits, n_guesses, n_correct, self._terms) <= level
 
     @cached_property
     def _points(self) -> tuple[tuple[float, float], ...]:
@@ -155,10 +167,10 @@ class FixedOneRun(FixedGuessBound):
     def _terms(self, n_guesses: int, n_correct: int, epsilon: float) -> tuple[float, float]:
         return _terms(n_guesses, n_correct, epsilon, self.delta_term)
 
-    def _least(self, *count: int) -> float:
+    def _least(self, *count: int, level: float) -> float:
         """Return the bound from a triple of `counts`."""
         delta, term = self.statement.delta, self.delta_term
-        return least_epsilon(*count, delta=delta, significance=self.level, delta_term=term)
+        return least_epsilon(*count, delta=delta, significance=level, delta_term=term)
 
 
 def _guess_p_value(

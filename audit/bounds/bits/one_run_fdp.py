@@ -1,7 +1,7 @@
 """The bound from right guesses for a whole trade-off curve f (Mahloujifar, Melis and Chaudhuri 2024).
 
 Null at theta: the outputs are f-DP in each bit, f the curve of member theta of an ordered family. Fixed before
-looking: the number r of guesses or a grid of numbers that share the significance, and the family.
+looking: the number r of guesses or sets of guesses that share the significance (`guessing`), and the family.
 
 Let V of the r guesses be right, out of m bits, and g(x) = 1 - f(x), concave and increasing. Bits are fair coins; with
 an alphabet of k > 2 symbols they are uniform on it. For each c >= 1
@@ -35,7 +35,7 @@ from scipy import special
 from ....mechanisms.accounting.kinds.approximate import PureDP
 from ....mechanisms.accounting.kinds.gaussian import GaussianDP
 from ....mechanisms.accounting.kinds.profile import LossGuarantee
-from ....mechanisms.core import Guarantee, bisect, integer, number, open_unit, whole
+from ....mechanisms.core import Guarantee, number, open_unit, whole
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import LedgerEntry, LowerBound
@@ -85,11 +85,11 @@ class OneRunFDP(GuessBound):
         checked_family(self.curve_family)
 
     def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRunFDP:
-        """Return the bound with the family of the claim and the numbers of guesses for this many bits."""
+        """Return the bound with the family of the claim and the sets of guesses for this many bits."""
         family = family_for(statement.claim, self.curve_family)
         epsilon_of(family, family.claimed, statement.delta)
-        guessing = self._guessing()
-        return FixedOneRunFDP(statement, guessing, guessing.sizes(*sizes), family)
+        guessing = self.guessing()
+        return FixedOneRunFDP(statement, guessing, guessing.division(*sizes), family)
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,14 @@ class FixedOneRunFDP(FixedGuessBound):
     method: ClassVar[str] = OneRunFDP.name
 
     def lower_bound(self, evidence: BitScores) -> LowerBound:
-        stated, level, counts = self.statement, self.level, self.counts(evidence)
-        theta, best = _largest_theta(self.family, counts, significance=level)
-        without = max(least_epsilon(*count, delta=stated.delta, significance=level) for count in counts)
-        all_right = [(evidence.n_bits, n, n) for n in reversed(self.sizes)]
-        perfect, _ = _largest_theta(self.family, all_right, significance=level)
+        stated, levels, counts = self.statement, self.levels, self.counts(evidence)
+        theta, best = _largest_theta(self.family, counts, levels)
+        without = max(
+            least_epsilon(*count, delta=stated.delta, significance=level)
+            for count, level in zip(counts, levels, strict=True)
+        )
+        all_right = [(evidence.n_bits, each.size, each.size) for each in self.division]
+        perfect, _ = _largest_theta(self.family, all_right, levels)
         return LowerBound(
             epsilon=epsilon_of(self.family, theta, stated.delta),
             delta=stated.delta,
@@ -117,7 +120,7 @@ class FixedOneRunFDP(FixedGuessBound):
             n_trials=evidence.n_bits,
             ceiling=epsilon_of(self.family, perfect, stated.delta),
             ledger=(
-                *self.ledger(evidence, counts[best]),
+                *self.ledger(evidence, counts, best),
                 LedgerEntry(
                     "family", self.family.title, f"fixed beforehand; {self.family.parameter} >= {number(theta)}"
                 ),
@@ -131,25 +134,19 @@ class FixedOneRunFDP(FixedGuessBound):
         )
 
     def exceeds_claim(self, evidence: BitScores) -> bool:
-        """Return True if the claimed curve, a member of the family, is refuted: a comparison with critical counts."""
-        return any(
-            n_correct >= self._critical(n_bits, n_guesses) for n_bits, n_guesses, n_correct in self.counts(evidence)
-        )
+        """Return True if the claimed curve, a member of the family, is refuted."""
+        return self.reaches_critical_count(evidence)
 
-    def _critical(self, n_bits: int, n_guesses: int) -> int:
-        """Return the least number of right guesses that refutes the claimed curve; computed once.
+    def refuted_by(self, n_bits: int, n_guesses: int, n_correct: int, level: float) -> bool:
+        """Return True if this many right guesses refute the claimed curve.
 
         More right guesses refute whatever fewer refute: a law with Pr[V >= v + 1] = a has Pr[V >= v] >= a.
         """
-        key = n_bits, n_guesses
-        if key not in self._criticals:
-            needed = _needed(self.statement.claim)
-            self._criticals[key] = _critical_count(needed, n_bits, n_guesses, self.level)
-        return self._criticals[key]
+        return refuted(self._needed, n_bits, n_guesses, n_correct, level)
 
     @cached_property
-    def _criticals(self) -> dict[tuple[int, int], int]:
-        return {}
+    def _needed(self) -> Callable[[float], float]:
+        return _needed(self.statement.claim)
 
     def p_value(self, evidence: BitScores) -> float:
         """Return the smallest significance, >= 1e-12, at which the claimed curve is refuted; no family is assumed.
@@ -161,7 +158,7 @@ class FixedOneRunFDP(FixedGuessBound):
         0.001774
         """
         p_values = [_curve_p_value(self.statement.claim, *count) for count in self.counts(evidence)]
-        return min(1.0, len(self.sizes) * min(p_values))
+        return self.corrected(p_values)
 
 
 @lru_cache(maxsize=4096)
@@ -194,28 +191,19 @@ def _least_theta(
 
 
 def _largest_theta(
-    family: CurveFamily, counts: Sequence[tuple[int, int, int]], *, significance: float
+    family: CurveFamily, counts: Sequence[tuple[int, int, int]], levels: Sequence[float]
 ) -> tuple[float, int]:
-    """Return the largest `_least_theta` of several counts, and the index of its counts.
+    """Return the largest `_least_theta` of several counts, each at its significance, and the index of its counts.
 
     Counts that do not refute the largest parameter found so far are not searched.
     """
     theta, best = 0.0, 0
-    for index, count in enumerate(counts):
-        if theta > 0.0 and not refuted(_needed(family.search(theta)), *count, significance):
+    for index, (count, level) in enumerate(zip(counts, levels, strict=True)):
+        if theta > 0.0 and not refuted(_needed(family.search(theta)), *count, level):
             continue
-        least_theta = _least_theta(family, *count, significance=significance)
+        least_theta = _least_theta(family, *count, significance=level)
         theta, best = (least_theta, index) if least_theta > theta else (theta, best)
     return theta, best
-
-
-def _critical_count(needed: Callable[[float], float], n_bits: int, n_guesses: int, significance: float) -> int:
-    """Return the least number of right guesses that refutes a curve, n_guesses + 1 if none does; `needed` is g^-1."""
-
-    def reached(n_correct: float) -> bool:
-        return refuted(needed, n_bits, n_guesses, int(n_correct), significance)
-
-    return int(bisect(reached, 0, n_guesses + 1, middle=integer)[1])
 
 
 def _curve_p_value(claim: Guarantee, n_bits: int, n_guesses: int, n_correct: int, *, alphabet: int = 2) -> float:

@@ -19,7 +19,7 @@ which exceeds the true delta at epsilon where p at the true point is below a. Le
 so anywhere, or at which the bound at the delta of the statement exceeds the true epsilon: every error needs V >= v, and
 Pr[V >= v] <= a. So the bound and the limits hold simultaneously at the level of one of them.
 
-Several numbers of guesses do need a correction: they share the significance (Bonferroni), because they count different
+Several sets of guesses do need a correction: they share the significance (`guessing`), because they count different
 bits. The points below are a grid of the curve; fewer points lose power, not validity.
 """
 
@@ -62,20 +62,25 @@ def profile_p_value(points: Sequence[Point], n_bits: int, n_guesses: int, n_corr
 
 
 def profile_violation(
-    points: Sequence[Point], counts: Sequence[tuple[int, int, int]], level: float, terms: Terms, *, method: str
+    points: Sequence[Point],
+    counts: Sequence[tuple[int, int, int]],
+    levels: Sequence[float],
+    terms: Terms,
+    *,
+    method: str,
 ) -> CurveViolation | None:
     """Return the point at which delta_lower exceeds the claimed delta by most; None if it exceeds it nowhere.
 
     Args:
         points: points of the claim.
-        counts: (bits, guesses, right guesses), one triple for each number of guesses.
-        level: significance level of each number of guesses.
+        counts: (bits, guesses, right guesses), one triple for each set of guesses.
+        levels: significance level of each set of guesses.
         terms: terms of inequality (1).
         method: name of the bound.
     """
     gaps = []
     for epsilon, delta in points:
-        for n_bits, n_guesses, n_correct in counts:
+        for (n_bits, n_guesses, n_correct), level in zip(counts, levels, strict=True):
             tail, term = terms(n_guesses, n_correct, epsilon)
             if tail < level:
                 gaps.append((min(1.0, (level - tail) / (n_bits * term)) - delta, epsilon, delta))

@@ -39,6 +39,7 @@ from ....mechanisms.core.errors import AttackError, ParameterError, UnknownNameE
 from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.validation import open_unit, whole
 from ...bounds.base import LedgerEntry
+from ...bounds.catalogue import BoundChoice
 from ...bounds.numerics import binomial
 from ...games.coins import Coins
 from ...results.audit_result import AuditResult
@@ -164,6 +165,7 @@ def evaluate_texts(
     queries: Sequence[int] = NUMBERS_OF_QUERIES,
     p: float = EXTRACTION_PROBABILITY,
     looks: int = 1,
+    bound: BoundChoice = "auto",
 ) -> LanguageModelResult:
     """Compute all signals that the texts allow, their membership table, and with coins the audit of the claim.
 
@@ -172,7 +174,7 @@ def evaluate_texts(
         coins: coins of the texts, tossed before training; None for metrics only. The membership is then that of the
             coins.
         claim: the guarantee under test; required with coins.
-        delta, relation, looks: see `Coins.audit`.
+        delta, relation, looks, bound: see `Coins.audit`.
         signal: the audited signal, chosen before looking at the scores; None for `default_signal`.
         confidence: of the bound, and of each interval.
         share: share k of the tokens of min-k and min-k++.
@@ -214,7 +216,7 @@ def evaluate_texts(
         membership=None if member is None else _table(texts, signals, skipped, member, coins, confidence),
         audit=None
         if coins is None
-        else _audit(texts, signals, signal, coins, claim, delta, relation, confidence, looks),
+        else _audit(texts, signals, signal, coins, claim, delta, relation, confidence, looks, bound),
         extraction=_extraction(texts, member, queries, p, confidence),
         exposure=_exposure(texts, signals, member),
         skipped=tuple(skipped),
@@ -312,6 +314,7 @@ def _audit(
     relation: str,
     confidence: float,
     looks: int,
+    bound: BoundChoice,
 ) -> AuditResult:
     name = signal or default_signal(texts)
     if name not in signals:
@@ -323,6 +326,7 @@ def _audit(
         confidence=confidence,
         relation=relation,
         looks=looks,
+        bound=bound,
         source=f"{name} of texts",
     )
     rule = "by the rule: reference-ratio if there is a reference, otherwise loss" if signal is None else "by the caller"

@@ -41,7 +41,7 @@ def test_a_true_claim_stands_and_the_result_says_what_was_done():
     assert result.claim == pytest.approx(mechanism.guarantee().epsilon(1e-5))
     assert 0.3 * result.claim < result.bound.epsilon < result.claim
     assert [bound.method for bound in result.bounds] == ["one-run-fdp", "one-run"]
-    assert all(bound.confidence == pytest.approx(0.975) for bound in result.bounds)
+    assert all(bound.confidence == pytest.approx(0.95) for bound in result.bounds)
     assert {entry.what for entry in result.ledger} >= {"canaries", "bounds", "bits", "guesses"}
     assert "GaussianDP" in result.bounds[0].assumptions[0]
     assert (result.trials.per_side, result.trials.pilot) == (1, 0)

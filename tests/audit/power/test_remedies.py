@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpassay.audit import Successes, audit, audit_scores
+from dpassay.audit.bounds.bits.guessing import n_shares
 from dpassay.audit.bounds.catalogue import choose_bounds
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
@@ -31,7 +32,7 @@ def able(kind, n, claim, *, delta, confidence, prior=0.5):
     """By brute force: whether the bounds on the scores of a perfect attack refute the claim."""
     evidence, options = perfect(kind, n, prior)
     bounds = choose_bounds("auto", reads=kind, claim=claim)
-    stated = Statement(claim, delta, confidence).shared(len(bounds))
+    stated = Statement(claim, delta, confidence).shared(n_shares(bounds))
     fixed = [bound.fix(stated, options.get("pilot"), evidence.sizes) for bound in bounds]
     exceeded = [one.lower_bound(evidence).epsilon > stated.epsilon for one in fixed]
     return any(exceeded) or any(one.curve_test(evidence) is not None for one in fixed)
@@ -100,7 +101,7 @@ def test_more_canaries_are_not_advised_where_no_number_of_them_helps():
         assert (result.ceiling, result.verdict) == (0.0, Verdict.UNDERPOWERED)
         assert all(way != Remedy(trials=way.trials) for way in result.remedies)
         said = " ".join(result.summary().split())
-        ways = ("canaries in all, and a confidence of 99.9 % or less", "a confidence of 99.979 % or less")
+        ways = ("canaries in all, and a confidence of 99.9 % or less", "a confidence of 99.977 % or less")
         assert "next step Such an audit could contradict the claim with" in said
         assert ways[n > 1_000] in said
 

@@ -25,6 +25,30 @@ def test_a_likely_false_alarm_is_repeated_before_its_cause_is_looked_for(p_value
     assert steps[1].startswith("If the claim is refuted again: compare the noise") is repeats
 
 
+@pytest.mark.parametrize(
+    ("size", "pilot", "said"), [(27, 250, "about 5,000 runs"), (25, 250, "about 5,000 runs"), (24, 250, ""), (0, 0, "")]
+)
+def test_an_attack_that_learned_from_few_runs_says_how_many_would_help(size, pilot, said):
+    made = laplace_result(0.5, claim=1.0)
+    trials = dataclasses.replace(made.trials, per_side=4 * pilot or 1_000, pilot=pilot, evaluation=3 * pilot or 1_000)
+    result = dataclasses.replace(made, learned_numbers=size, trials=trials, exact_epsilon=None)
+    told = [step for step in result.text().next_steps if "The attack learned from 250 runs on each side" in step]
+    assert len(told) == bool(said)
+    assert all(said in step and f"outputs of {size} numbers" in step for step in told)
+    violation = dataclasses.replace(laplace_result(1.5, claim=1.0), learned_numbers=size, trials=trials)
+    assert not any("learned" in step for step in violation.text().next_steps)
+
+
+def test_the_size_of_outputs_that_an_attack_learned_from_is_in_the_result():
+    def release(dataset, size, rng):
+        return rng.laplace(size=(size, 40)) + 0.02 * dataset[0]
+
+    options = {"neighbours": Neighbours([0.0], [1.0], "replace_one"), "claim": PureDP(2.0), "trials": 400, "seed": 0}
+    assert audit(release, **options).learned_numbers == 40
+    of_one = audit(lambda dataset, size, rng: rng.laplace(size=size) + dataset[0], attack="threshold", **options)
+    assert of_one.learned_numbers == 0
+
+
 def test_outputs_of_a_side_are_one_row_with_those_of_a_witness():
     event = RefutingEvent("output >= 2", 1.5, True, ("0.5",), (PRIVATE[5], "2.5"))
     examples = dataclasses.replace(MADE["witness"](), deciding=event).text().examples

@@ -196,8 +196,8 @@ def test_the_default_confidence_is_one_that_the_kind_of_evidence_can_give(tmp_pa
     judged = judge(tmp_path / "bits.csv", "--epsilon", 8, "--delta", 1e-5, "--json", tmp_path / "bits.json")
     result = AuditResult.from_json((tmp_path / "bits.json").read_text())
     assert (judged.exit_code, result.verdict.value, result.confidence) == (0, "underpowered", 0.95)
-    assert round(result.ceiling, 2) == 4.73
-    assert "could contradict the claim with 31,625 canaries in all" in " ".join(judged.output.split())
+    assert round(result.ceiling, 2) == 4.71
+    assert "could contradict the claim with 32,250 canaries in all" in " ".join(judged.output.split())
     assert judge(tmp_path / "bits.csv", "--epsilon", 8, "--delta", 1e-5, "--strict").exit_code == 3
     assert judge(tmp_path / "bits.csv", "--epsilon", 2, "--delta", 1e-5).exit_code == 1
     table, words = rows("success")
@@ -205,6 +205,29 @@ def test_the_default_confidence_is_one_that_the_kind_of_evidence_can_give(tmp_pa
         frame.to_csv(tmp_path / "a.csv", index=False)
         judge(tmp_path / "a.csv", "--epsilon", 1, *more, "--json", tmp_path / "a.json")
         assert AuditResult.from_json((tmp_path / "a.json").read_text()).confidence == 1 - 1e-6
+
+
+def test_the_kind_of_guesses_is_an_option_for_canaries(tmp_path, without_power):
+    """Records that are released verbatim, and other scores of 0."""
+    rng = np.random.default_rng(2)
+    bits = rng.integers(0, 2, 1_000)
+    score = bits * (rng.random(1_000) < 0.1)
+    file, kept = tmp_path / "a.csv", tmp_path / "a.json"
+    pd.DataFrame({"score": score, "bit": bits}).to_csv(file, index=False)
+    bounds = {}
+    for words in ((), ("--negatives", 0), ("--negatives", 0.5), ("--negatives", 0, "--bound", "one-run")):
+        assert judge(file, "--epsilon", 4, "--delta", 1e-5, *words, "--json", kept).exit_code == 0
+        result = AuditResult.from_json(kept.read_text())
+        assert len(result.bounds) == (1 if "--bound" in words else 2)
+        bounds[words] = result.bound.epsilon
+    default, in_only, in_and_out, named = bounds.values()
+    assert in_and_out + 1.0 < default < in_only < default + 0.3
+    assert named == pytest.approx(in_only, rel=0.01)
+    pair(200).to_csv(file, index=False)
+    refused = judge(file, "--epsilon", 4, "--negatives", 0)
+    assert (refused.exit_code, "--negatives is for canaries" in refused.output) == (2, True), refused.output
+    out_of_range = judge(file, "--epsilon", 4, "--negatives", 2)
+    assert (out_of_range.exit_code, "--negatives must lie in [0, 1]" in out_of_range.output) == (2, True)
 
 
 def test_scores_of_a_pair_that_are_equal_inverted_or_of_one_side_are_reported(tmp_path):

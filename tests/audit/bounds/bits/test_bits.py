@@ -8,15 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from scipy import stats
 from tests.audit import calls
-from tests.audit.one_run_laws import bit_misses, check_p_value, random_game, response
+from tests.audit.one_run_laws import bit_misses, check_p_value, gaussian, random_game, response
 
+from dpassay.audit import audit_scores
+from dpassay.audit.bounds.bits.guessing import n_shares
 from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
-from dpassay.audit.bounds.catalogue import build, catalogue
+from dpassay.audit.bounds.catalogue import AUTO, build, catalogue, choose_bounds
 from dpassay.audit.bounds.families import family_of
 from dpassay.audit.evidence.scores import BitScores
-from dpassay.mechanisms.accounting import GaussianDP, LaplaceDP
+from dpassay.audit.evidence.statement import Statement
+from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP
 
 GAUSSIAN = family_of(GaussianDP(1.0))
 
@@ -46,6 +50,7 @@ BOUNDS = [
     OneRun(guesses=50),
     OneRun(guesses=(0.1, 0.5), negatives=0.0),
     OneRun(delta_term="published"),
+    OneRun(negatives=0.5),
     OneRunFDP(curve_family=GAUSSIAN),
     OneRunFDP(curve_family=GAUSSIAN, guesses=(0.1, 0.5), negatives=0.0),
     OneRunFDP(curve_family=family_of(LaplaceDP(1.0)), guesses=50),
@@ -79,7 +84,9 @@ def test_bound_depends_only_on_the_order_of_the_scores(bound, seed):
         BitScores(scores.bits.reshape(8, -1), scores.scores.reshape(8, -1)),  # several runs are one run
     ):
         assert calls.lower_bound(bound, other, delta=1e-6, confidence=0.9).epsilon == epsilon
-    swapped = replace(bound, negatives=1 - bound.negatives)
+    if bound.negatives is None and bound.guesses == "grid":
+        return  # the shares of in only and out only differ
+    swapped = replace(bound, negatives=1 - (0.5 if bound.negatives is None else bound.negatives))
     mirrored = BitScores(~scores.bits, -scores.scores)
     assert calls.lower_bound(swapped, mirrored, delta=1e-6, confidence=0.9).epsilon == epsilon
 
@@ -88,6 +95,74 @@ def test_bound_depends_only_on_the_order_of_the_scores(bound, seed):
 def test_p_value_is_where_the_bound_passes_epsilon(bound):
     for epsilon in (0.4, 1.3) if isinstance(bound, OneRunFDP) else (0.0, 0.4, 1.3):  # 0 is not in the family
         check_p_value(bound, epsilon)
+
+
+# --- the default bounds together, at a claim that holds exactly ------------------------------------------------------
+
+TIGHT = {
+    "everywhere": response(1.0).channel,
+    "in 5 %": lambda bits, rng: response(1.0).channel(bits, rng) * (np.arange(bits.shape[-1]) % 20 == 0),
+    # a score of 1 with probability 0.1 if in, and 0.1 / e if out: a guess "in" is right as often as the claim allows
+    "guesses in": lambda bits, rng: 1.0 * (rng.random(bits.shape) < 0.1 * np.exp(-1.0 * ~bits)),
+    "guesses out": lambda bits, rng: -1.0 * (rng.random(bits.shape) < 0.1 * np.exp(-1.0 * bits)),
+}
+
+
+def refutations(claim, channel, significance, repeats, shares=lambda each: each.share):
+    """Number of games in which one of the default bounds refutes the claim."""
+    statement, n_bits = Statement(claim, 1e-5, 1.0 - significance), 1000
+    bounds = choose_bounds("auto", reads=BitScores, claim=claim)
+    fixed = [bound.fix(statement.shared(n_shares(bounds)), None, (n_bits,)) for bound in bounds]
+    fixed = [replace(one, division=tuple(replace(each, share=shares(each)) for each in one.division)) for one in fixed]
+    rng, refuted = np.random.default_rng(11), 0
+    for _ in range(repeats):
+        bits = rng.random((1, n_bits)) < 0.5
+        scores = BitScores(bits, channel(bits, rng))
+        refuted += any(one.refutes(scores) for one in fixed)
+    return refuted
+
+
+@pytest.mark.parametrize("significance", [0.2, 0.05, 1e-6])
+@pytest.mark.parametrize("law", TIGHT)
+def test_default_bounds_refute_an_exact_claim_no_more_often_than_they_may(law, significance):
+    refuted = refutations(ApproximateDP(1.0, 1e-5), TIGHT[law], significance, 2000)
+    assert refuted <= stats.binom.isf(1e-6, 2000, significance)
+    assert refuted > 0 or significance == 1e-6
+
+
+def test_gaussian_scores_refute_an_exact_claim_no_more_often_than_they_may():
+    assert refutations(GaussianDP(0.5), gaussian(0.5).channel, 0.2, 400) <= stats.binom.isf(1e-6, 400, 0.2)
+
+
+def test_sets_of_guesses_at_the_whole_significance_refute_an_exact_claim_too_often():
+    refuted = refutations(ApproximateDP(1.0, 1e-5), TIGHT["everywhere"], 0.2, 2000, shares=lambda each: 1.0)
+    assert refuted > stats.binom.isf(1e-6, 2000, 0.2)
+
+
+@pytest.mark.parametrize("claim", [ApproximateDP(1.0, 1e-5), GaussianDP(0.4)], ids=str)
+def test_critical_counts_are_where_the_bound_or_the_curve_test_refutes(claim):
+    fixed = OneRun(guesses=(20, 60)).fix(Statement(claim, 1e-5), None, (200,))
+    refuted = set()
+    for seed in range(60):
+        scores = random_game(seed, mu=0.15 * seed)
+        refuted.add(fixed.refutes(scores))
+        assert fixed.refutes(scores) == (fixed.exceeds_claim(scores) or fixed.curve_test(scores) is not None)
+    assert refuted == {False, True}
+
+
+def test_bounds_that_count_the_same_guesses_share_no_significance():
+    claim, scores = GaussianDP(1.0), random_game(3, m=400)
+    both = audit_scores(scores, claim=claim, delta=1e-5, tossed=True)
+    alone = [audit_scores(scores, claim=claim, delta=1e-5, tossed=True, bound=name) for name in AUTO[BitScores]]
+    assert [bound.epsilon for bound in both.bounds] == [result.bound.epsilon for result in alone]
+    assert both.p_value == min(result.p_value for result in alone)
+    (entry,) = (entry for entry in both.ledger if entry.what == "bounds")
+    assert entry.correction == "bounds that count the same guesses need no correction over each other"
+    other = [OneRunFDP(), OneRun(negatives=0.0)]
+    apart = audit_scores(scores, claim=claim, delta=1e-5, tossed=True, bound=other)
+    (entry,) = (entry for entry in apart.ledger if entry.what == "bounds")
+    assert entry.correction == "Bonferroni over 2"
+    assert apart.bounds[0].epsilon < both.bounds[0].epsilon
 
 
 def test_sizes_in_a_list_become_a_tuple():

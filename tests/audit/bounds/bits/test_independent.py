@@ -13,6 +13,7 @@ from dpassay.audit.bounds.bits import assumption_tests, independent
 from dpassay.audit.bounds.bits.assumption_tests import INFLUENCE, MISFIT, _fit_test, _influence_test
 from dpassay.audit.bounds.bits.curve_of_ranks import CurveOfRanks
 from dpassay.audit.bounds.bits.independent import OneRunIndependent, _right_guesses_tail
+from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.catalogue import choose_bounds
 from dpassay.audit.bounds.families import family_of
 from dpassay.audit.bounds.numerics.binomial import quantile
@@ -332,7 +333,7 @@ def test_a_false_claim_is_refuted_by_the_bound_without_the_condition():
     result = judged(scores)
     assert (result.verdict.value, result.refuted_by, result.decided_by.method) == ("violation", "bound", FDP)
     assert result.p_value <= 0.05
-    alone = judged(scores, FDP, confidence=0.975)
+    alone = judged(scores, OneRunFDP(negatives=0.5), confidence=0.975)
     assert (result.p_value, result.refuting_bound.epsilon) == (2.0 * alone.p_value, alone.bound.epsilon)
     assert [entry.looked_at for entry in result.ledger if entry.what == "bounds"] == [
         f"2: {OneRunIndependent.name}, {FDP}"

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -23,14 +24,14 @@ from tests.audit.one_run_laws import (
     worst_probability,
 )
 
-from dpassay.audit import AuditResult, audit
+from dpassay.audit import AuditResult, audit, audit_scores
 from dpassay.audit.bounds.base import LowerBound
-from dpassay.audit.bounds.bits.guessing import Guessing
+from dpassay.audit.bounds.bits.guessing import Guesses, Guessing
 from dpassay.audit.bounds.bits.independent import OneRunIndependent
 from dpassay.audit.bounds.bits.one_run import OneRun, _guess_p_value, least_epsilon
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
-from dpassay.mechanisms import Laplace, PureDP
+from dpassay.mechanisms import ApproximateDP, Laplace, PureDP
 from dpassay.mechanisms.core import ParameterError
 
 LEVEL = {"delta": 0.0, "confidence": 0.95}
@@ -125,7 +126,7 @@ def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, vertices, best, e
 
 @pytest.mark.parametrize(("mu", "least"), [(1, 2.36), (2, 4.49), (4, 7.72)])
 def test_valid_bound_beats_the_arithmetic(mu, least):
-    bound = calls.lower_bound(OneRun(), quantile_scores(mu), delta=1e-6, confidence=0.95)
+    bound = calls.lower_bound(OneRun(negatives=0.5), quantile_scores(mu), delta=1e-6, confidence=0.95)
     truth = float(gaussian(mu).curve.epsilon(1e-6))
     assert least < bound.epsilon < truth
     assert bound.epsilon > 1.7 * {row[0]: row[3] for row in GOLDEN}[mu]
@@ -248,8 +249,7 @@ def naive_right(scores, size, negatives):
 def test_right_guesses_are_counted_as_a_slow_twin_counts_them(seed, size, negatives):
     rng = np.random.default_rng(seed)
     scores = BitScores(rng.random((3, 20)) < 0.5, rng.integers(0, 6, size=(3, 20)))  # ties
-    guessing = Guessing(size, negatives)
-    assert guessing.right(scores, (size,)) == (naive_right(scores, size, negatives),)
+    assert Guessing().right(scores, (Guesses(size, negatives),)) == (naive_right(scores, size, negatives),)
 
 
 @pytest.mark.usefixtures("without_refusals")
@@ -264,19 +264,64 @@ def test_tied_scores_of_canaries_in_the_order_of_their_bits_are_no_evidence(boun
     assert refuted <= stats.binom.isf(1e-6, n_games, 0.2)
 
 
-def test_grid_of_sizes_depends_on_the_number_of_bits_only():
-    sizes = {n: Guessing().sizes(n) for n in (1, 2, 30, 100, 399, 400, 20_000)}
-    assert sizes == {
-        1: (1,), 2: (1,), 30: (15,), 100: (50,), 399: (199,), 400: (50, 200), 20_000: (156, 625, 2500, 10_000)
+def sizes_of(n_bits, kind, **options):
+    return [each.size for each in Guessing(**options).division(n_bits) if each.kind == kind]
+
+
+def test_grids_depend_on_the_number_of_bits_only():
+    assert {n: sizes_of(n, "in and out") for n in (1, 2, 30, 100, 399, 400, 20_000)} == {
+        1: [1], 2: [1], 30: [15], 100: [50], 399: [199], 400: [50, 200], 20_000: [156, 625, 2500, 10_000]
     }  # fmt: skip
+    of_one_kind = {99: [], 100: [25], 400: [25, 50, 100], 2000: [25, 50, 100, 200, 400]}
+    assert {n: sizes_of(n, "in only") for n in of_one_kind} == of_one_kind
+    assert {n: sizes_of(n, "out only") for n in of_one_kind} == of_one_kind
+    assert [sizes_of(n, "in only", negatives=0.0) for n in (1, 30, 200)] == [[1], [7], [25, 50]]
+    assert sizes_of(400, "out only", negatives=1.0) == [25, 50, 100]
+    assert sizes_of(400, "in and out", negatives=0.5) == sizes_of(400, "in and out", center=0.0) == [50, 200]
+
+
+@given(n=st.integers(1, 10**6), negatives=st.sampled_from([None, 0.0, 0.3, 0.5, 1.0]))
+def test_shares_of_the_significance_add_up_to_1_and_fall_with_the_number_of_guesses(n, negatives):
+    division = Guessing(negatives=negatives).division(n)
+    assert math.fsum(each.share for each in division) == pytest.approx(1.0, rel=1e-12)
+    for less, more in pairwise(division):
+        fall = 1.0 if less.kind == "in and out" else 0.7
+        assert less.kind != more.kind or more.share == pytest.approx(fall * less.share, rel=1e-12)
+    if negatives is None and n >= 100:
+        for kind, share in {"in only": 0.5, "out only": 0.05}.items():
+            assert math.fsum(each.share for each in division if each.kind == kind) == pytest.approx(share)
+
+
+@pytest.mark.usefixtures("without_power")
+@pytest.mark.parametrize(("released", "least"), [(0.05, 2.2), (0.3, 3.0)])
+def test_records_released_verbatim_are_found_by_guesses_of_one_kind(released, least):
+    # claim (2, 1e-5), 2,000 coins, a share of the included records released: medians of 20 games
+    claim, rng, bounds = ApproximateDP(2.0, 1e-5), np.random.default_rng(1), {"in": [], "out": []}
+    in_and_out = []
+    for kind, epsilons in bounds.items():  # and where as many excluded records are known to be out
+        for _ in range(20):
+            bits = rng.random(2000) < 0.5
+            scores = np.zeros(2000)
+            scores[rng.choice(np.flatnonzero(bits), round(released * bits.sum()), replace=False)] = 1.0
+            evidence = BitScores(bits, scores) if kind == "in" else BitScores(~bits, -scores)
+            epsilons.append(audit_scores(evidence, claim=claim, tossed=True).bound.epsilon)
+            in_and_out.append(calls.lower_bound(OneRun(negatives=0.5), evidence, delta=1e-5, confidence=0.95).epsilon)
+    assert np.median(in_and_out) < (0.6 if released < 0.1 else 1.2)
+    medians = {kind: float(np.median(epsilons)) for kind, epsilons in bounds.items()}
+    assert medians["in"] >= least
+    assert medians["in"] - 0.6 < medians["out"] < medians["in"]
 
 
 def test_result_says_what_was_looked_at_and_survives_json():
     bound = calls.lower_bound(OneRun(), random_game(1, n_runs=4), delta=1e-6, confidence=0.95)
     looked_at = {entry.what: (entry.looked_at, entry.correction) for entry in bound.ledger}
     assert looked_at["bits"] == ("800 in 4 independent runs", "independent fair coins, recorded before the run")
-    assert "best of 100, 400" in looked_at["guesses"][0]
-    assert looked_at["guesses"][1] == "fixed beforehand, Bonferroni over 2"
+    grids = "in and out 100, 400; in only 25, 50, 100, 200; out only 25, 50, 100, 200"
+    assert f"best of {grids}; " in looked_at["guesses"][0]
+    assert looked_at["guesses"][1] == (
+        "fixed beforehand; the significance is divided: 45 % in and out, 50 % in only (each number 0.7 times the share "
+        "of the next smaller one), 5 % out only (each number 0.7 times the share of the next smaller one)"
+    )
     assert bound.assumptions == ()
     assert bound.n_trials == 800
     result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(bound,), claim=bound.epsilon)
@@ -372,7 +417,7 @@ class _Peeks(_Twin):
 
     def wrong(self, scores, delta, significance):
         sizes = tuple(range(10, scores.n_bits + 1, 5))
-        rights = Guessing(self.guesses, self.negatives, self.center).right(scores, sizes)
+        rights = Guessing(center=self.center).right(scores, tuple(map(Guesses, sizes)))
         return max(
             least_epsilon(scores.n_bits, r, v, delta=delta, significance=significance)
             for r, v in zip(sizes, rights, strict=True)
@@ -383,8 +428,8 @@ class _GridUnpaid(_Twin):
     """Bug: every size of the grid is tested at the full level."""
 
     def wrong(self, scores, delta, significance):
-        sizes = Guessing(self.guesses, self.negatives, self.center).sizes(scores.n_bits)
-        single = (OneRun(guesses=r, negatives=self.negatives, center=self.center) for r in sizes)
+        division = Guessing(self.guesses, self.negatives, self.center).division(scores.n_bits)
+        single = (OneRun(each.size, each.negatives, self.center) for each in division)
         return max(calls.lower_bound(one, scores, delta=delta, confidence=1 - significance).epsilon for one in single)
 
 
@@ -409,7 +454,7 @@ class _OnlyGuessed(_Twin):
     """Bug: m is the number of guesses, so that delta is accounted for guessed bits only."""
 
     def wrong(self, scores, delta, significance):
-        (right,) = Guessing(self.guesses, self.negatives, self.center).right(scores, (self.guesses,))
+        (right,) = Guessing(center=self.center).right(scores, (Guesses(self.guesses),))
         return least_epsilon(self.guesses, self.guesses, right, delta=delta, significance=significance)
 
 
@@ -417,7 +462,7 @@ class _PlugIn(_Twin):
     """Bug: the odds of the observed guesses, without a limit."""
 
     def wrong(self, scores, delta, significance):
-        (right,) = Guessing(self.guesses, self.negatives, self.center).right(scores, (self.guesses,))
+        (right,) = Guessing(center=self.center).right(scores, (Guesses(self.guesses),))
         return max(0.0, math.log(right + 1) - math.log(self.guesses - right + 1))
 
 
@@ -425,6 +470,7 @@ TWINS = [
     (_Peeks(), response(0.0), 0.0, (1, 200), 0.8),
     (_Peeks(center=0.0), response(1.0), 0.0, (1, 200), 0.8),
     (_GridUnpaid(guesses=(10, 40, 160)), response(0.0), 0.0, (1, 200), 0.8),
+    (_GridUnpaid(), response(0.0), 0.0, (1, 400), 0.8),
     (_Direction(guesses=0.25), response(0.0), 0.0, (1, 200), 0.8),
     (_ForgetsDelta(guesses=WORST[3]), worst_case(*WORST), WORST[1], (1, WORST[2]), None),
     (_OnlyGuessed(guesses=WORST[3], center=0.0), worst_case(*WORST), WORST[1], (1, WORST[2]), None),

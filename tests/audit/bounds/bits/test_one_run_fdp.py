@@ -25,11 +25,10 @@ from tests.audit.one_run_laws import (
 from dpassay.audit import AuditResult, audit
 from dpassay.audit.bounds.base import LowerBound
 from dpassay.audit.bounds.bits import one_run_fdp
-from dpassay.audit.bounds.bits.guessing import Guessing
+from dpassay.audit.bounds.bits.guessing import Guesses, Guessing
 from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.bounds.bits.one_run_fdp import (
     OneRunFDP,
-    _critical_count,
     _curve_p_value,
     _largest_theta,
     _least_theta,
@@ -88,7 +87,8 @@ def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, best, expected_th
 
 @pytest.mark.parametrize(("mu", "least"), [(1, 3.15), (2, 6.59), (4, 13.68)])
 def test_valid_bound_beats_the_arithmetic(mu, least):
-    bound = calls.lower_bound(OneRunFDP(curve_family=GAUSSIAN), quantile_scores(mu), delta=1e-6, confidence=0.95)
+    bound = OneRunFDP(curve_family=GAUSSIAN, negatives=0.5)
+    bound = calls.lower_bound(bound, quantile_scores(mu), delta=1e-6, confidence=0.95)
     assert least < bound.epsilon < GaussianDP(mu).epsilon(1e-6)
     assert bound.epsilon > 1.39 * {row[0]: row[3] for row in GOLDEN}[mu]
 
@@ -138,7 +138,8 @@ def test_critical_count_is_the_first_count_that_refutes_the_curve(claim):
     needed = one_run_fdp._needed(claim)
     for m, r in ((100, 10), (60, 60)):
         refuting = [v for v in range(r + 1) if refuted(needed, m, r, v, 0.05)]
-        assert refuting == list(range(_critical_count(needed, m, r, 0.05), r + 1))
+        fixed = OneRunFDP(guesses=r).fix(Statement(claim, delta=1e-5), None, (m,))
+        assert refuting == list(range(fixed._critical(m, r, 0.05), r + 1))
 
 
 def test_curve_of_privacy_losses_is_the_same_for_one_number_as_for_many():
@@ -204,11 +205,12 @@ def test_parameter_grows_with_right_guesses(m, r, v):
 
 def test_largest_parameter_of_several_counts_is_that_of_the_best():
     counts = [(1000, 500, 330), (1000, 125, 100), (1000, 31, 26), (1000, 100, 40)]
-    each = [_least_theta(GAUSSIAN, *count, significance=0.02) for count in counts]
+    levels = [0.02, 0.01, 0.04, 0.02]
+    each = [_least_theta(GAUSSIAN, *count, significance=level) for count, level in zip(counts, levels, strict=True)]
     for order in ([0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2]):
-        theta, index = _largest_theta(GAUSSIAN, [counts[i] for i in order], significance=0.02)
+        theta, index = _largest_theta(GAUSSIAN, [counts[i] for i in order], [levels[i] for i in order])
         assert (theta, order[index]) == (max(each), int(np.argmax(each)))
-    assert _largest_theta(GAUSSIAN, counts[3:], significance=0.02) == (0.0, 0)
+    assert _largest_theta(GAUSSIAN, counts[3:], levels[3:]) == (0.0, 0)
 
 
 def test_family_is_that_of_the_claim_and_no_other():
@@ -299,7 +301,7 @@ class _Peeks(_Twin):
 
     def wrong(self, scores, significance):
         sizes = tuple(range(2, scores.n_bits + 1, 2))
-        counts = zip(sizes, Guessing(self.guesses, self.negatives, self.center).right(scores, sizes), strict=True)
+        counts = zip(sizes, Guessing(center=self.center).right(scores, tuple(map(Guesses, sizes))), strict=True)
         return max(
             _least_theta((self.curve_family or GAUSSIAN), scores.n_bits, *count, significance=significance)
             for count in counts
@@ -310,7 +312,7 @@ class _PlugIn(_Twin):
     """Bug: the parameter at which the observed number of right guesses is the expected one."""
 
     def wrong(self, scores, significance):
-        (right,) = Guessing(self.guesses, self.negatives, self.center).right(scores, (self.guesses,))
+        (right,) = Guessing(center=self.center).right(scores, (Guesses(self.guesses),))
         return max(0.0, 2 * stats.norm.ppf((right + 0.5) / (self.guesses + 1)))
 
 

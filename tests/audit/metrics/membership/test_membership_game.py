@@ -113,9 +113,9 @@ def test_no_attack_makes_two_runs_of_one(attack, design, epsilon):
     game = one_run(randomized_response(epsilon, design, seed=9), attack)
     bound = calls.lower_bound(OneRun(), game, delta=0.0, confidence=1 - 1e-6).epsilon
     assert bound <= epsilon
-    n_guesses, *_ = reversed(Guessing().sizes(4000))  # fewer right guesses have a probability of 1e-6
-    n_correct = int(stats.binom.ppf(1e-6, n_guesses, 1.0 / (1.0 + np.exp(-epsilon))))
-    share = 1e-6 / len(Guessing().sizes(4000))
+    most = max(Guessing().division(4000), key=lambda each: each.size)
+    n_guesses, share = most.size, 1e-6 * most.share
+    n_correct = int(stats.binom.ppf(1e-6, n_guesses, 1.0 / (1.0 + np.exp(-epsilon))))  # fewer: with probability 1e-6
     assert attack != "loss" or bound >= least_epsilon(4000, n_guesses, n_correct, delta=0.0, significance=share)
 
 
