@@ -77,7 +77,9 @@ def supervised(work: Callable[[], int], *, unfinished: int) -> int:
     process_code = os.waitstatus_to_exitcode(status)
     if received and process_code in (-received[-1], 128 + received[-1]):
         return 128 + received[-1]
-    sys.stderr.write(f"dpassay: {_end_text(process_code)} Audited code must return or raise: there is no verdict.\n")
+    from ...mechanisms.adapters.functions.isolated import end_text
+
+    sys.stderr.write(f"dpassay: {end_text(process_code)} Audited code must return or raise: there is no verdict.\n")
     return unfinished
 
 
@@ -193,15 +195,6 @@ def _wait(child: int, done: int, token: bytes) -> tuple[int | None, int]:
 def _status(child: int, options: int) -> int | None:
     ended, status = os.waitpid(child, options)
     return status if ended else None
-
-
-def _end_text(code: int) -> str:
-    """Return a sentence about the end of the child process."""
-    if code >= 0:
-        return f"the audited code ended its process with exit code {code}."
-    with suppress(ValueError):
-        return f"the process of the audited code was ended by {signal.Signals(-code).name}."
-    return f"the process of the audited code was ended by signal {-code}."
 
 
 class Terminated(KeyboardInterrupt):

@@ -38,7 +38,8 @@ from hashlib import blake2b
 from types import FrameType, TracebackType
 from typing import IO, Any
 
-from ...core import DpassayError, ParameterError, ReleaseError, positive
+from ...core.errors import DpassayError, ParameterError, ReleaseError
+from ...core.validation import positive
 from .state import PYTHON_RANDOM_STATE, ProcessState
 
 SIGNAL_NAMES = "INT TERM HUP QUIT ABRT ALRM VTALRM PROF USR1 USR2 CHLD PIPE BREAK"

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import random_states, set_random_states
+from ...core.tensors import random_states, set_random_states
 
 WATCHED_MODULES = (
     *(
@@ -49,7 +49,9 @@ WATCHED_MODULES = (
     *("scipy.special", "scipy.stats", "scipy.optimize", "scipy.linalg"),
 )
 """Modules whose functions the library calls after audited code has run."""
-RESTORED_PACKAGES = frozenset({*sys.stdlib_module_names, "dpassay", "numpy", "scipy", "pandas", "sklearn", "joblib"})
+RESTORED_PACKAGES = frozenset(
+    {*sys.stdlib_module_names, "dpassay", "dpassay_isolated", "numpy", "scipy", "pandas", "sklearn", "joblib"}
+)
 """Packages whose entries in `sys.modules` are restored: those that the library imports later."""
 _NOT_WATCHED = frozenset({"stdin", "stdout", "stderr", "excepthook", "displayhook", "unraisablehook", "breakpointhook"})
 _DATA_NAMES = frozenset({"float_info", "int_info", "maxsize", "modules", "meta_path", "path_hooks", "environ"})

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from dpassay.mechanisms import Neighbours, PureDP
+from dpassay.mechanisms.adapters.functions.calls import seeded
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.adapters.functions.same_seed import compare, seeded
+from dpassay.mechanisms.adapters.functions.same_seed import compare
 from dpassay.mechanisms.adapters.functions.state import ProcessState
 
 PAIR = Neighbours([1.0, 3.0], [1.0, 3.0, 2.0], "add_remove")
