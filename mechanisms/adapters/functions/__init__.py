@@ -8,6 +8,7 @@ forms.py              Usual form of the results of a function, fixed in advance 
 function.py           Any Python function as a mechanism
 guard.py              Guard inside which audited code is called, and short texts of its objects and errors
 isolated.py           Isolated processes: new interpreters in which audited code runs, and what they answer
+isolated_function.py  A function that is imported and run in an isolated process, never in this one
 isolated_process.py   Program of an isolated process: create a function, and answer requests for its runs
 messages.py           Messages between this process and one that runs audited code: plain data only
 names.py              Names of the numbers of a result: keys of dicts, columns of tables, fields of dataclasses and of

@@ -24,7 +24,8 @@ from ...core.validation import one_of
 from .calls import FunctionCalls, Rows
 from .first_runs import FirstRuns
 from .forms import OutputRow, RaisedException, ResultForm, usual_form
-from .guard import Guard, current_guard, cut, in_words, short_repr
+from .guard import Guard, current_guard, cut, in_words, printable, short_repr
+from .isolated_function import IsolatedCalls, IsolatedFunction
 from .names import Name, ResultNames, common_names, names_of
 from .outcomes import collect, collect_array
 from .reading import copied_result, read_result
@@ -215,8 +216,10 @@ class FunctionMechanism(Mechanism):
         """Return the same mechanism with one call per run, and new first runs."""
         return replace(self, style="one-at-a-time", form=None, first_runs=None)
 
-    def _calls(self, seed: int | None = None) -> FunctionCalls:
+    def _calls(self, seed: int | None = None) -> FunctionCalls | IsolatedCalls:
         """Return the calls of the function, with the global random states from a seed."""
+        if isinstance(self.function, IsolatedFunction):
+            return self.function.calls(str(self.style), seed, naming=self.form is None)
         return FunctionCalls(self.function, self.name, str(self.style), seed, naming=self.form is None)
 
     def _many(self, dataset: Dataset, size: int, rng: np.random.Generator, seed: int | None = None) -> Rows:
@@ -356,7 +359,7 @@ class FunctionMechanism(Mechanism):
         errors = [self._calls().error(self.neighbours.side(side)) for side in (0, 1)]
         if errors[0] is None or errors[1] is None:
             return
-        words = [in_words(error) for error in errors if error is not None]
+        words = [_words(error) for error in errors if error is not None]
         (kind, _, text), (kind1, _, _) = (word.partition(": ") for word in words)
         message = text if words[0] == words[1] else f"{words[0]!r} on side 0, {words[1]!r} on side 1"
         call = {"own-randomness": "dataset", "one-at-a-time": "dataset, 1, rng"}.get(self.style or "", "dataset, rng")
@@ -367,4 +370,10 @@ class FunctionMechanism(Mechanism):
             "succeeds. On the command line, wrap the call in a function of (dataset, rng). To audit it all the same, "
             "give form=dpassay.mechanisms.adapters.functions.outcomes.ResultForm().",
             same_on_both=words[0] == words[1],
-        ) from errors[0]
+        ) from (errors[0] if isinstance(errors[0], BaseException) else None)
+
+
+def _words(error: BaseException | RaisedException) -> str:
+    if isinstance(error, BaseException):
+        return in_words(error)
+    return f"{error.error}: {printable(error.message)}" if error.message else error.error

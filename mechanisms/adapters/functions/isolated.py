@@ -7,7 +7,6 @@ answers one request, and ends.
 from __future__ import annotations
 
 import os
-import pickle
 import secrets
 import signal
 import subprocess
@@ -22,8 +21,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...core.base import Neighbours
-from ...core.printable import terminal
+from ...core import Neighbours, terminal
 from . import messages
 from .calls import Rows
 from .isolated_process import WORKING
@@ -170,7 +168,7 @@ def _alarm(seconds: float | None, stop: Callable[[], None]) -> threading.Timer:
 def _relay(stream: IO[bytes], name: str) -> None:
     """Write each line of a stream to the standard error, with its name; control characters are escaped."""
     left = MAX_RELAYED
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError), stream:
         while line := stream.readline(4096):
             if left > 0:
                 text = line.rstrip(b"\r\n").decode("utf-8", "backslashreplace")
@@ -258,7 +256,7 @@ def ask(
             "source": source.request,
             "datasets": datasets,
             "style": style,
-            "calls": [(one.side, one.size, pickle.dumps(one.rng), one.seed) for one in request.calls],
+            "calls": [(one.side, one.size, one.rng, one.seed) for one in request.calls],
             "names": list(request.names),
             "shift": 86_400 * (first + k),
         }

@@ -9,7 +9,7 @@ goes to the standard error. Requests and answers are plain data (`messages.py`);
 
     request   requests; preload, modules that are imported first; path; and for each of its requests:
               source, parts of `FunctionSource.request`; datasets, pickles of both; style, how the function is called;
-              calls, a list of (side, size, pickled rng, seed of the global random states); names, those of the
+              calls, a list of (side, size, rng, seed of the global random states); names, those of the
               program whose statements are run; shift, seconds by which the clock is ahead, and the seed of generators
               of the function and of its modules
     answers   results, for each call an array or a list with one entry per run; left, for each call a digest of the
@@ -20,7 +20,7 @@ goes to the standard error. Requests and answers are plain data (`messages.py`);
     Several requests are answered in copies (forks) of this process, made before any code of the user is imported. What
     copies share are the modules of `preload` and the hashes of texts.
 
-`load`, then `run` and `fail`, again and again: see `Service`.
+`load`, then `run`, `describe` and `fail`, again and again: see `Service`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ import hashlib
 import inspect
 import io
 import itertools
+import json
 import os
 import pickle
 import random
@@ -46,6 +47,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import DpassayError, UnknownNameError
+from ...core.fingerprint import describe
 from . import messages
 from .calls import FunctionCalls
 from .forms import RaisedException
@@ -257,8 +259,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
     make = calls.many if request["style"] == "many-runs" else calls.singles
     results: list[Any] = []
     left: list[str] = []
-    for side, size, pickled, seed in request["calls"]:
-        rng = pickle.loads(pickled)
+    for side, size, rng, seed in request["calls"]:
         _seed_all(seed)
         before = states(rng)
         watch.on = True
@@ -326,18 +327,19 @@ class Service:
             self.name = name_of(self.function)
             return _facts(self.function) | {"name": self.name}
         except UnknownNameError as error:
-            return {"error": "name", "name": [error.kind, error.name, list(map(str, error.known))]}
+            known = list(map(str, error.known))
+            return {"error": "UnknownNameError", "kind": str(error.kind), "name": error.name, "known": known}
         except BaseException as error:
             return self.failed(error)
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Make `size` runs with a pickled `rng`, in one call if `many`.
+        """Make `size` runs with `rng`, in one call if `many`.
 
         `dataset` is a number, with `content`, its pickle, where it is new. `seed` starts the global random states, and
         `seed_each` those of each call; `timeout` limits the time of a call; `naming` asks for names of numbers, `first`
         for changes of large datasets too.
         """
-        rng, dataset, size = pickle.loads(request["rng"]), self._dataset(request), request["size"]
+        rng, dataset, size = request["rng"], self._dataset(request), request["size"]
         spawned = _n_spawned(rng)
         before = content_digest(dataset) if request["first"] or is_small(dataset) else None
         calls = FunctionCalls(self.function, self.name, request["style"], request["seed_each"], request["naming"])
@@ -358,6 +360,11 @@ class Service:
             answer |= self.failed(error)
         state, drawn = rng.bit_generator.state, _n_spawned(rng) - spawned
         return answer | {"state": state, "spawned": drawn, "changed": list(guard.changed), "columns": calls.columns}
+
+    def describe(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer the description of the function for fingerprints, as JSON."""
+        with Guard(self.name):
+            return {"description": json.dumps(describe(self.function))}
 
     def fail(self, request: dict[str, Any]) -> dict[str, Any]:
         """Make one run, and answer what it raises."""
@@ -390,7 +397,12 @@ class Service:
                 "text": in_words(error),
             }
         notes = [str(note) for note in getattr(error, "__notes__", ())]
-        return {"error": type(error).__name__, "text": message_of(error), "notes": notes}
+        return {
+            "error": type(error).__name__,
+            "text": message_of(error),
+            "argument": error.argument,
+            "notes": notes,
+        }
 
 
 def _n_spawned(rng: np.random.Generator) -> int:
@@ -457,7 +469,13 @@ def main() -> None:
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     nonce, process, leave = messages.nonce_of(requests), os.getpid(), os._exit
     service = Service(lambda: messages.write(answers, nonce, WORKING))
-    reply = {"fresh": fresh, "load": service.load, "run": service.run, "fail": service.fail}
+    reply = {
+        "fresh": fresh,
+        "load": service.load,
+        "run": service.run,
+        "describe": service.describe,
+        "fail": service.fail,
+    }
     while True:
         try:
             request = messages.read(requests, nonce)

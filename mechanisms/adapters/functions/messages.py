@@ -3,9 +3,10 @@
     write(pipe, nonce, value)    send a value
     read(pipe, nonce)            receive one, or raise `MessageError`
 
-A value is None, a boolean, a number of Python or numpy, text, bytes, a numeric array, `RaisedException`, `ReadResult`,
-or a list, tuple or dict of these. It arrives as the same types. A message begins with the nonce of its process, its
-length and a checksum: they find accidents, such as audited code that writes to all descriptors, and no intention.
+A value is None, a boolean, a number of Python or numpy, text, bytes, a numeric array, a generator of numpy with its
+seed sequence, `RaisedException`, `ReadResult`, or a list, tuple or dict of these. It arrives as the same types. Each
+message begins with the nonce of its process, its length and a checksum: they find accidents, such as audited code that
+writes to all descriptors, and no intention.
 """
 
 from __future__ import annotations
@@ -100,6 +101,9 @@ def _encode(value: Any, out: bytearray, depth: int) -> None:
         _bytes(b"a", _array(value), out)
     elif issubclass(kind, np.generic) and value.dtype.kind in _NUMBER_KINDS:
         _bytes(b"g", _array(np.asarray(value)), out)
+    elif kind is np.random.Generator:
+        out += b"Z"
+        _encode(_parts(value), out, depth + 1)
     elif kind is RaisedException:
         out += b"R"
         _encode((value.error, value.message), out, depth + 1)
@@ -188,8 +192,10 @@ class _Reader:
             return struct.unpack(">d", self.take(8))[0]
         if tag == b"c":
             return complex(*struct.unpack(">dd", self.take(16)))
-        if tag in b"RQW":
+        if tag in b"RQWZ":
             content = self.value(depth + 1)
+            if tag == b"Z":
+                return _generator(*content)
             if tag == b"R":
                 return RaisedException(*map(_text, content))
             results = _unpacked(content)
@@ -230,6 +236,29 @@ def _read_array(content: bytes) -> np.ndarray[Any, Any]:
     if dtype.itemsize == 0:
         return np.zeros(sizes, dtype)
     return np.frombuffer(content, dtype, offset=end).reshape(sizes).copy()
+
+
+_BIT_GENERATORS = {
+    kind.__name__: kind
+    for kind in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
+}
+
+
+def _parts(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return the state of a generator, and the seed sequence from which it spawns others."""
+    state: Any = rng.bit_generator.state
+    seeds: Any = rng.bit_generator.seed_seq
+    entropy = (
+        seeds.entropy if seeds.entropy is None or isinstance(seeds.entropy, int) else list(map(int, seeds.entropy))
+    )
+    return state, entropy, list(map(int, seeds.spawn_key)), int(seeds.pool_size), int(seeds.n_children_spawned)
+
+
+def _generator(state: Any, entropy: Any, key: Any, pool_size: int, n_spawned: int) -> np.random.Generator:
+    seeds = np.random.SeedSequence(entropy, spawn_key=key, pool_size=pool_size, n_children_spawned=n_spawned)
+    bits = _BIT_GENERATORS[state["bit_generator"]](seeds)
+    bits.state = state
+    return np.random.Generator(bits)
 
 
 _CONSTANTS = {b"N": None, b"T": True, b"F": False}

@@ -26,6 +26,7 @@ import numpy as np
 
 from ...core import Floats, Outputs, number, plural
 from .forms import OutputRow, UnusualForm
+from .isolated_function import IsolatedFunction
 from .reading import read_result
 
 SAME_SEED = "with the same seed, "
@@ -148,7 +149,7 @@ def _declared(function: Callable[..., Any]) -> tuple[str, float | None]:
         arguments = {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
     except Exception:  # no signature
         arguments = {}
-    if isinstance(function, functools.partial):
+    if isinstance(function, (functools.partial, IsolatedFunction)):
         arguments |= function.keywords
     for name in SENSITIVITY_NAMES:
         value = arguments.get(name)
