@@ -22,9 +22,7 @@ from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.guard import limit_calls, mark_expendable
 from ...mechanisms.adapters.functions.isolated_function import IsolatedFunction, NoFunctionError
 from ...mechanisms.adapters.functions.target import load_target
-from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
-from ...mechanisms.core.errors import NeighboursError, ParameterError, plural
-from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core import Dataset, Guarantee, Mechanism, Neighbours, NeighboursError, ParameterError, plural
 from ..ci.checked import SESSION, CheckedClaims
 from .recorded import RecordedTarget
 from .supervisor import in_child

@@ -14,8 +14,7 @@ from ...audit.recording import record
 from ...mechanisms.adapters.functions.guard import in_words
 from ...mechanisms.adapters.functions.isolated import end_text
 from ...mechanisms.adapters.functions.target import load_target
-from ...mechanisms.core import DpassayError, Neighbours, ReleaseError
-from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core import DpassayError, Guarantee, Neighbours, ReleaseError
 
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from dpassay.experiments.cli.recorded import main; main()"

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 
-class Described(ABC):
+class DescribedElsewhere(ABC):
     """Object whose description another process makes, which has its code."""
 
     @property
@@ -116,7 +116,7 @@ class _Describer:
 
     def _composite(self, thing: Any) -> Any:
         """Return the description of an object made of other objects."""
-        if isinstance(thing, Described):
+        if isinstance(thing, DescribedElsewhere):
             return thing.description
         if isinstance(thing, Mapping):
             if all(isinstance(key, str) for key in thing):

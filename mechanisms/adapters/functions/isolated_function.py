@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import DpassayError, ManyRunsError, ParameterError, ReleaseError, UnknownNameError, plural
-from ...core.fingerprint import Described
+from ...core.fingerprint import DescribedElsewhere
 from .calls import Rows
 from .forms import RaisedException
 from .guard import GRACE_SECONDS, current_guard, too_long
@@ -36,7 +36,7 @@ class NoFunctionError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class IsolatedFunction(Described):
+class IsolatedFunction(DescribedElsewhere):
     """Function that an isolated process imports and runs; pass it to `FunctionMechanism`, or to `audit`.
 
     This process never imports the module of the function, and reads its results as plain data. The other process starts
