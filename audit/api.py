@@ -20,7 +20,7 @@ from ..mechanisms.core.errors import DependentTrialsError, ManyRunsError, Privac
 from ..mechanisms.core.fingerprint import fingerprint
 from ..mechanisms.core.guarantee import Guarantee
 from ..mechanisms.core.printable import display_name
-from ..mechanisms.core.validation import called_as, counted
+from ..mechanisms.core.validation import called_as, counted, positive
 from .bounds.catalogue import BoundChoice
 from .evidence.verdict import Verdict
 from .games.external_scores import audit_scores
@@ -30,6 +30,7 @@ from .results.audit_result import AuditResult
 from .results.plain import message
 from .results.text import INDEPENDENCE_ADVICE
 from .trials.options import RunOptions, Store
+from .trials.plan import DEFAULT_TRIALS, MAX_KEPT_SCORES
 from .trials.progress import Reporter
 from .trials.seeds import root_seed
 
@@ -44,11 +45,12 @@ def audit(
     *,
     attack: AttackChoice = "auto",
     bound: BoundChoice = "auto",
-    trials: int | float = 100_000,
+    trials: int | float | None = None,
     delta: float | None = None,
     confidence: float = 0.95,
     claim: Guarantee | None = None,
     stop: str | None = None,
+    minutes: float | None = None,
     n_hypotheses: int = 1,
     seed: int | None = None,
     n_jobs: int | None = 1,
@@ -70,12 +72,15 @@ def audit(
             is divided; "auto" is "joint-exact" with its threshold chosen on the pilot, or "betting" with
             stop="anytime".
         trials: runs per side, pilot included: a whole number >= 10, also as a float such as 1e5. A classifier, the
-            "auto" attack on a function, needs 60: it learns from 30 pilot runs a side.
+            "auto" attack on a function, needs 60: it learns from 30 pilot runs a side. None is 100,000, and with
+            `minutes` at most 2,000,000.
         delta: at which epsilon is bounded, in [0, 1); None for the `default_delta` of the claim.
         confidence: of the bound, strictly between 0 and 1; 1 - confidence is the probability of a false alarm.
         claim: the guarantee that is tested; None for `mechanism.guarantee()`. Needed for a function.
         stop: "anytime" tests the claim after 32 trials a side and again whenever a quarter more has run, and stops as
             soon as it is refuted; None runs all trials. The confidence holds for all these tests together.
+        minutes: time after which no further trials are run, > 0; it sets stop="anytime", whose bound holds at every
+            number of trials. How many were run, and so the result, then depends on the machine: see `result.trials`.
         n_hypotheses: number of audits, this one included, whose verdicts are corrected together (Holm), >= 1. Bound,
             p-value and verdict are those of this audit alone; only `detectable` takes the correction into account.
         seed: of every random stream, a whole number >= 0; None draws a fresh one and records it.
@@ -101,7 +106,8 @@ def audit(
     Guarantees:
         * With probability at least `confidence`, `result.bound.epsilon` does not exceed the true epsilon at `delta`,
           if the runs are independent and the `assumptions` of the bound hold.
-        * Serial, parallel and resumed audits with the same seed give the same result, byte for byte.
+        * Serial, parallel and resumed audits with the same seed give the same result, byte for byte, unless `minutes`
+          ends them.
 
     Example:
         >>> from dpassay.mechanisms import Laplace
@@ -112,26 +118,32 @@ def audit(
         True
     """
     options = RunOptions(n_jobs, store, progress)
-    seed, trials = root_seed(seed), counted(1, trials=trials)
+    if minutes is not None:
+        positive(minutes=minutes)
+        stop = stop or "anytime"
+    most = DEFAULT_TRIALS if minutes is None else MAX_KEPT_SCORES
+    seed, trials = root_seed(seed), counted(1, trials=most if trials is None else trials)
     with limit_calls(timeout):
         setup = AuditSetup.of(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, n_hypotheses)
     try:
-        return _run_audit(setup, trials, seed, options, timeout)
+        return _run_audit(setup, trials, seed, options, timeout, minutes)
     except ManyRunsError:
         with limit_calls(timeout):
             one_run_per_call = setup.one_at_a_time()
         if one_run_per_call is None:
             raise
-        return _run_audit(one_run_per_call, trials, seed, options.below(RERUN_FOLDER), timeout)
+        return _run_audit(one_run_per_call, trials, seed, options.below(RERUN_FOLDER), timeout, minutes)
 
 
-def _run_audit(setup: AuditSetup, trials: int, seed: int, options: RunOptions, timeout: float | None) -> AuditResult:
+def _run_audit(
+    setup: AuditSetup, trials: int, seed: int, options: RunOptions, timeout: float | None, minutes: float | None
+) -> AuditResult:
     """Run one audit whose arguments are checked, and return its result."""
     with limit_calls(timeout):
-        plan, seconds = setup.plan(trials, seed)
+        plan, seconds = setup.plan(trials, seed, minutes)
     digest = setup.describe(plan, seed)
     with options.opened(digest) as (opened, reporter):
-        played = PairRun(setup, plan, seed, fingerprint(digest), opened, options.n_jobs, reporter, timeout)
+        played = PairRun(setup, plan, seed, fingerprint(digest), opened, options.n_jobs, reporter, timeout, minutes)
         played.announce(seconds)
         return played.result()
 

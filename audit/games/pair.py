@@ -9,12 +9,13 @@ uses half of the significance (Bonferroni), so that the bounds on both hold simu
 low bits are read.
 
 With stop="anytime" the number of trials is not fixed; the plan fixes the looks only. Every bound then holds at all
-numbers of trials simultaneously, so that the rule "stop when the claim is refuted" is covered. A look sees whole rounds
-of chunks only, so that the stopping time does not depend on workers or interruptions.
+numbers of trials simultaneously, so that the rules "stop when the claim is refuted" and "stop after 5 minutes" are
+covered. A look sees whole rounds of chunks only, so that the first rule does not depend on workers or interruptions.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -26,7 +27,7 @@ from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer, fit_scorer
 from ...attacks.distinguishing.simple_rules import OutputSample, SimpleRule
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.core import Floats, Outputs, ReleaseError, display_name, fixed, number
+from ...mechanisms.core import Floats, Outputs, ReleaseError, display_name, duration, fixed, number
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import PairScores, Scores
@@ -104,6 +105,7 @@ class PairRun:
     n_jobs: int | None
     reporter: Reporter
     timeout: float | None = None
+    minutes: float | None = None
     repeats: ReplayGuard = field(init=False)
     changed: StateChanges = field(init=False)
     examples: Examples = field(init=False)
@@ -113,14 +115,15 @@ class PairRun:
         self.repeats = ReplayGuard(display_name(self.setup.mechanism))
         self.changed = StateChanges(display_name(self.setup.mechanism))
         self.examples = Examples()
+        self.began = time.monotonic()
 
     def announce(self, one_run: float) -> None:
         """Announce the time of all runs, if it is long; `one_run` is the time of one."""
         setup, plan = self.setup, self.plan
         n_runs = 2 * plan.per_side
         n_chunks = 2 * (-(-plan.pilot // plan.chunk_size) + -(-plan.evaluation // plan.chunk_size))
-        if self.store is not None and self.store.n_finished >= n_chunks:
-            return  # all is read, and nothing runs, not even to be timed
+        if self.minutes is not None or (self.store is not None and self.store.n_finished >= n_chunks):
+            return  # the time is known, or all is read, and nothing runs, not even to be timed
         if setup.guarded:
             seconds = seconds_of_calls(setup.mechanism, one_run, n_runs, n_chunks)
         else:
@@ -286,15 +289,25 @@ class PairRun:
         work = self._work(scorer, None, independence)
         if self.store is not None and self.store.share is not None:  # runs its slice of all rounds, and ends there
             self._run(list(self.plan.chunks(Stage.EVALUATION)), work, into, so_far)
+        ended, since = "", time.monotonic()
         for chunks in self.plan.rounds():
-            self._run(chunks, work, into, so_far, 2 * planned)
+            if n_done and self._ends_before(chunks.end - n_done, (time.monotonic() - since) / n_done):
+                ended = f"; the time limit of {duration(60.0 * (self.minutes or 0.0))} ended the audit"
+                break
+            self._run(chunks, work, into, so_far, None if self.minutes else 2 * planned)
             n_done, n_looks = chunks.end, n_looks + 1
             scores = into.scores(n_done)
             if any(bound.exceeds_claim(scores) for bound in bounds):
                 break
-        looked_at = f"{n_looks}, the last after {n_done:,} of {planned:,} trials a side"
+        looked_at = f"{n_looks}, the last after {n_done:,} of {planned:,} trials a side{ended}"
         entry = LedgerEntry("looks", looked_at, "no correction needed: the bound holds at every number of trials")
         return into.scores(n_done), into, (entry,)
+
+    def _ends_before(self, n: int, seconds_each: float) -> bool:
+        """Return True if the time limit is before the middle of the next `n` trials of each side."""
+        if self.minutes is None:
+            return False
+        return time.monotonic() + 0.5 * n * seconds_each > self.began + 60.0 * self.minutes
 
     def _work(self, scorer: Scorer, grid: Floats | None, independence: Independence | None) -> EvaluationWork:
         setup = self.setup

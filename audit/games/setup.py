@@ -32,7 +32,7 @@ from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..evidence.statement import Statement, check_claim
 from ..trials.independence import FALSE_ALARM_SHARE, independent_by_construction
 from ..trials.options import versions
-from ..trials.plan import TrialPlan, check_width, plan_trials
+from ..trials.plan import LEAST_PILOT, TrialPlan, check_width, plan_trials
 from ..trials.work import probe
 
 
@@ -157,8 +157,11 @@ class AuditSetup:
             LedgerEntry("attack", f"1, {self.attack_name}", learned),
         )
 
-    def plan(self, trials: int, seed: int) -> tuple[TrialPlan, float]:
-        """Return the plan of chunks, and the seconds of one extra run, which measures the size of an output."""
+    def plan(self, trials: int, seed: int, minutes: float | None = None) -> tuple[TrialPlan, float]:
+        """Return the plan of chunks, and the seconds of one extra run, which measures the size of an output.
+
+        With a time limit, the pilot takes a quarter of the time at most, but has 50 runs a side at least.
+        """
         options = {
             "learns": self.attack.minimum_pilot > 0,
             "chooses": any(bound.needs_pilot for bound in self.bounds),
@@ -169,7 +172,11 @@ class AuditSetup:
         output, seconds = probe(self.mechanism, self.neighbours, seed)
         size = np.asarray(getattr(output, "values", output)).nbytes
         check_width(size, self.attack.minimum_pilot > 0)
-        return plan_trials(trials, bytes_per_run=size, **options), seconds
+        plan = plan_trials(trials, bytes_per_run=size, **options)
+        if minutes is not None:
+            fitting = int(60.0 * minutes / (2 * 4 * max(seconds, 1e-9)))
+            plan = replace(plan, pilot=min(plan.pilot, max(fitting, LEAST_PILOT)))
+        return plan, seconds
 
     def describe(self, plan: TrialPlan, seed: int) -> dict[str, Any]:
         """Return everything that determines the trials and their reduction."""

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ...mechanisms.core import (
+    Tier,
     beside,
     chance,
     confidence_text,
@@ -14,6 +15,7 @@ from ...mechanisms.core import (
     percent,
     percent_below,
 )
+from ..evidence.game import Game
 from ..evidence.verdict import Verdict, mostly_unseen
 from .explanations import Explanations
 from .found_pair import found_rows
@@ -42,6 +44,8 @@ WRONG = "The implementation, the proof or the accounting is wrong"
 CONFIRMING = 1e-6
 """Significance at which an unclear violation is to be repeated."""
 CLOSER = "To come closer to the claim, try another attack, another pair of datasets, or more trials."
+FEW_RUNS = 1_000
+"""Largest number of runs a side at which a recording is proposed: more are seldom slow."""
 TIGHT = 0.9
 """Share of the claim from which on a bound is tight."""
 STRONGEST = "likelihood-ratio"
@@ -187,22 +191,34 @@ def next_steps(result: AuditResult, p_value: float | None = None) -> tuple[str, 
                 "Return numbers, or few distinct texts, such as rounded numbers; or use an attack that parses these "
                 "outputs.",
             )
-        return (text,) if (text := what_to_change(result)) else ()
+        return tuple(text for text in (what_to_change(result), _instead_of_runs(result)) if text)
     if result.verdict is Verdict.VIOLATION:
         unclear = result.witness is None and (result.p_value if p_value is None else p_value) > CLEAR
         return tuple(_after_violation(result, unclear=unclear))
     if result.condition:
         return ()
     if result.weak:
-        if result.remedies:
-            return (what_to_change(result),)
-        return (
+        more = (
             f"For a smaller detectable epsilon, use more {result.game.words.unit} (now "
             f"{result.game.short_trials(result.trials)}) or a lower confidence (now "
-            f"{confidence_text(result.confidence)}).",
+            f"{confidence_text(result.confidence)})."
         )
+        steps = what_to_change(result) if result.remedies else more, _instead_of_runs(result)
+        return tuple(text for text in steps if text)
     tight = result.claim <= 0 or result.bound.epsilon >= TIGHT * result.claim
     return () if tight or result.exact_epsilon is not None else (CLOSER,)
+
+
+def _instead_of_runs(result: AuditResult) -> str:
+    """Return the step that needs few runs of a function; empty if this is no audit of a function with few runs."""
+    if result.game is not Game.DISTINGUISHING or result.tier != Tier.PROVISIONAL:
+        return ""
+    if result.trials.per_side > FEW_RUNS:
+        return ""
+    return (
+        "If the runs are slow, compare how the function draws and uses its noise on both datasets, which takes a few "
+        "runs: `--record`, or `record(release, neighbours)`."
+    )
 
 
 def _after_violation(result: AuditResult, *, unclear: bool) -> list[str]:

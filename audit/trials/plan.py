@@ -13,6 +13,8 @@ from typing import Any
 from ...mechanisms.core import ParameterError, whole
 from .seeds import Stage
 
+DEFAULT_TRIALS = 100_000
+"""Default number of trials per side."""
 MAX_TRIALS = 10**11
 """Largest number of trials per side: about an hour of the fastest mechanisms."""
 MIN_TRIALS = 10
@@ -35,6 +37,8 @@ CHUNKS_PER_LOOK = 8
 """Number of chunks per side between two looks, unless they are smaller than `MIN_CHUNK_TRIALS`."""
 MAX_ANYTIME_PILOT = 500
 """Largest pilot of an audit that may stop at any time, since the pilot runs before the first look."""
+LEAST_PILOT = 50
+"""Smallest pilot of an attack that learns, or of a bound that chooses a threshold."""
 MAX_LEARNED_BYTES = 256 * 2**10
 """Largest output, in bytes, that an attack can learn from: 32,768 numbers, each a feature."""
 MAX_OUTPUT_BYTES = 256 * 2**20
@@ -246,9 +250,9 @@ def plan_trials(
             argument="trials",
         )
     if learns:
-        pilot = min(max(trials // 4, 50), 100_000, trials // 2)
+        pilot = min(max(trials // 4, LEAST_PILOT), 100_000, trials // 2)
     elif chooses or trials > MAX_KEPT_SCORES:
-        pilot = min(max(trials // 10, 50), max(20_000, trials // 20), 100_000, trials // 2)
+        pilot = min(max(trials // 10, LEAST_PILOT), max(20_000, trials // 20), 100_000, trials // 2)
     else:
         pilot = 0
     if anytime:
@@ -259,7 +263,7 @@ def plan_trials(
                 f"keeps every score in order, but is {trials:,}. Choose fewer trials, or leave out stop.",
                 argument="trials",
             )
-    pilot = min(pilot, max(MAX_PILOT_BYTES // max(bytes_per_run, 1), min(pilot, 50)))
+    pilot = min(pilot, max(MAX_PILOT_BYTES // max(bytes_per_run, 1), min(pilot, LEAST_PILOT)))
     largest = min(MAX_CHUNK_TRIALS, max(1, MAX_CHUNK_BYTES // max(bytes_per_run, 1)))
     smallest = MIN_CHUNK_TRIALS if vectorised else 1
     wanted = max(-(-trials // CHUNKS_PER_SIDE), smallest)

@@ -116,7 +116,10 @@ def check(
         ParameterError: target and program, or neither; claim or pair missing; a pair and a search; a recording of
             something other than a function.
     """
+    options = {name: value for name, value in options.items() if value is not None}
     options |= {"seed": seed, "n_jobs": n_jobs, "attack": _attack(options.get("attack", "auto"))}
+    if pair_search is not None and "minutes" in options:
+        raise ParameterError("--for is for one pair, and not for --search, whose runs are counted: see --budget.")
     run_audit = (
         partial(_check, claimed=claimed)
         if pair_search is None

@@ -30,6 +30,22 @@ def real(text_or_number: str | float) -> float:
         raise typer.BadParameter(f"{text_or_number!r} is not a number. Write it as 0.5 or 1e-5.") from None
 
 
+MINUTES = {"s": 1 / 60, "m": 1.0, "h": 60.0}
+"""Units of time -> minutes."""
+
+
+def minutes_of(text_or_number: str | float) -> float:
+    """Return a time in minutes, from text such as 90s, 5m or 2h."""
+    text = str(text_or_number).strip()
+    try:
+        value = float(text[:-1]) * MINUTES[text[-1:]]
+    except (KeyError, ValueError):
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise typer.BadParameter(f"{text!r} is not a time. Write it as 90s, 5m or 2h.")
+    return value
+
+
 Record = Annotated[
     bool,
     typer.Option(
@@ -92,7 +108,19 @@ Budget = Annotated[
 
 # --- trials, attack and bound -----------------------------------------------------------------------------------------
 
-Trials = Annotated[int, typer.Option(metavar="N", parser=whole, help="Runs per side (on each dataset), such as 1e5.")]
+Trials = Annotated[
+    int | None,
+    typer.Option(metavar="N", parser=whole, help="Runs per side (on each dataset), such as 1e6. Default: 100,000."),
+]
+For = Annotated[
+    float | None,
+    typer.Option(
+        "--for",
+        metavar="TIME",
+        parser=minutes_of,
+        help="Run for this long, such as 90s, 5m or 2h, or until the claim is refuted.",
+    ),
+]
 Stop = Annotated[
     str | None,
     typer.Option(metavar="WHEN", help="'anytime': stop as soon as the claim is refuted. Default: run all trials."),

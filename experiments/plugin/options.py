@@ -23,6 +23,7 @@ OPTIONS = {
     "attack": "name of an attack, or an attack",
     "bound": "name of a bound, or a bound, or a list of them",
     "stop": "'anytime', to stop as soon as the claim is refuted; None, to run all trials",
+    "minutes": "time after which no further trials are run, with a bound that holds at every number of trials",
 }
 ALTERNATIVES = (({"claim"}, {"epsilon"}), ({"neighbours"}, {"d0", "d1", "relation"}))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from numbers import Number
 from typing import Any, TypeAlias
@@ -157,6 +158,30 @@ def check_records(neighbours: Neighbours) -> None:
         raise _same(neighbours)
     else:
         _CHECKS[neighbours.relation](neighbours, *keys)
+
+
+def as_single_records(neighbours: Neighbours) -> tuple[Dataset, Dataset] | None:
+    """Return two datasets that are neighbouring if lists of numbers among them are single records; None if none are.
+
+    Example:
+        >>> as_single_records(Neighbours([], [0, 0, 0], "add_remove"))
+        ([], [[0, 0, 0]])
+    """
+    flat = [
+        isinstance(dataset, (list, np.ndarray)) and len(dataset) > 0 and all(isinstance(x, Number) for x in dataset)
+        for dataset in (neighbours.d0, neighbours.d1)
+    ]
+    for wrapped in ((False, True), (True, False), (True, True)):
+        if any(wrap and not one for wrap, one in zip(wrapped, flat, strict=True)):
+            continue
+        d0, d1 = (
+            dataset if not wrap else [dataset] if isinstance(dataset, list) else dataset[None]
+            for dataset, wrap in zip((neighbours.d0, neighbours.d1), wrapped, strict=True)
+        )
+        with suppress(ParameterError):
+            check_records(Neighbours(d0, d1, neighbours.relation))
+            return d0, d1
+    return None
 
 
 class RecordsMechanism(Mechanism):

@@ -6,8 +6,8 @@ An isolated process makes the same calls with the same code: see `isolated_proce
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from .forms import RaisedException, by_name
 from .guard import class_name, current_guard, in_words
 from .names import Name, names_of_columns
 from .reading import copied_result, unmasked
+from .state import seed_all
 
 Rows = np.ndarray[Any, Any] | list[Any]
 """A numeric array with one row per run, or a list with one entry per run."""
@@ -35,13 +36,35 @@ def seeded(seed: int | None) -> Iterator[None]:
         return
     states = np.random.get_state(), random.getstate()  # noqa: NPY002
     try:
-        with own_random_states(seed):
-            random.seed(seed)
-            np.random.seed(seed)  # noqa: NPY002
+        with own_random_states():
+            seed_all(seed)
             yield
     finally:
         np.random.set_state(states[0])  # noqa: NPY002
         random.setstate(states[1])
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**32))
+
+
+def _as_list(dataset: Any) -> Any:
+    return dataset.tolist() if isinstance(dataset, np.ndarray) else list(dataset)
+
+
+_OTHER_DATASETS: tuple[tuple[Callable[[Any], Any], str], ...] = (
+    (np.asarray, "the datasets are arrays: give Neighbours(np.array(d0), np.array(d1), ...)"),
+    (_as_list, "the datasets are lists: give Neighbours(list(d0), list(d1), ...)"),
+)
+_OTHER_GENERATORS: tuple[tuple[Callable[[np.random.Generator], Any], str], ...] = (
+    (lambda rng: np.random.RandomState(_seed(rng)), "np.random.RandomState(rng.integers(2**32))"),
+    (_seed, "int(rng.integers(2**32))"),
+    (lambda rng: random.Random(_seed(rng)), "random.Random(int(rng.integers(2**32)))"),
+)
 
 
 @dataclass(eq=False)
@@ -179,3 +202,22 @@ class FunctionCalls:
         except BaseException as error:
             return error
         return None
+
+    def condition(self, datasets: Sequence[Any]) -> str:
+        """Return a condition under which a function whose first runs raise returns a result on both sides, or nothing.
+
+        Datasets of another type, and then other random generators, are tried, one run on each side.
+        """
+        others: list[tuple[Callable[[Any], Any], Callable[[Any], Any], str]]
+        others = [(convert, _unchanged, text) for convert, text in _OTHER_DATASETS]
+        if self.style == "one-run":
+            gets = f"it receives another generator: give lambda dataset, rng: {self.name}(dataset, "
+            others += [(_unchanged, convert, f"{gets}{text})") for convert, text in _OTHER_GENERATORS]
+        for dataset_of, generator_of, text in others:
+            with suppress(BaseException):
+                for given in datasets:
+                    dataset, rng = dataset_of(given), np.random.default_rng(0)
+                    more = {"own-randomness": (), "one-at-a-time": (1, rng)}.get(self.style, (generator_of(rng),))
+                    self.function(dataset, *more)
+                return text
+        return ""

@@ -19,7 +19,7 @@ from ...core.errors import (
 )
 from ...core.guarantee import Guarantee
 from ...core.output_names import OutputNames
-from ...core.records import check_different, check_records
+from ...core.records import as_single_records, check_different, check_records
 from ...core.validation import one_of
 from .calls import FunctionCalls, Rows
 from .first_runs import FirstRuns
@@ -194,9 +194,15 @@ class FunctionMechanism(Mechanism):
                     "If the datasets are not collections of records, wrap the function in "
                     "FunctionMechanism(..., records=False)."
                 )
-                d0, d1 = (cut(" ".join(repr(dataset).split())) for dataset in (neighbours.d0, neighbours.d1))
+                given, meant = (
+                    None
+                    if sides is None
+                    else "d0 = {} and d1 = {}".format(*(cut(" ".join(repr(one).split())) for one in sides))
+                    for sides in ((neighbours.d0, neighbours.d1), as_single_records(neighbours))
+                )
+                single = "" if meant is None else f" If a list of numbers is one record, give {meant}."
                 raise type(error)(
-                    f"{error} Given were d0 = {d0} and d1 = {d1}. {advice}",
+                    f"{error} Given were {given}.{single} {advice}",
                     argument=error.arguments,
                     advice=advice,
                 ) from error
@@ -364,11 +370,17 @@ class FunctionMechanism(Mechanism):
         message = text if words[0] == words[1] else f"{words[0]!r} on side 0, {words[1]!r} on side 1"
         call = {"own-randomness": "dataset", "one-at-a-time": "dataset, 1, rng"}.get(self.style or "", "dataset, rng")
         raised = kind if kind == kind1 else "an exception"
+        works = self._calls().condition([self.neighbours.side(side) for side in (0, 1)])
+        advice = (
+            f"It returns a result if {works}."
+            if works
+            else "Fix the function, or call it in another one of (dataset, rng). An exception counts as an outcome "
+            "only if some run succeeds; to audit it all the same, give FunctionMechanism(..., form=ResultForm()), with "
+            "ResultForm of dpassay.mechanisms.adapters.functions.forms."
+        )
         raise AlwaysRaisesError(
             f"{self.name}({call}) raised {raised} in each of {2 * MAX_PROBE_RUNS} first runs, on both sides: "
-            f"{message}. Fix the function or its call (style=...); an exception counts as an outcome only if some run "
-            "succeeds. On the command line, wrap the call in a function of (dataset, rng). To audit it all the same, "
-            "give form=dpassay.mechanisms.adapters.functions.outcomes.ResultForm().",
+            f"{message}. {advice}",
             same_on_both=words[0] == words[1],
         ) from (errors[0] if isinstance(errors[0], BaseException) else None)
 

@@ -7,7 +7,7 @@ import os
 import pickle
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -93,8 +93,6 @@ class IsolatedFunction(DescribedElsewhere):
     def description(self) -> Any:
         """Description of the code of the function and of what it reads."""
         answer = _answered(_Loaded.of(self).process, {"ask": "describe"}, self.__name__, None)
-        if "error" in answer:
-            raise _error(answer, self.__name__)
         try:
             return json.loads(answer["description"])
         except (LookupError, TypeError, ValueError) as error:
@@ -183,6 +181,12 @@ class IsolatedCalls:
         raised = self._ask({"ask": "fail", "style": self.style}, dataset).get("raised")
         return raised if isinstance(raised, RaisedException) else None
 
+    def condition(self, datasets: Sequence[Any]) -> str:
+        """Return what `FunctionCalls.condition` does."""
+        request = {"ask": "advise", "style": self.style, "datasets": list(map(_pickled, datasets))}
+        answer = _answered(_Loaded.of(self.function).process, request, self.function.__name__, None)
+        return str(answer.get("works", ""))
+
     def _run(self, dataset: Any, size: int, rng: np.random.Generator, *, many: bool) -> Rows:
         guard, name = current_guard(), self.function.__name__
         request = {
@@ -198,8 +202,6 @@ class IsolatedCalls:
             "first": self.naming,
         }
         answer = self._ask(request, dataset, guard.timeout)
-        if "error" in answer and "state" not in answer:
-            raise _error(answer, name)
         try:
             rng.bit_generator.state = answer["state"]
             if answer["spawned"] > 0:
@@ -242,6 +244,8 @@ def _answered(process: IsolatedProcess, request: dict[str, Any], name: str, time
         raise ReleaseError(f"{error} {MUST_RETURN}") from error
     if not isinstance(answer, dict):
         raise ReleaseError(f"the process of {name} answered something else than results. {MUST_RETURN}")
+    if "error" in answer and "state" not in answer and request["ask"] != "load":
+        raise _error(answer, name)
     return answer
 
 

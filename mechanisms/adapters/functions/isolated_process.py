@@ -20,7 +20,7 @@ goes to the standard error. Requests and answers are plain data (`messages.py`);
     Several requests are answered in copies (forks) of this process, made before any code of the user is imported. What
     copies share are the modules of `preload` and the hashes of texts.
 
-`load`, then `run`, `describe` and `fail`, again and again: see `Service`.
+`load`, then `run`, `describe`, `advise` and `fail`, again and again: see `Service`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from .forms import RaisedException
 from .guard import Guard, in_words, message_of, short_repr
 from .reading import readable
 from .source import reads_generator
-from .state import content_digest, is_small
+from .state import content_digest, is_small, seed_all
 from .target import find_target, name_of
 
 HASH = "the hash of a text"
@@ -182,14 +182,6 @@ def _restarted(value: Any, seeds: Iterator[int]) -> Any:
     return value
 
 
-def _seed_all(seed: int) -> None:
-    """Seed the global random states of Python, numpy and, if it is imported, torch."""
-    random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002 - this is what audited code may draw from
-    if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed % 2**32)
-
-
 def states(rng: np.random.Generator) -> list[str]:
     """Return digests of the random states from which the calls may draw."""
     legacy: Any = np.random.get_state()  # noqa: NPY002
@@ -260,7 +252,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
     results: list[Any] = []
     left: list[str] = []
     for side, size, rng, seed in request["calls"]:
-        _seed_all(seed)
+        seed_all(seed)
         before = states(rng)
         watch.on = True
         rows = make(datasets[side], size, rng)
@@ -366,6 +358,12 @@ class Service:
         with Guard(self.name):
             return {"description": json.dumps(describe(self.function))}
 
+    def advise(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer in words with which other arguments the function returns a result."""
+        datasets = [pickle.loads(content) for content in request["datasets"]]
+        with Guard(self.name):
+            return {"works": FunctionCalls(self.function, self.name, request["style"]).condition(datasets)}
+
     def fail(self, request: dict[str, Any]) -> dict[str, Any]:
         """Make one run, and answer what it raises."""
         with Guard(self.name):
@@ -469,11 +467,12 @@ def main() -> None:
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     nonce, process, leave = messages.nonce_of(requests), os.getpid(), os._exit
     service = Service(lambda: messages.write(answers, nonce, WORKING))
-    reply = {
+    reply: dict[str, Callable[[dict[str, Any]], Any]] = {
         "fresh": fresh,
         "load": service.load,
         "run": service.run,
         "describe": service.describe,
+        "advise": service.advise,
         "fail": service.fail,
     }
     while True:

@@ -217,23 +217,48 @@ STATE_NAMES = (
     StateAspect("global random state of torch", random_states, set_random_states, _same_torch),
 )
 """Properties of the process, in the order in which they are named."""
+_COPIES = ("dpassay.mechanisms.adapters.functions.state", "dpassay_isolated.adapters.functions.state")
+"""Names of this module, which an isolated process has twice if its code imports the library."""
+N_RANDOM = 3
+"""Number of the last ones, which are random states."""
+
+
+_COMPILED: dict[str, Callable[[int], None]] = {}
+
+
+def seed_all(seed: int) -> None:
+    """Seed the global random states of Python and numpy, and of torch and numba where they are imported."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002 - this is what audited code may draw from
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed % 2**32)
+    if hasattr(sys.modules.get("numba"), "njit"):  # False while it is being imported
+        if "numba" not in _COMPILED:
+            _COMPILED["numba"] = sys.modules["numba"].njit(_seed_compiled)
+        _COMPILED["numba"](seed % 2**32)
+
+
+def _seed_compiled(seed: int) -> None:
+    """Seed the random state of compiled functions, which is another one than that of numpy; to be compiled."""
+    np.random.seed(seed)  # noqa: NPY002
 
 
 class ProcessState:
     """State of the process at one moment; then the global random states start from `seed`, if there is one."""
 
+    seeded_by_code = False
+    """True if audited code has called `seed_everything` since: its draws from global states repeat with its rng."""
+
     def __init__(self, seed: int | None = None) -> None:
+        ProcessState.seeded_by_code = False
         self._modules = len(sys.modules)
         self.names = ModuleNames.now()
         self._renamed: list[str] = []
         self._saved = [aspect.read() for aspect in STATE_NAMES]
         self._started = self._saved
         if seed is not None:
-            random.seed(seed)
-            np.random.seed(seed % 2**32)  # noqa: NPY002 - this is what audited code may draw from
-            if "torch" in sys.modules:
-                sys.modules["torch"].manual_seed(seed % 2**32)
-            self._started = [*self._saved[:-3], *(aspect.read() for aspect in STATE_NAMES[-3:])]
+            seed_all(seed)
+            self._started = [*self._saved[:-N_RANDOM], *(aspect.read() for aspect in STATE_NAMES[-N_RANDOM:])]
 
     def put_back_names(self) -> tuple[str, ...]:
         """Restore the names of the watched modules; return those that were changed, at most the first few."""
@@ -249,13 +274,36 @@ class ProcessState:
         changed = [*self.put_back_names()]
         for aspect, saved, started in zip(STATE_NAMES, self._saved, self._started, strict=True):
             same = aspect.same(started, aspect.read())
-            if not same:
+            if not same and not (ProcessState.seeded_by_code and aspect in STATE_NAMES[-N_RANDOM:]):
                 changed.append(aspect.name)
             if not same or started is not saved:
                 with suppress(OSError, ValueError, TypeError, locale.Error):  # such as a directory that is gone
                     aspect.restore(saved)
         imported = len(sys.modules) != self._modules
         return () if imported else tuple(changed)
+
+
+def seed_everything(rng: np.random.Generator) -> None:
+    """Seed every global random state from `rng`, for code that takes no generator, and so repeat its runs.
+
+    These are the states of Python, of numpy, and, where they are imported, of PyTorch (processor and GPU) and of
+    functions that numba has compiled (of the calling thread). An audit of a function of the dataset alone does this
+    before each call of many runs. Noise of the operating system, of other languages and of generators that the code
+    keeps is not reached.
+
+    Args:
+        rng: the generator of the run; one number is drawn from it.
+
+    Example:
+        >>> def release(dataset, rng):
+        ...     seed_everything(rng)
+        ...     return sum(dataset) + np.random.laplace()  # a library that draws from the global state
+        >>> release([1.0], np.random.default_rng(0)) == release([1.0], np.random.default_rng(0))
+        True
+    """
+    seed_all(int(rng.integers(2**32)))
+    for module in [sys.modules[name] for name in _COPIES if name in sys.modules]:
+        module.ProcessState.seeded_by_code = True
 
 
 MAX_CHECKED_ENTRIES = 100_000

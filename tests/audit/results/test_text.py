@@ -6,7 +6,7 @@ import pytest
 from tests.experiments.made_results import broken_sweep, laplace_result
 from tests.experiments.present.test_forms import MADE, PRIVATE
 
-from dpassay import Neighbours, PureDP, audit
+from dpassay import Laplace, Neighbours, PureDP, audit
 from dpassay.audit.bounds.base import LedgerEntry
 from dpassay.audit.results.plain import plain
 from dpassay.audit.results.refuting_event import RefutingEvent
@@ -78,3 +78,12 @@ def test_the_ledger_of_an_experiment_names_its_audits():
 )
 def test_a_headline_without_a_verdict_is_no_verdict(name, label):
     assert plain(MADE[name]().text()).startswith(f"{label}  ")
+
+
+@pytest.mark.parametrize(("trials", "proposed"), [(100, True), (2_000, False)])
+def test_a_recording_is_proposed_where_a_function_has_few_runs(trials, proposed):
+    pair = Neighbours([1.0], [1.0, 1.0], "add_remove")
+    result = audit(lambda d, rng: len(d) + rng.laplace(), pair, claim=PureDP(4.0), trials=trials, seed=0)
+    assert any("`record(release, neighbours)`" in step for step in result.text().next_steps) == proposed
+    known = audit(Laplace(epsilon=4.0), trials=100, seed=0)
+    assert not any("record(" in step for step in known.text().next_steps)

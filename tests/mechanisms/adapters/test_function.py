@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import re
 from functools import partial
 
 import numpy as np
@@ -475,6 +476,39 @@ def test_a_function_that_always_raises_shows_what_it_says_on_each_side():
     )
     with pytest.raises(ReleaseError, match=expected):
         FunctionMechanism(release, claim=PureDP(1.0), neighbours=Neighbours([1], [1, 2], "add_remove"))
+
+
+@pytest.mark.parametrize(
+    ("release", "advice"),
+    [
+        (lambda dataset, rng: dataset.mean() + rng.laplace(), "the datasets are arrays"),
+        (lambda dataset: dataset.mean(), "the datasets are arrays"),
+        (lambda dataset, rng: sum(dataset) + rng.randn(), r"np\.random\.RandomState\(rng\.integers\(2\*\*32\)\)"),
+        (lambda dataset, rng: np.random.default_rng([rng, 1]).laplace(), r"int\(rng\.integers\(2\*\*32\)\)"),
+        (lambda dataset, rng: rng.betavariate(1, 2), r"random\.Random\("),
+    ],
+)
+def test_a_call_that_returns_a_result_is_proposed(release, advice):
+    with pytest.raises(ReleaseError, match=rf"first runs.* It returns a result if .*{advice}"):
+        FunctionMechanism(release, claim=CLAIM, neighbours=Neighbours([1, 2], [1, 2, 3], "add_remove"))
+
+
+@pytest.mark.parametrize(
+    ("d0", "d1", "relation", "meant"),
+    [
+        ([], [0, 0, 0], "add_remove", "d0 = [] and d1 = [[0, 0, 0]]"),
+        ([0, 0, 0], [1, 1, 1], "replace_one", "d0 = [[0, 0, 0]] and d1 = [[1, 1, 1]]"),
+        (np.zeros((0, 2)), np.zeros(2), "add_remove", "d1 = array([[0., 0.]])"),
+    ],
+)
+def test_a_record_that_is_given_as_a_dataset_is_recognised(d0, d1, relation, meant):
+    with pytest.raises(NeighboursError, match=re.escape(meant)):
+        FunctionMechanism(lambda data: 0, claim=CLAIM, neighbours=Neighbours(d0, d1, relation))
+
+
+def test_other_datasets_are_not_taken_for_single_records():
+    with pytest.raises(NeighboursError, match=r"^(?!.*one record, give).*$"):
+        FunctionMechanism(lambda data: 0, claim=CLAIM, neighbours=Neighbours([1, 2], [3, 4, 5], "add_remove"))
 
 
 def test_a_call_that_always_raises_is_a_mistake_and_shown():

@@ -2,6 +2,7 @@
 
 import json
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, strategies as st
 from dpassay.audit import AuditResult, Verdict, assert_private, audit
 from dpassay.audit.bounds.numerics.binomial import quantile
 from dpassay.audit.bounds.pair.betting import Betting
+from dpassay.audit.games.setup import AuditSetup
 from dpassay.audit.trials.plan import FIRST_LOOK, TrialPlan, plan_trials
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse
@@ -94,6 +96,37 @@ def test_a_function_is_caught_after_its_pilot_and_a_few_trials():
     trials = caught.value.result.trials
     assert trials.pilot == 500
     assert trials.evaluation < 200
+
+
+# --- a time limit -----------------------------------------------------------------------------------------------------
+
+
+def test_a_time_limit_ends_the_audit_at_a_look_and_says_so():
+    result = audit(Laplace(epsilon=1.0), minutes=1e-9, seed=0)
+    assert (result.verdict, result.bound.epsilon) == (Verdict.CONSISTENT, 0.0)
+    assert result.trials.evaluation == FIRST_LOOK
+    assert f"the last after {FIRST_LOOK} of 2,000,000 trials a side; the time limit of" in looks(result).looked_at
+
+
+def test_a_time_limit_is_kept_within_half_a_look(monkeypatch):
+    seconds = iter(range(10**6))
+    monkeypatch.setattr("dpassay.audit.games.pair.time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
+    result = audit(Laplace(epsilon=1.0), minutes=0.5, seed=0)
+    n_looks = int(looks(result).looked_at.split(",")[0])
+    assert 24 <= 2 * n_looks <= 32  # the clock is read twice for each look, and 30 seconds are given
+    assert result.bound.epsilon <= 1.0
+
+
+def test_a_time_limit_changes_nothing_where_the_claim_is_refuted_before():
+    n_runs = {audit(Laplace(epsilon=2.0), minutes=minutes, **BROKEN).trials.per_side for minutes in (None, 10.0)}
+    assert len(n_runs) == 1
+
+
+def test_the_pilot_takes_a_quarter_of_the_time_at_most(monkeypatch):
+    monkeypatch.setattr("dpassay.audit.games.setup.probe", lambda *_: (0.0, 0.1))
+    setup = AuditSetup.of(leaky_count, PAIR, "auto", "auto", 0.0, 0.95, PureDP(1.0), "anytime")
+    pilots = [setup.plan(2_000_000, 0, minutes)[0].pilot for minutes in (None, 100.0, 1.0, 0.1)]
+    assert pilots == [500, 500, 75, 50]
 
 
 # --- the same bytes ---------------------------------------------------------------------------------------------------
@@ -238,6 +271,8 @@ def test_the_first_looks_are_the_same_however_many_trials_are_planned():
         ({"bound": "clopper-pearson"}, 'With stop="anytime" use bound="betting"'),
         ({"bound": ["betting", "simultaneous-band"]}, "bound 'simultaneous-band' holds at a number of trials"),
         ({"trials": 3_000_000}, "at most 2,000,000 per side"),
+        ({"minutes": 0.0}, "minutes must be a finite number > 0, but is 0.0"),
+        ({"minutes": 1.0, "bound": "clopper-pearson"}, 'With stop="anytime" use bound="betting"'),
     ],
 )
 def test_wrong_arguments_are_named(options, message):

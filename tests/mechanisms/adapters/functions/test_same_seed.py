@@ -1,5 +1,6 @@
 """The same seed on both sides: distances of noise-free parts, forms that differ, an rng that is never drawn from."""
 
+import random
 import sys
 from functools import partial
 from types import SimpleNamespace
@@ -7,7 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours, PureDP
+from dpassay.mechanisms.adapters import seed_everything
+from dpassay.mechanisms.adapters.functions import state
 from dpassay.mechanisms.adapters.functions.calls import seeded
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.adapters.functions.same_seed import compare
@@ -156,5 +160,37 @@ def test_the_random_state_of_torch_is_seeded_watched_and_put_back(monkeypatch):
     torch.rand()
     assert process.restore() == ("global random state of torch",)
     assert torch.state == 0.0
+    seed_everything(np.random.default_rng(0))
+    assert torch.state != 0.0
+    assert process.restore() == ()
+    assert torch.state == 0.0
     (note,) = first_runs(lambda data: sum(data) + torch.rand()).compared.notes
     assert "differ by 2 in every run" in note
+
+
+class Numba(SimpleNamespace):
+    """The part of numba that compiles; compiled functions have a random state of their own."""
+
+    def __init__(self):
+        super().__init__(seeds=[])
+
+    def njit(self, function):
+        return self.seeds.append
+
+
+def test_the_random_state_of_compiled_functions_is_seeded(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", numba := Numba())
+    monkeypatch.setattr(state, "_COMPILED", {})
+    with seeded(7):
+        seed_everything(np.random.default_rng(0))
+    assert numba.seeds == [7, int(np.random.default_rng(0).integers(2**32))]
+
+
+def test_a_function_that_seeds_everything_from_its_rng_repeats_its_runs_and_is_not_warned_of():
+    def release(dataset, rng):
+        seed_everything(rng)
+        return sum(dataset) + np.random.laplace() + random.random()  # noqa: NPY002
+
+    result = audit(release, Neighbours([1.0], [1.0, 1.0], "add_remove"), claim=PureDP(1.0), trials=200, seed=0)
+    assert result.warnings == ()
+    assert "differ by 1 in every run" in result.notes[0]
