@@ -6,6 +6,7 @@ An isolated process makes the same calls with the same code: see `isolated_proce
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -80,6 +81,7 @@ class FunctionCalls:
 
     Attributes:
         columns: names of the numbers of one run, from the last call that made many runs.
+        seconds: time of all calls.
     """
 
     function: Callable[..., Any]
@@ -88,17 +90,24 @@ class FunctionCalls:
     seed: int | None = None
     naming: bool = False
     columns: tuple[Name, ...] = field(default=(), init=False)
+    seconds: float = field(default=0.0, init=False)
 
     def singles(
         self, dataset: Any, size: int, rng: np.random.Generator, before: Callable[[], object] = int
     ) -> list[Any]:
         """Return the results of `size` single runs, or `RaisedException` in their place; call `before` each run."""
         results = []
-        with seeded(self.seed):
+        with seeded(self.seed), self._timed():
             for _ in range(size):
                 before()
                 results.append(self._single(dataset, rng))
         return results
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.seconds += time.monotonic() - began
 
     def _single(self, dataset: Any, rng: np.random.Generator) -> Any:
         if self.style == "one-at-a-time":
@@ -128,7 +137,7 @@ class FunctionCalls:
             ManyRunsError: the function raises.
             ReleaseError: it does not return `size` results, or memory runs out.
         """
-        with seeded(self.seed):
+        with seeded(self.seed), self._timed():
             return self._many(dataset, size, rng)
 
     def _many(self, dataset: Any, size: int, rng: np.random.Generator) -> Rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar
@@ -40,6 +39,8 @@ N_BATCH_RUNS = 64
 """Number of runs in a call that tests whether a function can make many runs at once."""
 N_SEEDS = 4
 """Number of seeds with which single runs are made on both sides."""
+AnyCalls = FunctionCalls | IsolatedCalls
+"""Calls in this process, or in another one."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ class FunctionMechanism(Mechanism):
     def _release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         assert self.form is not None
         if self.style == "many-runs":
-            return self.outputs_of(self._many(dataset, size, rng))
+            return self.outputs_of(self._many(dataset, size, rng, self._calls()))
         results = self._calls().singles(dataset, size, rng)
         current_guard().put_back()
         return self.outputs_of(results)
@@ -222,15 +223,14 @@ class FunctionMechanism(Mechanism):
         """Return the same mechanism with one call per run, and new first runs."""
         return replace(self, style="one-at-a-time", form=None, first_runs=None)
 
-    def _calls(self, seed: int | None = None) -> FunctionCalls | IsolatedCalls:
+    def _calls(self, seed: int | None = None) -> AnyCalls:
         """Return the calls of the function, with the global random states from a seed."""
         if isinstance(self.function, IsolatedFunction):
             return self.function.calls(str(self.style), seed, naming=self.form is None)
         return FunctionCalls(self.function, self.name, str(self.style), seed, naming=self.form is None)
 
-    def _many(self, dataset: Dataset, size: int, rng: np.random.Generator, seed: int | None = None) -> Rows:
+    def _many(self, dataset: Dataset, size: int, rng: np.random.Generator, calls: AnyCalls) -> Rows:
         """Return the results of one call that makes `size` runs."""
-        calls = self._calls(seed)
         rows = calls.many(dataset, size, rng)
         if self.form is None:
             object.__setattr__(self, "named", calls.columns)
@@ -271,9 +271,9 @@ class FunctionMechanism(Mechanism):
         results: list[list[list[Any]]] = [[], []]
         for seed in (1, 2):
             for side in (0, 1):
-                before, rng = time.monotonic(), np.random.default_rng([N_BATCH_RUNS, seed])
-                rows = self._many(self.neighbours.side(side), N_BATCH_RUNS, rng, seed)
-                object.__setattr__(self, "seconds_per_run", (time.monotonic() - before) / N_BATCH_RUNS)
+                rng, calls = np.random.default_rng([N_BATCH_RUNS, seed]), self._calls(seed)
+                rows = self._many(self.neighbours.side(side), N_BATCH_RUNS, rng, calls)
+                object.__setattr__(self, "seconds_per_run", calls.seconds / N_BATCH_RUNS)
                 results[side].append([copied_result(row) for row in rows])
         for first, second in results:
             outputs1, outputs2 = collect(first, form), collect(second, form)
@@ -284,12 +284,14 @@ class FunctionMechanism(Mechanism):
     def _compared(self) -> SameSeed:
         """Return the findings of single runs with the same seeds on both sides."""
         results: list[list[Any]] = [[], []]
-        before = time.monotonic()
+        seconds = 0.0
         for seed in range(N_SEEDS):
             for side in (0, 1):
                 rng = np.random.default_rng([N_BATCH_RUNS, seed])
-                results[side] += self._calls(seed).singles(self.neighbours.side(side), 1, rng)
-        object.__setattr__(self, "seconds_per_run", (time.monotonic() - before) / (2 * N_SEEDS))
+                calls = self._calls(seed)
+                results[side] += calls.singles(self.neighbours.side(side), 1, rng)
+                seconds += calls.seconds
+        object.__setattr__(self, "seconds_per_run", seconds / (2 * N_SEEDS))
         return compare(results[0], results[1], self.function)
 
     def _usual_form(self) -> tuple[ResultForm, bool, bool]:
@@ -338,7 +340,7 @@ class FunctionMechanism(Mechanism):
         dataset, rng = self.neighbours.side(side), np.random.default_rng([attempt, side])
         before = rng.bit_generator.state
         if self.style == "many-runs":
-            rows = self._many(dataset, (2, 2 * MAX_PROBE_RUNS)[attempt], rng, attempt)
+            rows = self._many(dataset, (2, 2 * MAX_PROBE_RUNS)[attempt], rng, self._calls(attempt))
             results = [copied_result(result) for result in rows]
         else:
             results = self._calls(attempt).singles(dataset, 1, rng)

@@ -162,6 +162,7 @@ class IsolatedCalls:
     seed: int | None = None
     naming: bool = False
     columns: tuple[Name, ...] = field(default=(), init=False)
+    seconds: float = field(default=0.0, init=False)
 
     def singles(self, dataset: Any, size: int, rng: np.random.Generator) -> list[Any]:
         """Return the results of `size` single runs, or `RaisedException` in their place."""
@@ -207,6 +208,7 @@ class IsolatedCalls:
             if answer["spawned"] > 0:
                 rng.bit_generator.seed_seq.spawn(int(answer["spawned"]))  # type: ignore[attr-defined]
             guard.report(tuple(map(str, answer["changed"])))
+            self.seconds += max(0.0, float(answer["seconds"]))
             self.columns = tuple((str(part), str(rest)) for part, rest in answer["columns"])
             if "error" in answer:
                 raise _error(answer, name)

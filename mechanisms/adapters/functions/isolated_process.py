@@ -351,6 +351,7 @@ class Service:
         except BaseException as error:
             answer |= self.failed(error)
         state, drawn = rng.bit_generator.state, _n_spawned(rng) - spawned
+        answer["seconds"] = calls.seconds
         return answer | {"state": state, "spawned": drawn, "changed": list(guard.changed), "columns": calls.columns}
 
     def describe(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -141,6 +141,8 @@ def _together(values: list[Any], out: bytearray, depth: int) -> bool:
         if len({(value.shape, value.dtype) for value in values}) != 1:
             return False
         tag, array = b"A", np.stack(values)
+        if array.dtype != values[0].dtype:  # of another byte order
+            return False
     elif kind is ReadResult:
         out += b"W"
         _encode(_packed(values), out, depth + 1)
