@@ -58,7 +58,10 @@ Record = Annotated[
 
 Target = Annotated[
     str | None,
-    typer.Argument(metavar="TARGET", help="Function or mechanism, as package.module:object or file.py:object."),
+    typer.Argument(
+        metavar="TARGET",
+        help="Function, which runs in a process of its own, or mechanism, as package.module:object or file.py:object.",
+    ),
 ]
 Program = Annotated[
     str | None,

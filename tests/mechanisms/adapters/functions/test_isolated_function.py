@@ -11,9 +11,10 @@ import pytest
 
 from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours, PureDP
+from dpassay.mechanisms.adapters import IsolatedFunction
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.adapters.functions.guard import Guard
-from dpassay.mechanisms.adapters.functions.isolated_function import IsolatedFunction, NoFunctionError
+from dpassay.mechanisms.adapters.functions.isolated_function import NoFunctionError
 from dpassay.mechanisms.adapters.functions.source import source_of
 from dpassay.mechanisms.adapters.functions.target import load_target, style_of
 from dpassay.mechanisms.core import AlwaysRaisesError, ParameterError, ReleaseError, UnknownNameError
