@@ -83,11 +83,13 @@ class Records(SearchDomain[RecordPair]):
         min_common, max_common = self.smallest - 1, self.largest - 1
         for record0, record1 in critical:
             yield _last((fill,) * min_common, record0, record1)
-        sizes = list(dict.fromkeys([max(min_common, min(1, max_common)), max_common, max(min_common, max_common // 2)]))
-        for size in [size for size in sizes if size > 0]:
-            for common in self._lists(size):
-                for record0, record1 in critical[:N_DIFFERING_RECORDS]:
-                    yield _last(common, record0, record1)
+        middle = max_common // 2
+        sizes = (1, max_common, 2, max_common - 1, middle, middle + 1)  # odd and even
+        lists = [list(self._lists(n)) for n in dict.fromkeys(sizes) if n > 0 and min_common <= n <= max_common]
+        kinds = [(kind, pair) for kind in range(len(self.of.telling) + 2) for pair in critical[:N_DIFFERING_RECORDS]]
+        for turn in range(len(lists)):  # each kind with one size, then each with the next size
+            for at, (kind, (record0, record1)) in enumerate(kinds):
+                yield _last(lists[(at + at // len(lists) + turn) % len(lists)][kind], record0, record1)
         for record0, record1 in critical[:1]:  # at the front, for mechanisms that depend on the order
             yield RecordPair((fill,) * max_common, record0, record1, 0)
 

@@ -108,6 +108,15 @@ def test_the_patterns_of_lists_hold_what_breaks_code():
 # --- in words --------------------------------------------------------------------------------------------------------
 
 
+def test_the_first_patterns_of_lists_have_odd_and_even_sizes_and_all_kinds_of_records():
+    domain = Records(Numbers(-100.0, 100.0), smallest=1, largest=10)
+    first = [sketch for sketch in islice(domain.patterns(Relation.ADD_REMOVE), 24) if sketch.common]
+    assert {len(sketch.common) + 1 for sketch in first} == {2, 3, 5, 6, 9, 10}
+    assert {sketch.record1 for sketch in first} >= {-100.0, 100.0}
+    of_each = [{len(sketch.common) for sketch in first if sketch.record1 == record} for record in (-100.0, 100.0)]
+    assert min(map(len, of_each)) >= 4  # the size does not depend on the record
+
+
 @pytest.mark.parametrize(
     "domain", [*RECORDS, *ANSWERS, *map(OneValue, VALUES), Records(Categories(("a", "b")))], ids=str
 )
