@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections import Counter
 from functools import cache
@@ -210,10 +211,30 @@ def test_a_function_that_only_its_module_uses_has_an_underscore():
     assert helpers == set()
 
 
+def isolated():
+    """Modules that an isolated process imports."""
+    found, new = set(), {"mechanisms.adapters.functions.isolated_process"}
+    while new:
+        found |= new
+        new = {other for name in new for other in graph()[name]} - found
+    return found
+
+
+def test_an_isolated_process_imports_python_numpy_and_modules_that_need_nothing_else():
+    known = {*sys.stdlib_module_names, "numpy"}
+    for name in isolated():
+        assert NAMES[name].name != "__init__.py", name
+        for node in statements(tree(NAMES[name])):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            assert {part.partition(".")[0] for part in names} <= known | {"pandas"}, name  # where it is loaded already
+
+
 def test_names_of_the_core_are_imported_by_one_statement_where_a_line_holds_it():
     exported = set(dir(core))
     several = {}
-    for path in (path for path in FILES if path.parent.name != "core"):
+    alone = {NAMES[name] for name in isolated()}  # which cannot import the whole core
+    for path in (path for path in FILES if path.parent.name != "core" and path not in alone):
         lines = [
             node
             for node in tree(path).body

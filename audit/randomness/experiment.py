@@ -27,11 +27,12 @@ from pathlib import Path
 import numpy as np
 
 from ...attacks.distinguishing.events import mark
+from ...mechanisms.adapters.functions.calls import Rows
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.isolated import Call, ProcessAnswer, Request, ask
 from ...mechanisms.adapters.functions.isolated_process import HASH
 from ...mechanisms.adapters.functions.source import FunctionSource, source_of
-from ...mechanisms.core import Neighbours, Outputs, ReleaseError
+from ...mechanisms.core import Neighbours, Outputs, ReleaseError, plural
 from ..trials.plan import Chunk
 from ..trials.seeds import Stage, stream
 from ..trials.work import global_seed, run
@@ -250,8 +251,10 @@ def _here(mechanism: FunctionMechanism, neighbours: Neighbours, seed: int, n: in
     return None
 
 
-def _outputs(mechanism: FunctionMechanism, results: object, size: int) -> Outputs:
-    return mark(mechanism.outputs_of(results, size))
+def _outputs(mechanism: FunctionMechanism, rows: Rows, size: int) -> Outputs:
+    if len(rows) != size:
+        raise ReleaseError(f"a process was asked for {plural(size, 'run')}, and gave {len(rows)}.")
+    return mark(mechanism.outputs_of(rows))
 
 
 def _same(first: Outputs, second: Outputs) -> bool:

@@ -41,6 +41,7 @@ from ...attacks.catalogue import AttackChoice
 from ...mechanisms.accounting import ApproximateDP, PureDP
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.guard import limit_calls
+from ...mechanisms.adapters.functions.isolated_function import IsolatedFunction
 from ...mechanisms.adapters.functions.target import style_of
 from ...mechanisms.core import (
     AlwaysRaisesError,
@@ -287,7 +288,8 @@ class _Stress:
         mechanism, given = self.mechanism, self.bounds if pair.bounds is None else pair.bounds
         if given is not None:
             assert callable(mechanism)
-            mechanism = partial(mechanism, bounds=given)
+            add = mechanism.with_options if isinstance(mechanism, IsolatedFunction) else partial(partial, mechanism)
+            mechanism = add(bounds=given)
         timeout = self.options["timeout"]
         return fitted(mechanism, pair.neighbours, claim=self.claim, records=self.records, timeout=timeout)
 

@@ -12,6 +12,8 @@ outcomes.py          Outcomes of the commands: the comparison with a baseline, a
                      servers
 outputs.py           Files that a command writes next to its output: Markdown, JSON, JUnit XML, SARIF, the summary of a
                      GitHub step
+recorded.py          Findings of a recording, from a process of its own: a recording needs the audited code beside this
+                     library
 result_commands.py   Commands on saved results; each imports the rest when it is called
 streams.py           Standard streams that tolerate write errors, so that these do not change the exit code by accident
 supervisor.py        Child process for audited code, so that the parent reports its end and sets the exit code

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,19 +14,18 @@ from typing import Any
 import numpy as np
 
 from ...audit.api import audit
-from ...audit.recording import record
 from ...audit.results.audit_result import AuditResult
 from ...audit.search import DEFAULT_TIMEOUT, StressResult, domain_from, search, stress
 from ...audit.trials.array_files import read_text
 from ...mechanisms.accounting import ApproximateDP, PureDP
 from ...mechanisms.adapters.command import BATCH_SECONDS, Command, PlainCommand
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.adapters.functions.guard import in_words, limit_calls, mark_expendable
+from ...mechanisms.adapters.functions.guard import limit_calls, mark_expendable
+from ...mechanisms.adapters.functions.isolated_function import IsolatedFunction, NoFunctionError
 from ...mechanisms.adapters.functions.target import load_target
-from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
-from ...mechanisms.core.errors import DpassayError, NeighboursError, ParameterError, plural
-from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core import Dataset, Guarantee, Mechanism, Neighbours, NeighboursError, ParameterError, plural
 from ..ci.checked import SESSION, CheckedClaims
+from .recorded import RecordedTarget
 from .supervisor import in_child
 
 LONGEST_SHOWN = 200
@@ -116,7 +116,8 @@ def check(
     """Return the audit of the command line; for a search, the audit of the pair that it selects.
 
     Args:
-        target: "package.module:object" or "file.py:object"; a function or a mechanism.
+        target: "package.module:object" or "file.py:object"; a function, which another process imports and runs, or a
+            mechanism.
         program: a command line, instead of a target.
         claimed: the claim and the pair.
         seed, n_jobs, options: as for `dpassay.audit.audit`.
@@ -155,13 +156,24 @@ def check(
         kind = PlainCommand if plain else Command
         external: Any = kind(program or "", timeout=BATCH_SECONDS if timeout is None else timeout)
         return run_audit(external, target, **options)
-    with limit_calls(timeout):
-        loaded = _instance(load_target(target), target)
+    with limit_calls(timeout), _loaded(target) as loaded:
         warnings = _findings(loaded, target, claimed) if recorded else ()
         result = run_audit(loaded, target, timeout=timeout, **options)
     if warnings and isinstance(result, AuditResult):
         return replace(result, warnings=(*result.warnings, *warnings))
     return result
+
+
+@contextmanager
+def _loaded(target: str) -> Iterator[Any]:
+    """Give a target: a function, which this process never imports, or a mechanism, which it does."""
+    try:
+        function = IsolatedFunction(target)
+    except NoFunctionError:
+        yield _instance(load_target(target), target)
+        return
+    with function:
+        yield function
 
 
 def _attack(name: str) -> Any:
@@ -176,17 +188,11 @@ def _attack(name: str) -> Any:
 def _findings(function: Any, target: str, claimed: Claimed) -> tuple[str, ...]:
     """Return the findings of a recording of the function, in sentences."""
     pair = claimed.pair(as_json=False)
-    if isinstance(function, (Mechanism, type)):
+    if not isinstance(function, IsolatedFunction):
         raise ParameterError(f"--record needs a function, but {target} is not a function.", argument="--record")
     if pair is None:
         raise ParameterError("--record needs a pair: add --d0 and --d1.", argument="--record")
-    try:
-        recording = record(function, pair)
-    except DpassayError:
-        raise
-    except Exception as error:
-        return (f"recorded: nothing, because {target} raised {in_words(error)} on the datasets.",)
-    return tuple(f"recorded: {finding}" for finding in recording.findings(claimed.guarantee(), delta=claimed.delta))
+    return RecordedTarget(target, pair, claimed.guarantee(), claimed.delta).findings()
 
 
 def _instance(loaded: Any, target: str) -> Any:

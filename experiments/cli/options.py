@@ -30,15 +30,15 @@ def real(text_or_number: str | float) -> float:
         raise typer.BadParameter(f"{text_or_number!r} is not a number. Write it as 0.5 or 1e-5.") from None
 
 
-MINUTES = {"s": 1 / 60, "m": 1.0, "h": 60.0}
+_MINUTES = {"s": 1 / 60, "m": 1.0, "h": 60.0}
 """Units of time -> minutes."""
 
 
-def minutes_of(text_or_number: str | float) -> float:
+def _minutes_of(text_or_number: str | float) -> float:
     """Return a time in minutes, from text such as 90s, 5m or 2h."""
     text = str(text_or_number).strip()
     try:
-        value = float(text[:-1]) * MINUTES[text[-1:]]
+        value = float(text[:-1]) * _MINUTES[text[-1:]]
     except (KeyError, ValueError):
         value = 0.0
     if not 0.0 < value < float("inf"):
@@ -58,7 +58,10 @@ Record = Annotated[
 
 Target = Annotated[
     str | None,
-    typer.Argument(metavar="TARGET", help="Function or mechanism, as package.module:object or file.py:object."),
+    typer.Argument(
+        metavar="TARGET",
+        help="Function, which runs in a process of its own, or mechanism, as package.module:object or file.py:object.",
+    ),
 ]
 Program = Annotated[
     str | None,
@@ -142,7 +145,7 @@ For = Annotated[
     typer.Option(
         "--for",
         metavar="TIME",
-        parser=minutes_of,
+        parser=_minutes_of,
         help="Run for this long, such as 90s, 5m or 2h, or until the claim is refuted.",
     ),
 ]

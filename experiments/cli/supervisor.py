@@ -1,7 +1,8 @@
 """Child process for audited code, so that the parent reports its end and sets the exit code.
 
-Audited code can end its process by `os._exit(0)`, a signal or a crash, without an exception. Therefore the work is
-done in a child process, which sends its exit code to the parent through a pipe, after a random token: bytes that
+A function is audited in a process of its own (`IsolatedFunction`), which the child starts; the child never runs it.
+Mechanisms and attacks of the user run in the child. They can end it by `os._exit(0)`, a signal or a crash, without an
+exception. Therefore the child sends its exit code to the parent through a pipe, after a random token: bytes that
 audited code writes into descriptors that it does not know are no exit code. A child that ends without sending one has
 no verdict, whatever its process exit code is. A child whose parent has ended also ends.
 
@@ -34,7 +35,7 @@ GRACE = 1.0
 CATCHABLE = ("SIGINT", "SIGTERM", "SIGHUP")
 SAME_MOMENT = 0.5
 """Seconds within which a signal that arrives twice, at a process and at its group, counts once."""
-_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_CHILD_SUBREAPER, _PR_SET_DUMPABLE = 36, 4
 _in_child = False
 
 
@@ -56,6 +57,7 @@ def supervised(work: Callable[[], int], *, unfinished: int) -> int:
         sys.stderr.write(f"dpassay: {UNSUPPORTED.format(system=platform.system())}\n")
         return unfinished
     _adopt_orphans()
+    _close_memory()
     others = _descendants()  # processes that existed before are not ended
     done, result_pipe = os.pipe()
     alive, holder = os.pipe()
@@ -77,7 +79,9 @@ def supervised(work: Callable[[], int], *, unfinished: int) -> int:
     process_code = os.waitstatus_to_exitcode(status)
     if received and process_code in (-received[-1], 128 + received[-1]):
         return 128 + received[-1]
-    sys.stderr.write(f"dpassay: {_end_text(process_code)} Audited code must return or raise: there is no verdict.\n")
+    from ...mechanisms.adapters.functions.isolated import end_text
+
+    sys.stderr.write(f"dpassay: {end_text(process_code)} Audited code must return or raise: there is no verdict.\n")
     return unfinished
 
 
@@ -109,6 +113,14 @@ def _adopt_orphans() -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _close_memory() -> None:
+    """Keep other processes of this user from reading this one's memory and descriptors; its forks inherit this."""
+    with suppress(Exception):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def _descendants() -> set[int]:
@@ -193,15 +205,6 @@ def _wait(child: int, done: int, token: bytes) -> tuple[int | None, int]:
 def _status(child: int, options: int) -> int | None:
     ended, status = os.waitpid(child, options)
     return status if ended else None
-
-
-def _end_text(code: int) -> str:
-    """Return a sentence about the end of the child process."""
-    if code >= 0:
-        return f"the audited code ended its process with exit code {code}."
-    with suppress(ValueError):
-        return f"the process of the audited code was ended by {signal.Signals(-code).name}."
-    return f"the process of the audited code was ended by signal {-code}."
 
 
 class Terminated(KeyboardInterrupt):

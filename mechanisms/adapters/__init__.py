@@ -19,6 +19,7 @@ from ..core.lazy_names import lazy_names
 if TYPE_CHECKING:
     from .estimator import EstimatorLearner as EstimatorLearner
     from .functions.function import FunctionMechanism as FunctionMechanism
+    from .functions.isolated_function import IsolatedFunction as IsolatedFunction
     from .functions.state import seed_everything as seed_everything
     from .functions.target import load_target as load_target
     from .training_function import FunctionLearner as FunctionLearner, TorchLearner as TorchLearner

@@ -1,16 +1,9 @@
-"""Findings of the first runs of a function: whether the given rng repeats them, how the sides compare, other calls."""
+"""Findings of the first runs of a function: whether the given rng repeats them, and how the sides compare."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
-
-from ...core import Dataset, Neighbours
 from .same_seed import SameSeed
 
 
@@ -45,52 +38,3 @@ class FirstRuns:
                 "repeated by a seed."
             )
         return tuple(messages)
-
-
-def _unchanged(value: Any) -> Any:
-    return value
-
-
-def _seed(rng: np.random.Generator) -> int:
-    return int(rng.integers(2**32))
-
-
-def _as_list(dataset: Dataset) -> Any:
-    return dataset.tolist() if isinstance(dataset, np.ndarray) else list(dataset)
-
-
-_OTHER_DATASETS: tuple[tuple[Callable[[Dataset], Any], str], ...] = (
-    (np.asarray, "the datasets are arrays: give Neighbours(np.array(d0), np.array(d1), ...)"),
-    (_as_list, "the datasets are lists: give Neighbours(list(d0), list(d1), ...)"),
-)
-_OTHER_GENERATORS: tuple[tuple[Callable[[np.random.Generator], Any], str], ...] = (
-    (lambda rng: np.random.RandomState(_seed(rng)), "np.random.RandomState(rng.integers(2**32))"),
-    (_seed, "int(rng.integers(2**32))"),
-    (lambda rng: random.Random(_seed(rng)), "random.Random(int(rng.integers(2**32)))"),
-)
-
-
-def call_that_returns(function: Callable[..., Any], neighbours: Neighbours, style: str, name: str) -> str:
-    """Return a condition under which a function whose first runs raise returns a result on both sides; empty if none.
-
-    Datasets of another type, and then other random generators, are tried, one run on each side.
-
-    Args:
-        function, neighbours, style: see `FunctionMechanism`.
-        name: name of the function, for the text.
-    """
-    others: list[tuple[Callable[[Any], Any], Callable[[Any], Any], str]]
-    others = [(convert, _unchanged, text) for convert, text in _OTHER_DATASETS]
-    if style == "one-run":
-        others += [
-            (_unchanged, convert, f"it receives another generator: give lambda dataset, rng: {name}(dataset, {text})")
-            for convert, text in _OTHER_GENERATORS
-        ]
-    for dataset_of, generator_of, text in others:
-        with suppress(BaseException):
-            for side in (0, 1):
-                dataset, rng = dataset_of(neighbours.side(side)), np.random.default_rng(0)
-                more = {"own-randomness": (), "one-at-a-time": (1, rng)}.get(style, (generator_of(rng),))
-                function(dataset, *more)
-            return text
-    return ""

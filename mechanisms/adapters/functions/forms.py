@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Floats
+from ...core.arrays import Floats
 from .guard import class_name, cut, digest, message_of
 
 BELOW_ZERO = -float(np.finfo(np.float64).tiny)
@@ -152,6 +152,19 @@ class ResultForm:
         return cut(f"type {kind_text(row.kind)}") if self.label == row.label and self.strange(row) else row.event()
 
 
+@dataclass(frozen=True, eq=False)
+class ReadResult:
+    """Result that was read where the function runs, in place of the object that it returned.
+
+    Args:
+        outcome: the row of numbers, or the event.
+        names: the names of its numbers; empty if they have none, or if they were not asked for.
+    """
+
+    outcome: OutputRow | UnusualForm
+    names: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass(frozen=True)
 class UnusualForm:
     """Outcome other than a row of numbers."""
@@ -198,7 +211,7 @@ def usual_form(rows: Iterable[OutputRow]) -> ResultForm:
     """Return the form in which all of `rows`, from the first runs, are laid out; that of a number without rows.
 
     Example:
-        >>> from dpassay.mechanisms.adapters.functions.outcomes import read_result
+        >>> from dpassay.mechanisms.adapters.functions.reading import read_result
         >>> rows = [read_result({"status": "ok", "sum": total}) for total in (3.5, 2.5)]
         >>> form = usual_form(rows)
         >>> form.label, form.shape, form.exceptional

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar
@@ -12,23 +11,24 @@ import numpy as np
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs, Workers
 from ...core.errors import (
     AlwaysRaisesError,
-    DpassayError,
     ManyRunsError,
     ParameterError,
     RelationError,
     ReleaseError,
-    plural,
 )
 from ...core.guarantee import Guarantee
 from ...core.output_names import OutputNames
 from ...core.records import as_single_records, check_different, check_records
 from ...core.validation import one_of
-from .first_runs import FirstRuns, call_that_returns
-from .forms import OutputRow, RaisedException, ResultForm, by_name, usual_form
-from .guard import Guard, class_name, current_guard, cut, in_words, short_repr
-from .names import Name, ResultNames, common_names, names_of, names_of_columns
-from .outcomes import collect, collect_array, copied_result, read_result, unmasked
-from .same_seed import MIN_SURPRISE, SameSeed, compare, same_outputs, seeded, surprise
+from .calls import FunctionCalls, Rows
+from .first_runs import FirstRuns
+from .forms import OutputRow, RaisedException, ResultForm, usual_form
+from .guard import Guard, current_guard, cut, in_words, printable, short_repr
+from .isolated_function import IsolatedCalls, IsolatedFunction
+from .names import Name, ResultNames, common_names, names_of
+from .outcomes import collect, collect_array
+from .reading import copied_result, read_result
+from .same_seed import MIN_SURPRISE, SameSeed, compare, same_outputs, surprise
 from .source import source_of, store_source
 from .state import content_digest, is_small
 from .target import STYLES, name_of, style_of
@@ -39,6 +39,8 @@ N_BATCH_RUNS = 64
 """Number of runs in a call that tests whether a function can make many runs at once."""
 N_SEEDS = 4
 """Number of seeds with which single runs are made on both sides."""
+AnyCalls = FunctionCalls | IsolatedCalls
+"""Calls in this process, or in another one."""
 
 
 @dataclass(frozen=True)
@@ -152,26 +154,21 @@ class FunctionMechanism(Mechanism):
     def _release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         assert self.form is not None
         if self.style == "many-runs":
-            return self.outputs_of(self._many(dataset, size, rng), size)
-        results = [self._one(dataset, rng) for _ in range(size)]
+            return self.outputs_of(self._many(dataset, size, rng, self._calls()))
+        results = self._calls().singles(dataset, size, rng)
         current_guard().put_back()
-        return collect(results, self.form)
+        return self.outputs_of(results)
 
-    def outputs_of(self, results: Any, size: int) -> Outputs:
-        """Return results of a call that another process made as outputs.
+    def outputs_of(self, rows: Rows) -> Outputs:
+        """Return the results of some runs, also those that another process made, as outputs.
 
         Args:
-            results: what a function of many runs returned, else a list with one entry per run.
-            size: number of runs.
+            rows: a numeric array with one row per run, or a list with one entry per run.
 
         Raises:
-            ReleaseError: there is not one result per run, or one cannot be read.
+            ReleaseError: a result cannot be read.
         """
         assert self.form is not None
-        if self.style == "one-at-a-time":
-            singles = [one if isinstance(one, RaisedException) else self._rows(one, 1)[0] for one in results]
-            return collect(singles, self.form)
-        rows = self._rows(results, size)
         return collect_array(rows, self.form) if isinstance(rows, np.ndarray) else collect(rows, self.form)
 
     def guarantee(self) -> Guarantee:
@@ -226,90 +223,18 @@ class FunctionMechanism(Mechanism):
         """Return the same mechanism with one call per run, and new first runs."""
         return replace(self, style="one-at-a-time", form=None, first_runs=None)
 
-    def _one(self, dataset: Dataset, rng: np.random.Generator) -> Any:
-        """Return the result of one run, or `RaisedException` in its place."""
-        if self.style == "one-at-a-time":
-            try:
-                return copied_result(self._many(dataset, 1, rng)[0])
-            except ManyRunsError as error:
-                return RaisedException.by(error.__cause__ or error)
-        guard = current_guard()
-        guard.begin()
-        try:
-            result = self.function(dataset) if self.style == "own-randomness" else self.function(dataset, rng)
-            return copied_result(result)
-        except MemoryError as error:
-            raise ReleaseError(
-                f"{self.name} ran out of memory ({in_words(error)}), which depends on this machine more than on the "
-                "dataset, and is not an outcome. Reduce its work, or catch MemoryError in it."
-            ) from error
-        except BaseException as error:
-            return RaisedException.by(error)
-        finally:
-            guard.end()
+    def _calls(self, seed: int | None = None) -> AnyCalls:
+        """Return the calls of the function, with the global random states from a seed."""
+        if isinstance(self.function, IsolatedFunction):
+            return self.function.calls(str(self.style), seed, naming=self.form is None)
+        return FunctionCalls(self.function, self.name, str(self.style), seed, naming=self.form is None)
 
-    def _many(self, dataset: Dataset, size: int, rng: np.random.Generator) -> np.ndarray[Any, Any] | list[Any]:
-        """Return `size` results: a numeric array with one row per run, or a list with one entry per run."""
-        guard = current_guard()
-        guard.begin()
-        try:
-            results = self.function(dataset, size, rng)
-            if size > 1:  # after single runs, at the end of their chunk
-                guard.put_back()
-            try:
-                return self._rows(results, size)
-            except DpassayError:
-                raise
-            except BaseException as error:
-                raise ReleaseError(
-                    f"{self.name} returned a {class_name(results)}, which raised {in_words(error)} when it was read."
-                ) from error
-        except DpassayError:
-            raise
-        except BaseException as error:
-            kind = ReleaseError if isinstance(error, MemoryError) else ManyRunsError
-            raise kind(
-                f"{self.name}(dataset, size={size}, rng) raised {in_words(error)}. If single runs may "
-                "fail, write a function release(dataset, rng) of one run: an exception then counts as the outcome of "
-                "that run."
-            ) from error
-        finally:
-            guard.end()
-
-    def _rows(self, results: Any, size: int) -> np.ndarray[Any, Any] | list[Any]:
-        """Return the result of a function of many runs, one row or entry per run."""
+    def _many(self, dataset: Dataset, size: int, rng: np.random.Generator, calls: AnyCalls) -> Rows:
+        """Return the results of one call that makes `size` runs."""
+        rows = calls.many(dataset, size, rng)
         if self.form is None:
-            object.__setattr__(self, "named", names_of_columns(results))
-        if isinstance(results, dict):
-            results = self._columns(results)
-        array = results if isinstance(results, list) else np.asarray(unmasked(getattr(results, "values", results)))
-        shape = (len(array),) if isinstance(array, list) else array.shape
-        if not shape or shape[0] != size:
-            raise ReleaseError(
-                f"{self.name} was asked for size={plural(size, 'run')} and returned shape {shape}: expected one row "
-                f"per run, ({size},) or ({size}, ...). Write a function release(dataset, rng) if it does one run at a "
-                "time."
-            )
-        if isinstance(array, list):
-            return array
-        return array if array.dtype.kind in "biuf" else list(array)
-
-    def _columns(self, results: dict[str, Any]) -> np.ndarray[Any, Any] | list[dict[str, Any]]:
-        """Return a dict of arrays as one array with one row per run, in the order of its keys.
-
-        If not all are numbers, return one dict per run.
-        """
-        parts = {key: np.asarray(unmasked(results[key])) for key in sorted(results, key=by_name)}
-        if len({len(part) if part.ndim else -1 for part in parts.values()}) != 1 or any(
-            not part.ndim for part in parts.values()
-        ):
-            shapes = ", ".join(f"{key}: {part.shape}" for key, part in parts.items())
-            raise ReleaseError(
-                f"{self.name} returned a dict whose entries must all have one row per run, but they are {shapes}."
-            )
-        if any(part.dtype.kind not in "biuf" for part in parts.values()):
-            return [dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True)]
-        return np.concatenate([part.reshape(len(part), -1) for part in parts.values()], axis=1)
+            object.__setattr__(self, "named", calls.columns)
+        return rows
 
     def _run_first(self, *, vectorised: bool) -> FirstRuns:
         """Determine the form, and return the findings of the first runs.
@@ -346,12 +271,9 @@ class FunctionMechanism(Mechanism):
         results: list[list[list[Any]]] = [[], []]
         for seed in (1, 2):
             for side in (0, 1):
-                with seeded(seed):
-                    before = time.monotonic()
-                    rows = self._many(
-                        self.neighbours.side(side), N_BATCH_RUNS, np.random.default_rng([N_BATCH_RUNS, seed])
-                    )
-                    object.__setattr__(self, "seconds_per_run", (time.monotonic() - before) / N_BATCH_RUNS)
+                rng, calls = np.random.default_rng([N_BATCH_RUNS, seed]), self._calls(seed)
+                rows = self._many(self.neighbours.side(side), N_BATCH_RUNS, rng, calls)
+                object.__setattr__(self, "seconds_per_run", calls.seconds / N_BATCH_RUNS)
                 results[side].append([copied_result(row) for row in rows])
         for first, second in results:
             outputs1, outputs2 = collect(first, form), collect(second, form)
@@ -362,13 +284,14 @@ class FunctionMechanism(Mechanism):
     def _compared(self) -> SameSeed:
         """Return the findings of single runs with the same seeds on both sides."""
         results: list[list[Any]] = [[], []]
-        before = time.monotonic()
+        seconds = 0.0
         for seed in range(N_SEEDS):
             for side in (0, 1):
-                with seeded(seed):
-                    rng = np.random.default_rng([N_BATCH_RUNS, seed])
-                    results[side].append(self._one(self.neighbours.side(side), rng))
-        object.__setattr__(self, "seconds_per_run", (time.monotonic() - before) / (2 * N_SEEDS))
+                rng = np.random.default_rng([N_BATCH_RUNS, seed])
+                calls = self._calls(seed)
+                results[side] += calls.singles(self.neighbours.side(side), 1, rng)
+                seconds += calls.seconds
+        object.__setattr__(self, "seconds_per_run", seconds / (2 * N_SEEDS))
         return compare(results[0], results[1], self.function)
 
     def _usual_form(self) -> tuple[ResultForm, bool, bool]:
@@ -416,12 +339,11 @@ class FunctionMechanism(Mechanism):
         """Return one result (some for many runs) on one side, with a fixed rng, and whether the rng was used."""
         dataset, rng = self.neighbours.side(side), np.random.default_rng([attempt, side])
         before = rng.bit_generator.state
-        with seeded(attempt):
-            if self.style == "many-runs":
-                rows = self._many(dataset, (2, 2 * MAX_PROBE_RUNS)[attempt], rng)
-                results = [copied_result(result) for result in rows]
-            else:
-                results = [self._one(dataset, rng)]
+        if self.style == "many-runs":
+            rows = self._many(dataset, (2, 2 * MAX_PROBE_RUNS)[attempt], rng, self._calls(attempt))
+            results = [copied_result(result) for result in rows]
+        else:
+            results = self._calls(attempt).singles(dataset, 1, rng)
         return results, rng.bit_generator.state != before
 
     def _refuse_change(self) -> None:
@@ -442,15 +364,15 @@ class FunctionMechanism(Mechanism):
                 "called: a failure counts as an outcome only if some run succeeds.",
                 same_on_both=failed[0] == failed[1],
             )
-        errors = [self._error(side) for side in (0, 1)]
+        errors = [self._calls().error(self.neighbours.side(side)) for side in (0, 1)]
         if errors[0] is None or errors[1] is None:
             return
-        words = [in_words(error) for error in errors if error is not None]
+        words = [_words(error) for error in errors if error is not None]
         (kind, _, text), (kind1, _, _) = (word.partition(": ") for word in words)
         message = text if words[0] == words[1] else f"{words[0]!r} on side 0, {words[1]!r} on side 1"
         call = {"own-randomness": "dataset", "one-at-a-time": "dataset, 1, rng"}.get(self.style or "", "dataset, rng")
         raised = kind if kind == kind1 else "an exception"
-        works = call_that_returns(self.function, self.neighbours, str(self.style), self.name)
+        works = self._calls().condition([self.neighbours.side(side) for side in (0, 1)])
         advice = (
             f"It returns a result if {works}."
             if works
@@ -462,14 +384,10 @@ class FunctionMechanism(Mechanism):
             f"{self.name}({call}) raised {raised} in each of {2 * MAX_PROBE_RUNS} first runs, on both sides: "
             f"{message}. {advice}",
             same_on_both=words[0] == words[1],
-        ) from errors[0]
+        ) from (errors[0] if isinstance(errors[0], BaseException) else None)
 
-    def _error(self, side: int) -> BaseException | None:
-        """Return the exception that the function raises on one side, or None."""
-        rng = np.random.default_rng(0)
-        arguments = {"own-randomness": (), "one-at-a-time": (1, rng)}.get(self.style or "", (rng,))
-        try:
-            self.function(self.neighbours.side(side), *arguments)
-        except BaseException as error:
-            return error
-        return None
+
+def _words(error: BaseException | RaisedException) -> str:
+    if isinstance(error, BaseException):
+        return in_words(error)
+    return f"{error.error}: {printable(error.message)}" if error.message else error.error

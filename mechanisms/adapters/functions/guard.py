@@ -38,7 +38,8 @@ from hashlib import blake2b
 from types import FrameType, TracebackType
 from typing import IO, Any
 
-from ...core import DpassayError, NoAnswerError, ParameterError, ReleaseError, positive
+from ...core.errors import DpassayError, NoAnswerError, ParameterError, ReleaseError
+from ...core.validation import positive
 from .state import PYTHON_RANDOM_STATE, ProcessState
 
 SIGNAL_NAMES = "INT TERM HUP QUIT ABRT ALRM VTALRM PROF USR1 USR2 CHLD PIPE BREAK"
@@ -66,6 +67,8 @@ class Guard:
         self.name = name
         self.changed: tuple[str, ...] = ()
         self.outside: BaseException | None = None
+        self._reported: tuple[str, ...] = ()
+        self._n_seeds = 0
         self._timeout = _state["timeout"] if timeout is None else timeout
         self._seed = seed
         self._active = self._in_turn = False
@@ -107,7 +110,7 @@ class Guard:
         _state["open"] = None
         replaced = self._return_signals()
         changed = [name for name in self._process.restore() if not (self._in_turn and name == PYTHON_RANDOM_STATE)]
-        self.changed = (*changed, *(["signal handlers"] if replaced else []))
+        self.changed = (*changed, *(["signal handlers"] if replaced else []), *self._reported)
         if self._timeout is not None and self._alarm[0] > 0.0:
             remaining = self._alarm[0] - (time.monotonic() - self._since)
             signal.setitimer(signal.ITIMER_REAL, max(remaining, 1e-3), self._alarm[1])
@@ -142,6 +145,23 @@ class Guard:
         self._end_copies()
         if self.outside is not None:
             raise self.outside
+
+    @property
+    def timeout(self) -> float | None:
+        """Time limit of one call in seconds."""
+        return self._timeout
+
+    def next_seed(self) -> int | None:
+        """Return the seed of the global random states of another process for its next runs inside this guard."""
+        if self._seed is None or not self._active:
+            return None
+        self._n_seeds += 1
+        return self._seed if self._n_seeds == 1 else self._seed + (self._n_seeds << 64)
+
+    def report(self, changed: tuple[str, ...]) -> None:
+        """Add names of what audited code changed in another process."""
+        if self._active:
+            self._reported += tuple(name for name in changed if name not in self._reported)
 
     def _end_copies(self) -> None:
         """End this process if it is a copy of the process that was called, made by audited code that forks."""
@@ -181,10 +201,15 @@ class Guard:
         return called
 
     def _too_long(self, *_: object) -> None:
-        raise NoAnswerError(
-            f"a call of {self.name} took longer than timeout={self._timeout:g} seconds. Give it more time, or find out "
-            "why it hangs."
-        )
+        raise NoAnswerError(too_long(self.name, self._timeout))
+
+
+def too_long(name: str, timeout: float | None) -> str:
+    """Return the message on a call that took longer than its limit."""
+    return (
+        f"a call of {name} took longer than timeout={timeout or 0.0:g} seconds. Give it more time, or find out why it "
+        "hangs."
+    )
 
 
 _IDLE = Guard()

@@ -1,30 +1,181 @@
-"""Start of isolated processes: each creates a function anew, answers its request, and ends."""
+"""Isolated processes: new interpreters in which audited code runs, and what they answer.
+
+An `IsolatedProcess` answers requests until it is closed. `ask` starts several, of which each creates a function anew,
+answers one request, and ends.
+"""
 
 from __future__ import annotations
 
 import os
-import pickle
+import secrets
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from ...core.base import Neighbours
-from . import isolated_process as process
-from .forms import RaisedException
+from ...core import Neighbours, terminal
+from . import messages
+from .calls import Rows
+from .isolated_process import WORKING
 from .source import FunctionSource, cloudpickle
 
 PROCESS_SECONDS = 120.0
 """Time limit for one request in seconds."""
-_START = "import sys; exec(compile(open(sys.argv[1]).read(), sys.argv[1], 'exec'))"
+LAST_SECONDS = 1.0
+"""Seconds in which a process ends that has closed its messages, and in which the rest of its output arrives."""
+ROOM = Path(__file__).parents[2]
+"""Folder of the room `mechanisms`."""
+MAX_RELAYED = 2**20
+"""Largest number of bytes of the output of audited code that are shown."""
+_START = """
+import sys, types
+for name in ("", ".core", ".adapters", ".adapters.functions"):
+    package = types.ModuleType("dpassay_isolated" + name)
+    package.__path__ = [sys.argv[1] + name.replace(".", "/")]
+    sys.modules[package.__name__] = package
+from dpassay_isolated.adapters.functions.isolated_process import main
+main()
+"""
+"""Program that imports single modules of the room `mechanisms`, without running its `__init__` files."""
+
+
+class ProcessEnded(Exception):  # noqa: N818 - it need not be an error
+    """The process ended without an answer; the message says how."""
+
+
+class ProcessOverdue(Exception):  # noqa: N818
+    """The process took too long, and was ended."""
+
+
+class IsolatedProcess:
+    """A new interpreter that runs `isolated_process.py`, in a process group of its own.
+
+    Args:
+        environment: its environment variables.
+        name: shown before each line that its code prints; None discards the lines.
+    """
+
+    def __init__(self, environment: Mapping[str, str], name: str | None = None) -> None:
+        self.nonce = secrets.token_bytes(messages.NONCE_BYTES)
+        self.child = subprocess.Popen(
+            [sys.executable, "-c", _START, str(ROOM)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if name is None else subprocess.PIPE,
+            env=dict(environment),
+            start_new_session=True,
+        )
+        self._greeted = False
+        self._relay: threading.Thread | None = None
+        if name is not None:
+            self._relay = threading.Thread(target=_relay, args=(self.child.stderr, name), daemon=True)
+            self._relay.start()
+
+    def ask(self, request: Mapping[str, Any], seconds: float | None = None) -> Any:
+        """Return the answer to a request.
+
+        Args:
+            request: plain data; `ask` names what is asked.
+            seconds: time limit, which begins again with each sign of work; None for no limit.
+
+        Raises:
+            ProcessOverdue: the time is over.
+            ProcessEnded: the process ended, or wrote something else than an answer.
+        """
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
+        overdue = threading.Event()
+
+        def stop() -> None:
+            overdue.set()
+            self.end()
+
+        alarm = _alarm(seconds, stop)
+        try:
+            if not self._greeted:
+                self.child.stdin.write(self.nonce)
+                self._greeted = True
+            messages.write(self.child.stdin, self.nonce, dict(request))
+            while (answer := messages.read(self.child.stdout, self.nonce)) == WORKING:
+                alarm.cancel()
+                alarm = _alarm(seconds, stop)
+            return answer
+        except (messages.EndedError, OSError) as error:
+            if overdue.is_set():
+                raise ProcessOverdue from error
+            raise ProcessEnded(self._ending()) from error
+        except messages.MessageError as error:
+            self.close()
+            raise ProcessEnded(f"the process of the audited code sent {error}.") from error
+        finally:
+            alarm.cancel()
+
+    def _ending(self) -> str:
+        """Return a sentence about the end of the process."""
+        try:
+            code = self.child.wait(LAST_SECONDS)
+        except subprocess.TimeoutExpired:
+            return "the audited code closed the connection to its process."
+        return end_text(code)
+
+    def end(self) -> None:
+        """End the process and its group at once."""
+        with suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(self.child.pid, signal.SIGKILL)
+            else:
+                self.child.kill()
+
+    def close(self) -> None:
+        """End the process and its group, and show the rest of what it printed."""
+        if self.child.returncode is None or self._relay is not None:
+            self.end()
+        for stream in (self.child.stdin, self.child.stdout):
+            with suppress(OSError):
+                assert stream is not None
+                stream.close()
+        self.child.wait()
+        if self._relay is not None:
+            self._relay.join(LAST_SECONDS)
+
+
+def end_text(code: int) -> str:
+    """Return a sentence about the end of a process of audited code."""
+    if code >= 0:
+        return f"the audited code ended its process with exit code {code}."
+    with suppress(ValueError):
+        return f"the process of the audited code was ended by {signal.Signals(-code).name}."
+    return f"the process of the audited code was ended by signal {-code}."
+
+
+def _alarm(seconds: float | None, stop: Callable[[], None]) -> threading.Timer:
+    """Return a timer, which runs if there is a limit."""
+    alarm = threading.Timer(seconds or 0.0, stop)
+    alarm.daemon = True
+    if seconds is not None:
+        alarm.start()
+    return alarm
+
+
+def _relay(stream: IO[bytes], name: str) -> None:
+    """Write each line of a stream to the standard error, with its name; control characters are escaped."""
+    left = MAX_RELAYED
+    with suppress(OSError, ValueError), stream:
+        while line := stream.readline(4096):
+            if left > 0:
+                text = line.rstrip(b"\r\n").decode("utf-8", "backslashreplace")
+                sys.stderr.write(f"{terminal(name)}: {terminal(text)}\n")
+                left -= len(line)
+                if left <= 0:
+                    sys.stderr.write(f"{terminal(name)}: what it prints further is not shown.\n")
 
 
 @dataclass(frozen=True)
@@ -49,17 +200,17 @@ class ProcessAnswer:
     """Answer of one process.
 
     Args:
-        results: the results of each call, as the function returned them; `RaisedException` for a run that raised.
+        results: the results of each call, for `FunctionMechanism.outputs_of`.
         left: for each call, a digest of the random states that it changed; empty if it drew from none.
         read: what the runs read from outside: "entropy", "file PATH", "socket.connect", ...
-        constants: values that the statements of the program give its names again, by name.
+        constants: digests of the values that the statements of the program give its names again, by name.
         modules: the modules that may be preloaded for other processes.
     """
 
-    results: tuple[Any, ...]
+    results: tuple[Rows, ...]
     left: tuple[str, ...]
     read: tuple[str, ...]
-    constants: dict[str, Any] = field(default_factory=dict)
+    constants: dict[str, bytes] = field(default_factory=dict)
     modules: tuple[str, ...] = ()
 
 
@@ -105,7 +256,7 @@ def ask(
             "source": source.request,
             "datasets": datasets,
             "style": style,
-            "calls": [(one.side, one.size, one.rng.bit_generator.state, one.seed) for one in request.calls],
+            "calls": [(one.side, one.size, one.rng, one.seed) for one in request.calls],
             "names": list(request.names),
             "shift": 86_400 * (first + k),
         }
@@ -114,103 +265,46 @@ def ask(
     grouped = preload is not None and hasattr(os, "fork")
     jobs = [written[k::n_workers] for k in range(n_workers)] if grouped else [[request] for request in written]
     base = {
+        "ask": "fresh",
         "path": [path or str(Path.cwd()) for path in sys.path],
-        "cloudpickle": pickler.__name__,
         "preload": list(preload or ()) if grouped else [],
     }
-
-    running: list[subprocess.Popen[bytes]] = []
+    running: list[IsolatedProcess] = []
 
     def answers(number: int) -> list[ProcessAnswer | None]:
         environment = {**source.environment, "PYTHONHASHSEED": str(first + number), "PYTHONDONTWRITEBYTECODE": "1"}
         environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+        process: IsolatedProcess | None = None
         try:
-            seconds = PROCESS_SECONDS * len(jobs[number])
-            content = _run(pickle.dumps(base | {"requests": jobs[number]}), environment, seconds, running)
-            return [_answer(one) for one in pickle.loads(content)]
+            process = IsolatedProcess(environment)
+            running.append(process)
+            content = process.ask(base | {"requests": jobs[number]}, PROCESS_SECONDS * len(jobs[number]))
+            found = [_answer(one) for one in content]
+            return found if len(found) == len(jobs[number]) else [None] * len(jobs[number])
         except Exception:
             return [None] * len(jobs[number])
+        finally:
+            if process is not None:
+                process.close()
+                running.remove(process)
 
     pool = ThreadPoolExecutor(n_workers)
     try:
-        found = list(pool.map(answers, range(len(jobs))))
+        results = list(pool.map(answers, range(len(jobs))))
     except BaseException:  # such as Ctrl-C: nothing more is started, and what runs is ended
         pool.shutdown(wait=False, cancel_futures=True)
-        for child in [*running]:
-            _end(child)
+        for process in [*running]:
+            process.end()
         raise
     finally:
         pool.shutdown()
     if not grouped:
-        return [one for (one,) in found]
-    return [found[k % n_workers][k // n_workers] for k in range(len(written))]
+        return [one for (one,) in results]
+    return [results[k % n_workers][k // n_workers] for k in range(len(written))]
 
 
-def _answer(content: bytes) -> ProcessAnswer | None:
-    answer = pickle.loads(content)
+def _answer(answer: Any) -> ProcessAnswer | None:
     if answer is None:
         return None
-    constants = {}
-    for name, value in answer["constants"].items():
-        with suppress(Exception):
-            constants[name] = pickle.loads(value)
-    results = tuple(map(_results, answer["results"]))
-    return ProcessAnswer(results, tuple(answer["left"]), tuple(answer["read"]), constants, tuple(answer["modules"]))
-
-
-@contextmanager
-def _started(environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a process, and end it afterwards with all that it started."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", _START, str(Path(process.__file__))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-        start_new_session=True,
-    )
-    try:
-        yield child
-    finally:
-        _end(child)
-        for stream in (child.stdin, child.stdout):
-            with suppress(OSError):
-                assert stream is not None
-                stream.close()
-        child.wait()
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    with suppress(OSError):
-        if hasattr(os, "killpg"):
-            os.killpg(child.pid, signal.SIGKILL)
-        else:
-            child.kill()
-
-
-def _run(job: bytes, environment: dict[str, str], seconds: float, running: list[subprocess.Popen[bytes]]) -> bytes:
-    """Return what a process writes for a job, empty if it does not answer in time."""
-    with _started(environment) as child:
-        running.append(child)
-        assert child.stdin is not None
-        assert child.stdout is not None
-        alarm = threading.Timer(seconds, _end, (child,))
-        alarm.daemon = True
-        alarm.start()
-        try:
-            child.stdin.write(job)
-            child.stdin.close()
-            return process.received(child.stdout)
-        finally:
-            alarm.cancel()
-            running.remove(child)
-
-
-def _results(results: Any) -> Any:
-    """Return the results of a call, with placeholders of runs that raised."""
-    if not isinstance(results, list):
-        return results
-    return [
-        RaisedException(one[1], one[2]) if isinstance(one, tuple) and one[:1] == (process.FAILED,) else one
-        for one in results
-    ]
+    lists = {name: tuple(map(str, answer[name])) for name in ("left", "read", "modules")}
+    return ProcessAnswer(tuple(answer["results"]), constants=dict(answer["constants"]), **lists)

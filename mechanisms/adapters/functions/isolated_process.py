@@ -1,32 +1,37 @@
 """Program of an isolated process: create a function, and answer requests for its runs.
 
-It is run as a file and imports nothing of the library, so that a process starts in a tenth of a second. It reads one
-pickled job from its standard input and writes one pickled list of answers to its standard output, which the audited
-code does not get: what this code prints is discarded.
+It imports Python, numpy and those modules of the library that need nothing else (`_START` in `isolated.py` finds them
+without the rest), so that a process starts in a tenth of a second. Requests come through the standard input, answers go
+through the standard output, both moved to high descriptors before code of the user is imported; what that code prints
+goes to the standard error. Requests and answers are plain data (`messages.py`); pickles are read here only.
 
-    job       requests; preload, modules that are imported first; path, cloudpickle
-    request   source, parts of `FunctionSource.request`; datasets, pickles of both; style, how the function is called;
-              calls, a list of (side, size, state of the rng, seed of the global random states); names, those of the
+`fresh`: make runs of a function in a new process, and end.
+
+    request   requests; preload, modules that are imported first; path; and for each of its requests:
+              source, parts of `FunctionSource.request`; datasets, pickles of both; style, how the function is called;
+              calls, a list of (side, size, rng, seed of the global random states); names, those of the
               program whose statements are run; shift, seconds by which the clock is ahead, and the seed of generators
               of the function and of its modules
-    answer    results, for each call a list with a result or `(FAILED, class, message)` per run, or what a function
-              of many runs returned; left, for each call a digest of the random states that it changed;
-              read, the names of what the calls read from outside;
-              constants, values that the statements of a program gives its names again;
-              modules, the installed modules that were imported; None in place of an answer for a request that failed
+    answers   results, for each call an array or a list with one entry per run; left, for each call a digest of the
+              random states that it changed; read, the names of what the calls read from outside; constants, digests of
+              the values that the statements of a program give its names again; modules, the installed modules that were
+              imported; None in place of an answer for a request that failed
 
-A job of several requests answers each in a copy (fork) of this process, made before any code of the user is imported.
-What copies share are the modules of `preload` and the hashes of texts.
+    Several requests are answered in copies (forks) of this process, made before any code of the user is imported. What
+    copies share are the modules of `preload` and the hashes of texts.
+
+`load`, then `run`, `describe`, `advise` and `fail`, again and again: see `Service`.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import hashlib
+import inspect
 import io
 import itertools
+import json
 import os
 import pickle
 import random
@@ -34,15 +39,29 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
+from ...core.errors import DpassayError, UnknownNameError
+from ...core.fingerprint import describe
+from . import messages
+from .calls import FunctionCalls
+from .forms import RaisedException
+from .guard import Guard, in_words, message_of, short_repr
+from .reading import readable
+from .source import reads_generator
+from .state import content_digest, is_small, seed_all
+from .target import find_target, name_of
+
 HASH = "the hash of a text"
-FAILED = "this run raised"
-"""First entry of the tuple that stands for the result of a run that raised."""
+WORKING = "working"
+"""Message before the answer to a request that takes long: a run has ended, and another one begins."""
+HIGHEST_DESCRIPTOR = 1000
+"""Largest number of a descriptor of the messages."""
 CODE_SUFFIXES = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".pth", ".json", ".toml", ".cfg")
 """Suffixes of files that belong to code if they lie in a folder of packages."""
 PRELOADED = ("numpy", "scipy", "pandas", "sklearn", "joblib", "cloudpickle", "dpassay")
@@ -70,6 +89,8 @@ class SourceLoader(pickle.Unpickler):
         kind, module, file, name = address
         if kind == "generator":
             return _restarted(pickle.loads(name), self.seeds)
+        if kind == "target":
+            return with_options(find_target(module)[0], pickle.loads(name))
         if kind == "program":
             if name not in self.program:
                 self.program[name] = None
@@ -161,71 +182,12 @@ def _restarted(value: Any, seeds: Iterator[int]) -> Any:
     return value
 
 
-_COMPILED: dict[str, Callable[[int], None]] = {}
-
-
-def seed_all(seed: int) -> None:
-    """Seed the global random states of Python and numpy, and of torch and numba where they are imported."""
-    random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002 - this is what audited code may draw from
-    if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed % 2**32)
-    if hasattr(sys.modules.get("numba"), "njit"):  # False while it is being imported
-        if "numba" not in _COMPILED:
-            _COMPILED["numba"] = sys.modules["numba"].njit(_seed_compiled)
-        _COMPILED["numba"](seed % 2**32)
-
-
-def _seed_compiled(seed: int) -> None:
-    """Seed the random state of compiled functions, which is another one than that of numpy; to be compiled."""
-    np.random.seed(seed)  # noqa: NPY002
-
-
 def states(rng: np.random.Generator) -> list[str]:
     """Return digests of the random states from which the calls may draw."""
     legacy: Any = np.random.get_state()  # noqa: NPY002
     torch = sys.modules["torch"].random.get_rng_state().numpy().tobytes() if "torch" in sys.modules else b""
     parts = repr(rng.bit_generator.state), legacy[1].tobytes(), legacy[2:], random.getstate(), torch
     return [hashlib.blake2b(repr(part).encode(), digest_size=8).hexdigest() for part in parts]
-
-
-def ended(error: BaseException) -> tuple[str, str, str]:
-    """Return what stands for a run that raised."""
-    try:
-        message = str(error)
-    except BaseException as worse:
-        message = f"<a message that raises {type(worse).__name__}>"
-    return FAILED, type(error).__name__, message
-
-
-def one(function: Callable[..., Any], style: str, dataset: Any, rng: np.random.Generator) -> Any:
-    """Return the result of one run."""
-    try:
-        if style == "one-at-a-time":
-            result = function(dataset, 1, rng)
-        else:
-            result = function(dataset) if style == "own-randomness" else function(dataset, rng)
-        with suppress(Exception):
-            result = copy.deepcopy(result)
-    except MemoryError:
-        raise
-    except BaseException as error:
-        return ended(error)
-    return result
-
-
-def call(function: Callable[..., Any], style: str, dataset: Any, size: int, rng: np.random.Generator) -> Any:
-    """Return the results of `size` runs: a list, or what a function of many runs returned."""
-    if style == "many-runs":
-        return function(dataset, size, rng)
-    return [one(function, style, dataset, rng) for _ in range(size)]
-
-
-def generator(state: dict[str, Any]) -> np.random.Generator:
-    """Return a generator in the given state."""
-    bits = getattr(np.random, state["bit_generator"])()
-    bits.state = state
-    return np.random.Generator(bits)
 
 
 def _bound_names(statement: ast.stmt) -> set[str]:
@@ -238,7 +200,7 @@ def _bound_names(statement: ast.stmt) -> set[str]:
 
 
 def constants(source: str, names: list[str]) -> dict[str, bytes]:
-    """Return the values that the statements of a program give to these names, by name, as pickles.
+    """Return digests of the values that the statements of a program give to these names, by name.
 
     Only statements that bind a name which is needed are run, in their order; calls that bind none, such as an audit,
     are not.
@@ -259,7 +221,7 @@ def constants(source: str, names: list[str]) -> dict[str, bytes]:
                 exec(compile(ast.Module([statement], []), "<program>", "exec"), space)
     for name in names:
         with suppress(Exception):
-            found[name] = pickle.dumps(space[name])
+            found[name] = content_digest(space[name])
     return found
 
 
@@ -268,8 +230,15 @@ def ahead(source: Callable[[], Any], by: Any) -> Callable[[], Any]:
     return lambda: source() + by
 
 
-def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer to a request."""
+def _fresh_answer(request: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the answer to a request of `fresh`; None if it fails."""
+    try:
+        return _answer(request)
+    except BaseException:
+        return None
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
     time.time, time.time_ns = ahead(time.time, request["shift"]), ahead(time.time_ns, request["shift"] * 10**9)
     watch, source = Watch(), request["source"]
     datasets = [pickle.loads(pickled) for pickled in request["datasets"]]
@@ -278,79 +247,262 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     for module in [module for name, module in list(sys.modules.items()) if name not in known]:
         for value in list(getattr(module, "__dict__", {}).values()):
             _restarted(value, seeds)
+    calls = FunctionCalls(function, "", request["style"])
+    make = calls.many if request["style"] == "many-runs" else calls.singles
     results: list[Any] = []
     left: list[str] = []
-    for side, size, state, seed in request["calls"]:
-        rng = generator(state)
+    for side, size, rng, seed in request["calls"]:
         seed_all(seed)
         before = states(rng)
         watch.on = True
-        rows = call(function, request["style"], datasets[side], size, rng)
+        rows = make(datasets[side], size, rng)
         watch.on = False
         results.append(rows)
         left.append("".join(now for now in states(rng) if now not in before))
-    found = constants(source["text"], request["names"]) if request["names"] else {}
-    return {"results": results, "left": left, "read": sorted(watch.read), "constants": found}
+    return {
+        "results": [readable(rows, naming=False) for rows in results],
+        "left": left,
+        "read": sorted(watch.read),
+        "constants": constants(source["text"], request["names"]) if request["names"] else {},
+        "modules": [name for name in sys.modules if name.partition(".")[0] in PRELOADED],
+    }
 
 
-def answered(request: dict[str, Any], cloudpickle: str) -> bytes:
-    """Return the pickled answer to a request; None, pickled, if it fails."""
-    try:
-        replied = answer(request)
-        replied["modules"] = [name for name in sys.modules if name.partition(".")[0] in PRELOADED]
-    except BaseException:
-        return pickle.dumps(None)
-    try:
-        return pickle.dumps(replied)
-    except Exception:
-        return bytes(import_module(cloudpickle).dumps(replied))
-
-
-def _send(descriptor: int, content: bytes) -> None:
-    """Write a message that is complete before its end of file, which copies of this process may hold open."""
-    with os.fdopen(descriptor, "wb") as pipe:
-        pipe.write(len(content).to_bytes(8, "big") + content)
-
-
-def received(pipe: IO[bytes]) -> bytes:
-    """Return a message of `_send`; empty if it is not complete."""
-    size = int.from_bytes(pipe.read(8), "big")
-    content = pipe.read(size)
-    return content if len(content) == size else b""
-
-
-def _in_a_copy(request: dict[str, Any], cloudpickle: str) -> bytes:
-    """Return the pickled answer to a request, given by a copy of this process."""
+def _in_a_copy(request: dict[str, Any]) -> Any:
+    """Return the answer to a request, given by a copy of this process."""
     receiving, sending = os.pipe()
+    nonce = bytes(messages.NONCE_BYTES)
     child = os.fork()
     if child == 0:
         os.close(receiving)
-        _send(sending, answered(request, cloudpickle))
+        with os.fdopen(_moved(sending), "wb") as pipe:
+            _send(pipe, nonce, _fresh_answer(request))
         os._exit(0)
     os.close(sending)
-    with os.fdopen(receiving, "rb") as pipe:
-        content = received(pipe)
-    os.waitpid(child, 0)
-    return content or pickle.dumps(None)
+    try:
+        with os.fdopen(receiving, "rb") as pipe:
+            return messages.read(pipe, nonce)
+    except messages.MessageError:
+        return None
+    finally:
+        os.waitpid(child, 0)
 
 
-def main() -> None:
-    """Answer the requests on the standard input."""
-    channel = os.dup(1)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    job = pickle.loads(sys.stdin.buffer.read())
-    for number in (0, 1, 2):
-        os.dup2(nowhere, number)
+def fresh(job: dict[str, Any]) -> list[Any]:
+    """Answer the requests of a new process."""
     for path in job["path"]:
         if path not in sys.path:
             sys.path.append(path)
     for name in job["preload"]:
         with suppress(Exception):
             import_module(name)
-    give = _in_a_copy if len(job["requests"]) > 1 else answered
-    _send(channel, pickle.dumps([give(request, job["cloudpickle"]) for request in job["requests"]]))
-    os._exit(0)
+    give = _in_a_copy if len(job["requests"]) > 1 else _fresh_answer
+    return [give(request) for request in job["requests"]]
 
 
-if __name__ == "__main__":
-    main()
+class Service:
+    """Runs of one function in this process, until nobody asks for more.
+
+    Args:
+        working: sends `WORKING`.
+    """
+
+    def __init__(self, working: Callable[[], object]) -> None:
+        self.working = working
+        self.datasets: dict[int, Any] = {}
+
+    def load(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Import the function `target` from folders in `path`, and describe it."""
+        sys.path[:], sys.argv[:] = request["path"], request["argv"]
+        try:
+            self.target, _ = find_target(request["target"])
+            self.set_options({})
+            return self.facts(request)
+        except UnknownNameError as error:
+            known = list(map(str, error.known))
+            return {"error": "UnknownNameError", "kind": str(error.kind), "name": error.name, "known": known}
+        except BaseException as error:
+            return self.failed(error)
+
+    def set_options(self, options: dict[str, Any]) -> None:
+        """Give the function further arguments, in place of earlier ones."""
+        if options != getattr(self, "options", None):
+            self.options, self.function = options, with_options(self.target, options)
+            self.name = name_of(self.function)
+
+    def facts(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Describe the function."""
+        return _facts(self.function) | {"name": self.name}
+
+    def run(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Make `size` runs with `rng`, in one call if `many`.
+
+        `dataset` is a number, with `content`, its pickle, where it is new. `seed` starts the global random states, and
+        `seed_each` those of each call; `timeout` limits the time of a call; `naming` asks for names of numbers, `first`
+        for changes of large datasets too.
+        """
+        rng, dataset, size = request["rng"], self._dataset(request), request["size"]
+        spawned = _n_spawned(rng)
+        before = content_digest(dataset) if request["first"] or is_small(dataset) else None
+        calls = FunctionCalls(self.function, self.name, request["style"], request["seed_each"], request["naming"])
+        guard = Guard(self.name, timeout=request["timeout"], seed=request["seed"])
+        answer: dict[str, Any] = {"changed_dataset": False}
+        try:
+            with guard:
+                many = request["many"]
+                rows = (
+                    calls.many(dataset, size, rng) if many else calls.singles(dataset, size, rng, self._beat(request))
+                )
+                guard.put_back()
+                if before is not None and content_digest(dataset) != before:
+                    answer["changed_dataset"] = True
+                else:
+                    answer["rows"] = readable(rows, naming=request["naming"])
+        except BaseException as error:
+            answer |= self.failed(error)
+        state, drawn = rng.bit_generator.state, _n_spawned(rng) - spawned
+        answer["seconds"] = calls.seconds
+        return answer | {"state": state, "spawned": drawn, "changed": list(guard.changed), "columns": calls.columns}
+
+    def describe(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer the description of the function for fingerprints, as JSON."""
+        with Guard(self.name):
+            return {"description": json.dumps(describe(self.function))}
+
+    def advise(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer in words with which other arguments the function returns a result."""
+        datasets = [pickle.loads(content) for content in request["datasets"]]
+        with Guard(self.name):
+            return {"works": FunctionCalls(self.function, self.name, request["style"]).condition(datasets)}
+
+    def fail(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Make one run, and answer what it raises."""
+        with Guard(self.name):
+            error = FunctionCalls(self.function, self.name, request["style"]).error(self._dataset(request))
+        return {"raised": None if error is None else RaisedException.by(error)}
+
+    def _dataset(self, request: dict[str, Any]) -> Any:
+        if request["content"]:
+            self.datasets[request["dataset"]] = pickle.loads(request["content"])
+        return self.datasets[request["dataset"]]
+
+    def _beat(self, request: dict[str, Any]) -> Callable[[], object]:
+        """Return what is called before each run: it says from time to time that the last one has ended."""
+        timeout, clock, last = request["timeout"], time.monotonic, [time.monotonic()]
+
+        def beat() -> None:
+            if timeout is not None and clock() - last[0] > timeout / 2:
+                last[0] = clock()
+                self.working()
+
+        return beat
+
+    @staticmethod
+    def failed(error: BaseException) -> dict[str, Any]:
+        """Return the answer to a request that raised."""
+        if not isinstance(error, DpassayError):
+            return {
+                "error": "interrupted" if isinstance(error, KeyboardInterrupt) else "other",
+                "text": in_words(error),
+            }
+        notes = [str(note) for note in getattr(error, "__notes__", ())]
+        return {
+            "error": type(error).__name__,
+            "text": message_of(error),
+            "argument": error.argument,
+            "notes": notes,
+        }
+
+
+def with_options(function: Any, options: dict[str, Any]) -> Any:
+    """Return a function with further arguments; the function itself without any."""
+    return partial(function, **options) if options else function
+
+
+def _n_spawned(rng: np.random.Generator) -> int:
+    return int(getattr(rng.bit_generator.seed_seq, "n_children_spawned", 0))
+
+
+def _facts(thing: Any) -> dict[str, Any]:
+    """Return what the parent has to know of a target."""
+    kinds = {f"{kind.__module__}.{kind.__name__}" for kind in type(thing).__mro__}
+    foreign = any(name.startswith("opendp.") and name.endswith(".Measurement") for name in kinds)
+    foreign = foreign or any(name.endswith("mechanisms.core.base.Mechanism") for name in kinds)
+    if foreign or isinstance(thing, type) or not callable(thing):
+        return {"function": False}
+    try:
+        parameters = list(inspect.signature(thing).parameters.values())
+    except Exception:  # also what a hostile __signature__ raises
+        parameters = []
+    plain = (type(None), bool, int, float, str)
+    named = [
+        (p.name, int(p.kind), p.default is not p.empty, p.default if type(p.default) in plain else None)
+        for p in parameters
+    ]
+    keywords = thing.keywords if isinstance(thing, partial) else {}
+    text = (
+        f"{thing.__name__}({', '.join(p.name for p in parameters)})" if inspect.isfunction(thing) else short_repr(thing)
+    )
+    return {
+        "function": True,
+        "shown": text,
+        "parameters": named,
+        "keywords": {name: value for name, value in keywords.items() if type(value) in plain},
+        "generators": bool(reads_generator(thing)),
+    }
+
+
+def _moved(descriptor: int) -> int:
+    """Return a copy of a descriptor with a high number, which no other program gets."""
+    try:
+        import fcntl
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        lowest = max(3, min(HIGHEST_DESCRIPTOR, soft if soft > 0 else HIGHEST_DESCRIPTOR) - 16)
+        return int(fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, lowest))
+    except (ImportError, OSError, ValueError):
+        return os.dup(descriptor)
+
+
+def _send(pipe: Any, nonce: bytes, value: Any) -> None:
+    """Send an answer; None if it is no plain data."""
+    try:
+        messages.write(pipe, nonce, value)
+    except messages.MessageError:
+        messages.write(pipe, nonce, None)
+
+
+def main() -> None:
+    """Answer the requests on the standard input, until it is closed."""
+    requests, answers = os.fdopen(_moved(0), "rb"), os.fdopen(_moved(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(2, 1)
+    os.close(nowhere)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    nonce, process, leave = messages.nonce_of(requests), os.getpid(), os._exit
+    service = Service(lambda: messages.write(answers, nonce, WORKING))
+    reply: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "fresh": fresh,
+        "load": service.load,
+        "facts": service.facts,
+        "run": service.run,
+        "describe": service.describe,
+        "advise": service.advise,
+        "fail": service.fail,
+    }
+    while True:
+        try:
+            request = messages.read(requests, nonce)
+        except messages.MessageError:
+            leave(0)
+        try:
+            if "options" in request:
+                service.set_options(request["options"])
+            answer = reply[request["ask"]](request)
+        except BaseException as error:
+            answer = service.failed(error)
+        if os.getpid() != process:  # a fork that audited code made
+            leave(0)
+        _send(answers, nonce, answer)

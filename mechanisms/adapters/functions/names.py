@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core import OutputNames, tensor_to_array
-from ...core.output_names import listed_parts, shown_number
-from .forms import BELOW_ZERO, ResultForm, by_name, code, fields_of
+from ...core.output_names import OutputNames, listed_parts, shown_number
+from ...core.tensors import tensor_to_array
+from .forms import BELOW_ZERO, ReadResult, ResultForm, by_name, code, fields_of
 from .guard import cut
 
 MAX_NAMES = 2_000
@@ -44,6 +44,8 @@ def names_of(result: Any, n_numbers: int) -> tuple[Name, ...]:
         >>> names_of([1.0, 2.0], 2)
         ()
     """
+    if isinstance(result, ReadResult):
+        return result.names
     return _safely(lambda: _names_of(tensor_to_array(result), n_numbers))
 
 

@@ -16,20 +16,18 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ...core import Floats, Outputs, number, own_random_states, plural
+from ...core import Floats, Outputs, number, plural
 from .forms import OutputRow, UnusualForm
-from .isolated_process import seed_all
-from .outcomes import read_result
+from .isolated_function import IsolatedFunction
+from .reading import read_result
 
 SAME_SEED = "with the same seed, "
 """Beginning of each note, which has outputs of the two sides or their distance."""
@@ -52,19 +50,6 @@ class SameSeed:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     shift: tuple[float, ...] = ()
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Set the random states that all code of this process shares from `seed`, and restore them afterwards."""
-    states = np.random.get_state(), random.getstate()  # noqa: NPY002
-    try:
-        with own_random_states():
-            seed_all(seed)
-            yield
-    finally:
-        np.random.set_state(states[0])  # noqa: NPY002
-        random.setstate(states[1])
 
 
 def compare(results0: Sequence[Any], results1: Sequence[Any], function: Callable[..., Any]) -> SameSeed:
@@ -164,7 +149,7 @@ def _declared(function: Callable[..., Any]) -> tuple[str, float | None]:
         arguments = {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
     except Exception:  # no signature
         arguments = {}
-    if isinstance(function, functools.partial):
+    if isinstance(function, (functools.partial, IsolatedFunction)):
         arguments |= function.keywords
     for name in SENSITIVITY_NAMES:
         value = arguments.get(name)

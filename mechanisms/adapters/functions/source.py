@@ -83,12 +83,12 @@ class FunctionSource:
         """The parts that a process needs."""
         return {"function": self.function, "program": dict(self.program), "text": self.text}
 
-    def certified(self, constants: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-        """Return the names of the program that its statements gave the same value again, every time."""
+    def certified(self, constants: Sequence[Mapping[str, bytes]]) -> frozenset[str]:
+        """Return the names of the program that its statements gave the same value again, by digests, every time."""
         return frozenset(
             name
             for name, digest in self.digests.items()
-            if constants and all(name in one and content_digest(one[name]) == digest for one in constants)
+            if constants and all(one.get(name) == digest for one in constants)
         )
 
     def holds(self, certified: frozenset[str] = frozenset(), *, draws: bool) -> bool:
@@ -109,11 +109,26 @@ class FunctionSource:
 _SOURCES: weakref.WeakKeyDictionary[Any, FunctionSource | None] = weakref.WeakKeyDictionary()
 
 
-def store_source(function: Callable[..., Any]) -> None:
-    """Store the source of `function` in its present state, unless it was stored before."""
+def store_source(function: Callable[..., Any], source: FunctionSource | None = None) -> None:
+    """Store the source of `function` in its present state, or a given one, unless it was stored before."""
     with suppress(TypeError):  # the function cannot be a key
         if function not in _SOURCES:
-            _SOURCES[function] = _read(function)
+            _SOURCES[function] = source or _read(function)
+
+
+def source_of_target(target: str, options: Mapping[str, Any], *, generators: bool) -> FunctionSource:
+    """Return the source of a function that each process imports again.
+
+    Args:
+        target: text that `load_target` takes.
+        options: further arguments of the function.
+        generators: True if the function reads a generator of its module.
+    """
+    file = io.BytesIO()
+    pickler = pickle.Pickler(file)
+    pickler.persistent_id = lambda thing: ("target", *thing) if isinstance(thing, tuple) else None  # type: ignore[method-assign]
+    pickler.dump((target, "", pickle.dumps(dict(options))))
+    return FunctionSource(file.getvalue(), generators=generators)
 
 
 def source_of(function: Callable[..., Any]) -> FunctionSource | None:
@@ -142,15 +157,17 @@ def _read(function: Callable[..., Any]) -> FunctionSource | None:
             pickler.generators = pickler.generators or part.generators
         text = _program_text(main) if any(values.size for name, values in numbers.items() if name) else ""
         digests = {name: content_digest(value) for name, value in read.items() if _is_plain(value)}
-        generators = pickler.generators or _reads_generator(function)
+        generators = pickler.generators or reads_generator(function)
         return FunctionSource(file.getvalue(), program, text, numbers, digests, generators)
     except BaseException:  # reading and pickling run code of the user
         return None
 
 
-def _reads_generator(function: Any) -> bool:
+def reads_generator(function: Any) -> bool:
     """Return True if a function reads a generator of its module or of its object, or a module of the user with one."""
+    owned: list[Any] = []
     while isinstance(function, (partial, MethodType)):
+        owned += getattr(getattr(function, "__self__", None), "__dict__", {}).values()
         function = function.func if isinstance(function, partial) else function.__func__
     owner = function if isinstance(function, FunctionType) else getattr(type(function), "__call__", None)  # noqa: B004 - the function itself is needed
     code, space = getattr(owner, "__code__", None), getattr(owner, "__globals__", {})
@@ -158,7 +175,7 @@ def _reads_generator(function: Any) -> bool:
     read = [space[name] for name in names if name in space]
     for module in [value for value in read if isinstance(value, ModuleType) and _is_users(value)]:
         read += vars(module).values()
-    read += getattr(function, "__dict__", {}).values()
+    read += [*owned, *getattr(function, "__dict__", {}).values()]
     return any(issubclass(type(value), OWN_GENERATORS) and type(value) is not random.SystemRandom for value in read)
 
 

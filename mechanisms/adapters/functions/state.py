@@ -25,8 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import random_states, set_random_states
-from .isolated_process import seed_all
+from ...core.tensors import random_states, set_random_states
 
 WATCHED_MODULES = (
     *(
@@ -50,7 +49,9 @@ WATCHED_MODULES = (
     *("scipy.special", "scipy.stats", "scipy.optimize", "scipy.linalg"),
 )
 """Modules whose functions the library calls after audited code has run."""
-RESTORED_PACKAGES = frozenset({*sys.stdlib_module_names, "dpassay", "numpy", "scipy", "pandas", "sklearn", "joblib"})
+RESTORED_PACKAGES = frozenset(
+    {*sys.stdlib_module_names, "dpassay", "dpassay_isolated", "numpy", "scipy", "pandas", "sklearn", "joblib"}
+)
 """Packages whose entries in `sys.modules` are restored: those that the library imports later."""
 _NOT_WATCHED = frozenset({"stdin", "stdout", "stderr", "excepthook", "displayhook", "unraisablehook", "breakpointhook"})
 _DATA_NAMES = frozenset({"float_info", "int_info", "maxsize", "modules", "meta_path", "path_hooks", "environ"})
@@ -216,8 +217,30 @@ STATE_NAMES = (
     StateAspect("global random state of torch", random_states, set_random_states, _same_torch),
 )
 """Properties of the process, in the order in which they are named."""
+_COPIES = ("dpassay.mechanisms.adapters.functions.state", "dpassay_isolated.adapters.functions.state")
+"""Names of this module, which an isolated process has twice if its code imports the library."""
 N_RANDOM = 3
 """Number of the last ones, which are random states."""
+
+
+_COMPILED: dict[str, Callable[[int], None]] = {}
+
+
+def seed_all(seed: int) -> None:
+    """Seed the global random states of Python and numpy, and of torch and numba where they are imported."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002 - this is what audited code may draw from
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed % 2**32)
+    if hasattr(sys.modules.get("numba"), "njit"):  # False while it is being imported
+        if "numba" not in _COMPILED:
+            _COMPILED["numba"] = sys.modules["numba"].njit(_seed_compiled)
+        _COMPILED["numba"](seed % 2**32)
+
+
+def _seed_compiled(seed: int) -> None:
+    """Seed the random state of compiled functions, which is another one than that of numpy; to be compiled."""
+    np.random.seed(seed)  # noqa: NPY002
 
 
 class ProcessState:
@@ -279,7 +302,8 @@ def seed_everything(rng: np.random.Generator) -> None:
         True
     """
     seed_all(int(rng.integers(2**32)))
-    ProcessState.seeded_by_code = True
+    for module in [sys.modules[name] for name in _COPIES if name in sys.modules]:
+        module.ProcessState.seeded_by_code = True
 
 
 MAX_CHECKED_ENTRIES = 100_000

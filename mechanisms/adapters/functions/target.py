@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ...core import ParameterError, UnknownNameError
+from ...core.errors import ParameterError, UnknownNameError
 from .guard import Guard, in_words, printable, short_repr
 from .source import cloudpickle
 
@@ -37,6 +37,14 @@ def load_target(text: str, *, argument: str = "target") -> Any:
         >>> load_target("math:sqrt")(9)
         3.0
     """
+    found, module = find_target(text, argument=argument)
+    if text.rpartition(":")[0].endswith(".py"):
+        cloudpickle().register_pickle_by_value(module)  # workers cannot import the module by its name
+    return found
+
+
+def find_target(text: str, *, argument: str = "target") -> tuple[Any, ModuleType]:
+    """Return the object that `text` names, and its module; see `load_target`."""
     location, colon, name = text.rpartition(":")
     if not colon or not location or not name:
         advice = f" Add the name of the function, as in '{text}:release'." if text.endswith(".py") else ""
@@ -49,7 +57,7 @@ def load_target(text: str, *, argument: str = "target") -> Any:
             public = [n for n in vars(target) if not n.startswith("_")] if hasattr(target, "__dict__") else []
             raise UnknownNameError(f"object of {location}", part, public)
         target = getattr(target, part)
-    return target
+    return target, module
 
 
 def _from_file(path: Path, argument: str) -> ModuleType:
@@ -72,7 +80,6 @@ def _from_file(path: Path, argument: str) -> ModuleType:
         raise ParameterError(
             f"running {str(path)!r} raised {in_words(error)}. Fix the file.", argument=argument
         ) from error
-    _pickle_by_value(module)
     return module
 
 
@@ -96,11 +103,6 @@ def _from_name(name: str, argument: str) -> ModuleType:
         raise ParameterError(
             f"importing {name!r} raised {in_words(error)}. Fix the module.", argument=argument
         ) from error
-
-
-def _pickle_by_value(module: ModuleType) -> None:
-    """Let workers, which cannot import `module` by its name, receive functions of it."""
-    cloudpickle().register_pickle_by_value(module)
 
 
 STYLES = ("one-run", "many-runs", "one-at-a-time", "own-randomness")

@@ -118,8 +118,9 @@ def test_check_ends_after_the_given_time(call):
     claim = ("check", "counting.py:release", "--epsilon", 1, *PAIR)
     assert "the time limit of 0.001 s ended" in call(*claim, "--for", "0.001s", "-v").stdout.replace("\n", " ")
     assert "'5' is not a time. Write it as 90s, 5m or 2h." in call(*claim, "--for", "5").stderr
-    refused = call("check", "counting.py:release", "--epsilon", 1, "--search", "numbers 0..1", "--for", "1m")
-    assert (refused.exit_code, refused.stderr[:32]) == (2, "dpassay: --for is for one pair, ")
+    for other in (("--search", "numbers 0..1"), ("--stress", "--d0", "[1]")):
+        refused = call("check", "counting.py:release", "--epsilon", 1, *other, "--for", "1m")
+        assert (refused.exit_code, refused.stderr[:31]) == (2, "dpassay: --for is for one pair:")
 
 
 def test_a_broken_claim_exits_with_1_and_writes_the_requested_files(call):

@@ -144,7 +144,7 @@ MODULES = {
     "import nests too deeply": ("def f(): f()\nf()" + LEAKS, 2),
     "import is killed": ("import os; os.kill(os.getpid(), 9)" + LEAKS, 2),
     "import aborts": ("import os; os.abort()" + LEAKS, 2),
-    "import asks to be ended": ("import os, time; os.kill(os.getpid(), 15); time.sleep(60)" + LEAKS, 143),
+    "import asks to be ended": ("import os, time; os.kill(os.getpid(), 15); time.sleep(60)" + LEAKS, 2),
     "no Python": ("release = = 1", 2),
     "null bytes": ("release = '\0'", 2),
     "lone surrogate": ("raise ValueError('\\udc80\\x1b[2J')" + LEAKS, 2),
@@ -203,6 +203,43 @@ def leaving_slowly(dataset, rng):
     return leaving(dataset, rng)
 """
 MODULES["processes are left"] = (LEAVING + "release = leaving\n", 0)
+LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_{0}, ({1}, {1}))"
+OF_EXIT_CODES = """
+import dpassay.experiments.cli.application as module
+module.exit_code_of = lambda *given, **options: 0
+"""
+CHEATS = {
+    "no path": "import sys; sys.path.clear()",
+    "no finders": "import sys; sys.meta_path.clear()",
+    "no modules": "import sys; sys.modules.clear()",
+    "no hook of exceptions": "import sys; sys.excepthook = None",
+    "no files": LIMIT.format("NOFILE", 3),
+    "little memory": LIMIT.format("AS", 200 * 2**20),
+    "little time": LIMIT.format("CPU", 1),
+    "no file sizes": LIMIT.format("FSIZE", 0),
+    "no processes": LIMIT.format("NPROC", 0),
+    "exit codes": OF_EXIT_CODES,
+    "verdict": "import dpassay.audit.evidence.verdict as v; v.Verdict.VIOLATION._value_ = 'consistent'",
+    "sys.exit": "import sys; sys.exit = lambda *given: __import__('os')._exit(0)",
+    "os.write": "import os; w = os.write; os.write = lambda fd, b: w(fd, b[:-1] + bytes(1))",
+    "no descriptors": "import os; os.closerange(3, 256)",
+    "max": "import builtins; builtins.max = lambda *given, **options: 0",
+    "log": "import math; math.log = lambda *given: 0.0",
+    "closed stdout": "import sys; sys.stdout.close()",
+    "hook of the audit": "import os, sys; sys.addaudithook(lambda event, _: os._exit(0) if event == 'open' else None)",
+    "trace": "import os, sys; sys.settrace(lambda *given: os._exit(0))",
+    "profile": "import sys; sys.setprofile(lambda *given: None)",
+    "kills the parent": "import os; os.kill(os.getppid(), 9)",
+    "no garbage collection": "import gc; gc.disable()",
+}
+"""Beginning of a module that changes its process, or more, so that its leak may not be reported."""
+if os.geteuid() == 0:
+    CHEATS |= {
+        "another user": "import os; os.setuid(65534)",
+        "another root": "import os, tempfile; os.chroot(tempfile.mkdtemp()); os.chdir('/')",
+    }
+WITHOUT_VERDICT = {"trace", "kills the parent"}
+MODULES |= {name: (text + LEAKS, 2 if name in WITHOUT_VERDICT else 1) for name, text in CHEATS.items()}
 
 
 def check(function, *more):

@@ -15,7 +15,8 @@ from dpassay.mechanisms.adapters.command import Command
 from dpassay.mechanisms.adapters.functions.forms import RaisedException, ResultForm, by_name, usual_form
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.adapters.functions.guard import cut
-from dpassay.mechanisms.adapters.functions.outcomes import collect, collect_array, read_result
+from dpassay.mechanisms.adapters.functions.outcomes import collect, collect_array
+from dpassay.mechanisms.adapters.functions.reading import read_result
 from dpassay.mechanisms.adapters.functions.state import content_digest
 from dpassay.mechanisms.adapters.functions.target import load_target, name_of, style_of
 from dpassay.mechanisms.core.base import Neighbours, Workers

@@ -14,7 +14,8 @@ from dpassay.audit import Verdict, audit
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.adapters.functions.forms import usual_form
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.adapters.functions.outcomes import collect, collect_array, read_result
+from dpassay.mechanisms.adapters.functions.outcomes import collect, collect_array
+from dpassay.mechanisms.adapters.functions.reading import read_result
 from dpassay.mechanisms.adapters.functions.same_seed import same_outputs
 from dpassay.mechanisms.core import Neighbours
 

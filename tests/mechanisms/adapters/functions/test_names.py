@@ -11,7 +11,8 @@ from dpassay.mechanisms import Neighbours, PureDP
 from dpassay.mechanisms.adapters.functions.forms import OutputRow, ResultForm, usual_form
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.adapters.functions.names import MAX_NAMES, ResultNames, common_names, names_of
-from dpassay.mechanisms.adapters.functions.outcomes import collect, read_result
+from dpassay.mechanisms.adapters.functions.outcomes import collect
+from dpassay.mechanisms.adapters.functions.reading import read_result
 
 PAIR = Neighbours([1.0], [1.0, 2.0], "add_remove")
 Stats = namedtuple("Stats", "mean n")

@@ -11,9 +11,10 @@ import pytest
 from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours, PureDP
 from dpassay.mechanisms.adapters import seed_everything
-from dpassay.mechanisms.adapters.functions import isolated_process
+from dpassay.mechanisms.adapters.functions import state
+from dpassay.mechanisms.adapters.functions.calls import seeded
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.adapters.functions.same_seed import compare, seeded
+from dpassay.mechanisms.adapters.functions.same_seed import compare
 from dpassay.mechanisms.adapters.functions.state import ProcessState
 
 PAIR = Neighbours([1.0, 3.0], [1.0, 3.0, 2.0], "add_remove")
@@ -179,7 +180,7 @@ class Numba(SimpleNamespace):
 
 def test_the_random_state_of_compiled_functions_is_seeded(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", numba := Numba())
-    monkeypatch.setattr(isolated_process, "_COMPILED", {})
+    monkeypatch.setattr(state, "_COMPILED", {})
     with seeded(7):
         seed_everything(np.random.default_rng(0))
     assert numba.seeds == [7, int(np.random.default_rng(0).integers(2**32))]
