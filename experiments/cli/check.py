@@ -108,6 +108,7 @@ def check(
     n_jobs: int,
     timeout: float | None = None,
     plain: bool = False,
+    python: str | None = None,
     pair_search: PairSearch | None = None,
     hostile: Stress | None = None,
     recorded: bool = False,
@@ -125,6 +126,7 @@ def check(
             function, `BATCH_SECONDS` for a program.
         recorded: also record how a function uses its noise on both sides; differences become warnings.
         plain: True if the program reads and writes plain lines instead of JSON.
+        python: interpreter of another environment, which imports and runs the function; None for this one.
         pair_search: domain and budget of a search.
         hostile: audits on hostile data.
 
@@ -146,6 +148,11 @@ def check(
         raise ParameterError("give either a TARGET, such as noise.py:release, or --command.")
     if target is not None and plain:
         raise ParameterError("--plain is for --command LINE: give both, or leave it out.", argument="--plain")
+    if python is not None and (target is None or recorded):
+        raise ParameterError(
+            "--python is for a TARGET without --record: a recording needs this library in its environment.",
+            argument="--python",
+        )
     if in_child():
         mark_expendable()
     if target is None and recorded:
@@ -156,7 +163,7 @@ def check(
         kind = PlainCommand if plain else Command
         external: Any = kind(program or "", timeout=BATCH_SECONDS if timeout is None else timeout)
         return run_audit(external, target, **options)
-    with limit_calls(timeout), _loaded(target) as loaded:
+    with limit_calls(timeout), _loaded(target, python or "") as loaded:
         warnings = _findings(loaded, target, claimed) if recorded else ()
         result = run_audit(loaded, target, timeout=timeout, **options)
     if warnings and isinstance(result, AuditResult):
@@ -165,11 +172,15 @@ def check(
 
 
 @contextmanager
-def _loaded(target: str) -> Iterator[Any]:
+def _loaded(target: str, python: str) -> Iterator[Any]:
     """Give a target: a function, which this process never imports, or a mechanism, which it does."""
     try:
-        function = IsolatedFunction(target)
+        function = IsolatedFunction(target, python)
     except NoFunctionError:
+        if python:
+            raise ParameterError(
+                f"--python needs a function, but {target} is not a function.", argument="--python"
+            ) from None
         yield _instance(load_target(target), target)
         return
     with function:

@@ -78,6 +78,14 @@ Plain = Annotated[
         help="The program of --command reads the dataset, one record per line, and writes one output per line.",
     ),
 ]
+Python = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH",
+        help="Interpreter of another environment, such as .venv/bin/python, that imports and runs the function: it "
+        "needs Python 3.11 or later and numpy, and not dpassay.",
+    ),
+]
 Epsilon = Annotated[
     float | None, typer.Option(metavar="E", parser=real, help="Claimed epsilon. Default: the claim of the mechanism.")
 ]
@@ -284,6 +292,7 @@ OF_ARGUMENTS = {
             "ignore",
             "negatives",
             "p",
+            "python",
             "queries",
             "repeats",
             "seed",

@@ -7,6 +7,7 @@ answers one request, and ends.
 from __future__ import annotations
 
 import os
+import pickle
 import secrets
 import signal
 import subprocess
@@ -21,7 +22,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...core import Neighbours, terminal
+from ...core import Neighbours, ParameterError, terminal
 from . import messages
 from .calls import Rows
 from .isolated_process import WORKING
@@ -61,12 +62,13 @@ class IsolatedProcess:
     Args:
         environment: its environment variables.
         name: shown before each line that its code prints; None discards the lines.
+        python: the interpreter, of an environment with numpy; empty for the one of this process.
     """
 
-    def __init__(self, environment: Mapping[str, str], name: str | None = None) -> None:
+    def __init__(self, environment: Mapping[str, str], name: str | None = None, python: str = "") -> None:
         self.nonce = secrets.token_bytes(messages.NONCE_BYTES)
         self.child = subprocess.Popen(
-            [sys.executable, "-c", _START, str(ROOM)],
+            [python or sys.executable, "-c", _START, str(ROOM)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if name is None else subprocess.PIPE,
@@ -145,6 +147,43 @@ class IsolatedProcess:
         self.child.wait()
         if self._relay is not None:
             self._relay.join(LAST_SECONDS)
+
+
+def check_interpreter(python: str) -> None:
+    """Raise `ParameterError` unless `python` is an interpreter that can run isolated functions."""
+    program = "import sys, numpy; sys.exit(0 if sys.version_info >= (3, 11) else f'it is Python {sys.version}')"
+    try:
+        done = subprocess.run([python, "-c", program], capture_output=True, text=True, timeout=PROCESS_SECONDS)
+        if done.returncode == 0:
+            return
+        said = done.stderr.strip().rpartition("\n")[2]
+        reason = said if "Error: " in said or said.startswith("it is Python") else "it is no Python interpreter"
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        reason = str(getattr(error, "strerror", None) or error)
+    raise ParameterError(
+        f"python must be the interpreter of an environment with Python 3.11 or later and numpy, but {python!r} is not: "
+        f"{reason}.",
+        argument="python",
+    )
+
+
+def import_path(python: str) -> list[str]:
+    """Return the folders from which an isolated process imports beside its own; those of this process if it shares."""
+    return [str(Path.cwd())] if python else [path or str(Path.cwd()) for path in sys.path]
+
+
+def packed(dataset: Any, python: str) -> bytes:
+    """Return a dataset as bytes, for `unpacked` in an isolated process.
+
+    Another interpreter, which may have another version of numpy, gets plain data where a dataset is plain.
+    """
+    if python:
+        with suppress(messages.MessageError):
+            return b"m" + messages.to_bytes(dataset)
+    try:
+        return b"p" + pickle.dumps(dataset)
+    except Exception:
+        return b"p" + bytes(cloudpickle().dumps(dataset))
 
 
 def end_text(code: int) -> str:
@@ -249,8 +288,8 @@ def ask(
         preload: modules that may be imported once for several processes: these are then copies, by fork, of one for
             each processor, and share the hashes of texts. None starts each by itself.
     """
-    pickler, n_workers = cloudpickle(), os.cpu_count() or 1
-    datasets = [pickler.dumps(neighbours.side(side)) for side in (0, 1)]
+    n_workers = os.cpu_count() or 1
+    datasets = [packed(neighbours.side(side), source.python) for side in (0, 1)]
     written = [
         {
             "source": source.request,
@@ -266,7 +305,7 @@ def ask(
     jobs = [written[k::n_workers] for k in range(n_workers)] if grouped else [[request] for request in written]
     base = {
         "ask": "fresh",
-        "path": [path or str(Path.cwd()) for path in sys.path],
+        "path": import_path(source.python),
         "preload": list(preload or ()) if grouped else [],
     }
     running: list[IsolatedProcess] = []
@@ -276,7 +315,7 @@ def ask(
         environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
         process: IsolatedProcess | None = None
         try:
-            process = IsolatedProcess(environment)
+            process = IsolatedProcess(environment, python=source.python)
             running.append(process)
             content = process.ask(base | {"requests": jobs[number]}, PROCESS_SECONDS * len(jobs[number]))
             found = [_answer(one) for one in content]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from inspect import Parameter, Signature
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -30,9 +28,9 @@ from ...core.fingerprint import DescribedElsewhere
 from .calls import Rows
 from .forms import RaisedException
 from .guard import GRACE_SECONDS, current_guard, too_long
-from .isolated import IsolatedProcess, ProcessEnded, ProcessOverdue
+from .isolated import IsolatedProcess, ProcessEnded, ProcessOverdue, check_interpreter, import_path, packed
 from .names import Name
-from .source import cloudpickle, source_of_target, store_source
+from .source import source_of_target, store_source
 
 MAX_DATASETS = 4
 """Largest number of datasets that a process keeps."""
@@ -54,9 +52,11 @@ class IsolatedFunction(DescribedElsewhere):
 
     Args:
         target: "package.module:object" or "path/to/file.py:object".
+        python: interpreter of another environment, which has Python 3.11 or later, numpy and what the function needs,
+            but not this library; empty for the interpreter of this process.
 
     Raises:
-        ParameterError, UnknownNameError: as `load_target`.
+        ParameterError, UnknownNameError: as `load_target`; or `python` cannot be used.
         NoFunctionError: the target is no function, but for example a mechanism.
         ReleaseError: the process ends while it imports the target.
 
@@ -71,17 +71,22 @@ class IsolatedFunction(DescribedElsewhere):
     """
 
     target: str
+    python: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict, init=False, repr=False)
     options: Mapping[str, Any] = field(default_factory=dict, init=False, repr=False)
     key: str = field(default_factory=lambda: secrets.token_hex(8), init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if self.python:
+            check_interpreter(self.python)
         self._describe(_Loaded.of(self).facts)
 
     def _describe(self, facts: Mapping[str, Any]) -> None:
         object.__setattr__(self, "facts", facts)
         object.__setattr__(self, "__signature__", facts["signature"])  # what `inspect.signature` reads
-        store_source(self, source_of_target(self.target, self.options, generators=facts["generators"]))
+        store_source(
+            self, source_of_target(self.target, self.options, generators=facts["generators"], python=self.python)
+        )
 
     def with_options(self, **options: Any) -> IsolatedFunction:
         """Return the function with further arguments, which are plain data, as a `functools.partial` in its process."""
@@ -151,10 +156,16 @@ class _Loaded:
     """A process that has imported a function."""
 
     def __init__(self, function: IsolatedFunction) -> None:
-        self.process = IsolatedProcess(os.environ, name=function.target)
+        self.python = function.python
+        self.process = IsolatedProcess(os.environ, function.target, self.python)
         self.sent: list[Any] = []
-        path = [folder or str(Path.cwd()) for folder in sys.path]
-        request = {"ask": "load", "target": function.target, "path": path, "argv": list(map(str, sys.argv))}
+        request = {
+            "ask": "load",
+            "target": function.target,
+            "path": import_path(self.python),
+            "own_path": bool(self.python),
+            "argv": list(map(str, sys.argv)),
+        }
         try:
             self.facts = _facts(_answered(self.process, request, function.target, None))
         except BaseException:
@@ -175,7 +186,7 @@ class _Loaded:
                 return {"dataset": number, "content": b""}
         number = len(self.sent) if len(self.sent) < MAX_DATASETS else int(secrets.randbelow(MAX_DATASETS))
         self.sent[number : number + 1] = [dataset]
-        return {"dataset": number, "content": _pickled(dataset)}
+        return {"dataset": number, "content": packed(dataset, self.python)}
 
 
 @dataclass(eq=False)
@@ -209,7 +220,11 @@ class IsolatedCalls:
 
     def condition(self, datasets: Sequence[Any]) -> str:
         """Return what `FunctionCalls.condition` does."""
-        request = {"ask": "advise", "style": self.style, "datasets": list(map(_pickled, datasets))}
+        request = {
+            "ask": "advise",
+            "style": self.style,
+            "datasets": [packed(dataset, self.function.python) for dataset in datasets],
+        }
         return str(self.function._asked(request).get("works", ""))
 
     def _run(self, dataset: Any, size: int, rng: np.random.Generator, *, many: bool) -> Rows:
@@ -316,10 +331,3 @@ def _facts(answer: Mapping[str, Any]) -> dict[str, Any]:
         }
     except (LookupError, TypeError, ValueError) as error:
         raise ReleaseError(f"the process of the target answered something else than its name. {MUST_RETURN}") from error
-
-
-def _pickled(dataset: Any) -> bytes:
-    try:
-        return pickle.dumps(dataset)
-    except Exception:
-        return bytes(cloudpickle().dumps(dataset))

@@ -241,7 +241,7 @@ def _fresh_answer(request: dict[str, Any]) -> dict[str, Any] | None:
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
     time.time, time.time_ns = ahead(time.time, request["shift"]), ahead(time.time_ns, request["shift"] * 10**9)
     watch, source = Watch(), request["source"]
-    datasets = [pickle.loads(pickled) for pickled in request["datasets"]]
+    datasets = [unpacked(content) for content in request["datasets"]]
     known, seeds = set(sys.modules), itertools.count(request["shift"])
     function = SourceLoader(source["function"], source["program"], seeds).load()
     for module in [module for name, module in list(sys.modules.items()) if name not in known]:
@@ -313,7 +313,8 @@ class Service:
 
     def load(self, request: dict[str, Any]) -> dict[str, Any]:
         """Import the function `target` from folders in `path`, and describe it."""
-        sys.path[:], sys.argv[:] = request["path"], request["argv"]
+        sys.path[:] = [*request["path"], *(sys.path if request["own_path"] else [])]
+        sys.argv[:] = request["argv"]
         try:
             self.target, _ = find_target(request["target"])
             self.set_options({})
@@ -371,7 +372,7 @@ class Service:
 
     def advise(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer in words with which other arguments the function returns a result."""
-        datasets = [pickle.loads(content) for content in request["datasets"]]
+        datasets = [unpacked(content) for content in request["datasets"]]
         with Guard(self.name):
             return {"works": FunctionCalls(self.function, self.name, request["style"]).condition(datasets)}
 
@@ -383,7 +384,7 @@ class Service:
 
     def _dataset(self, request: dict[str, Any]) -> Any:
         if request["content"]:
-            self.datasets[request["dataset"]] = pickle.loads(request["content"])
+            self.datasets[request["dataset"]] = unpacked(request["content"])
         return self.datasets[request["dataset"]]
 
     def _beat(self, request: dict[str, Any]) -> Callable[[], object]:
@@ -412,6 +413,11 @@ class Service:
             "argument": error.argument,
             "notes": notes,
         }
+
+
+def unpacked(content: bytes) -> Any:
+    """Return a dataset from bytes that `packed` of `isolated.py` made."""
+    return messages.from_bytes(content[1:]) if content[:1] == b"m" else pickle.loads(content[1:])
 
 
 def with_options(function: Any, options: dict[str, Any]) -> Any:

@@ -42,8 +42,7 @@ class EndedError(MessageError):
 
 def write(pipe: IO[bytes], nonce: bytes, value: Any) -> None:
     """Send a value; raise `MessageError` if it is not plain, before anything is sent."""
-    content = bytearray()
-    _encode(value, content, 0)
+    content = to_bytes(value)
     if len(content) > MAX_MESSAGE_BYTES:
         raise MessageError(f"a message of {len(content)} bytes is too long")
     pipe.write(_HEADER.pack(nonce, len(content), zlib.crc32(content)))
@@ -63,6 +62,18 @@ def read(pipe: IO[bytes], nonce: bytes) -> Any:
     content = _exactly(pipe, length)
     if zlib.crc32(content) != checksum:
         raise MessageError("a message that was changed")
+    return from_bytes(content)
+
+
+def to_bytes(value: Any) -> bytearray:
+    """Return a value as bytes; raise `MessageError` if it is not plain."""
+    content = bytearray()
+    _encode(value, content, 0)
+    return content
+
+
+def from_bytes(content: bytes) -> Any:
+    """Return the value of `to_bytes`; raise `MessageError` for other bytes."""
     try:
         reader = _Reader(content)
         value = reader.value(0)

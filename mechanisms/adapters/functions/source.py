@@ -67,6 +67,7 @@ class FunctionSource:
         generators: True if the function holds a generator, or reads one of its module.
         made: time at which the source was read, in seconds since the epoch.
         environment: the environment variables at that time.
+        python: the interpreter of the function; empty for this one.
     """
 
     function: bytes
@@ -77,6 +78,7 @@ class FunctionSource:
     generators: bool = False
     made: float = field(default_factory=time.time)
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    python: str = ""
 
     @property
     def request(self) -> dict[str, Any]:
@@ -116,19 +118,20 @@ def store_source(function: Callable[..., Any], source: FunctionSource | None = N
             _SOURCES[function] = source or _read(function)
 
 
-def source_of_target(target: str, options: Mapping[str, Any], *, generators: bool) -> FunctionSource:
+def source_of_target(target: str, options: Mapping[str, Any], *, generators: bool, python: str = "") -> FunctionSource:
     """Return the source of a function that each process imports again.
 
     Args:
         target: text that `load_target` takes.
         options: further arguments of the function.
         generators: True if the function reads a generator of its module.
+        python: its interpreter; empty for this one.
     """
     file = io.BytesIO()
     pickler = pickle.Pickler(file)
     pickler.persistent_id = lambda thing: ("target", *thing) if isinstance(thing, tuple) else None  # type: ignore[method-assign]
     pickler.dump((target, "", pickle.dumps(dict(options))))
-    return FunctionSource(file.getvalue(), generators=generators)
+    return FunctionSource(file.getvalue(), generators=generators, python=python)
 
 
 def source_of(function: Callable[..., Any]) -> FunctionSource | None:

@@ -114,13 +114,27 @@ def test_a_check_may_stop_as_soon_as_the_claim_is_refuted(call):
     assert 'stop must be None or "anytime"' in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("counting.py:release", "--python", "nowhere"), "--python must be the interpreter of an environment"),
+        (("counting.py:release", "--python", sys.executable, "--record"), "--python is for a TARGET without --record"),
+        (("--command", "cat", "--python", sys.executable), "--python is for a TARGET without --record"),
+        (("counting.py:mechanism", "--python", sys.executable), "--python needs a function, but counting.py:mechanism"),
+    ],
+)
+def test_another_interpreter_runs_functions_only(call, given, message):
+    refused = call("check", *given, "--epsilon", 1, *PAIR)
+    assert (refused.exit_code, refused.stderr[9 : 9 + len(message)]) == (2, message)
+
+
 def test_check_ends_after_the_given_time(call):
     claim = ("check", "counting.py:release", "--epsilon", 1, *PAIR)
     assert "the time limit of 0.001 s ended" in call(*claim, "--for", "0.001s", "-v").stdout.replace("\n", " ")
     assert "'5' is not a time. Write it as 90s, 5m or 2h." in call(*claim, "--for", "5").stderr
     for other in (("--search", "numbers 0..1"), ("--stress", "--d0", "[1]")):
         refused = call("check", "counting.py:release", "--epsilon", 1, *other, "--for", "1m")
-        assert (refused.exit_code, refused.stderr[:31]) == (2, "dpassay: --for is for one pair:")
+        assert (refused.exit_code, refused.stderr[:30]) == (2, "dpassay: --for is for one pair")
 
 
 def test_a_broken_claim_exits_with_1_and_writes_the_requested_files(call):

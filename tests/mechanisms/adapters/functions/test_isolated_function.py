@@ -7,6 +7,7 @@ import textwrap
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpassay.audit import audit
@@ -14,7 +15,9 @@ from dpassay.mechanisms import Neighbours, PureDP
 from dpassay.mechanisms.adapters import IsolatedFunction
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.adapters.functions.guard import Guard
+from dpassay.mechanisms.adapters.functions.isolated import packed
 from dpassay.mechanisms.adapters.functions.isolated_function import NoFunctionError
+from dpassay.mechanisms.adapters.functions.isolated_process import unpacked
 from dpassay.mechanisms.adapters.functions.source import source_of
 from dpassay.mechanisms.adapters.functions.target import load_target, style_of
 from dpassay.mechanisms.core import AlwaysRaisesError, ParameterError, ReleaseError, UnknownNameError
@@ -314,3 +317,39 @@ def test_further_arguments_are_given_in_the_same_process(tmp_path):
                 (value,) = mechanism.release(pair.side(side), 1, np.random.default_rng(5)).values
                 assert value == pytest.approx(sums[side] + sums[0] * noise)
         assert wider.description != release.description
+
+
+@pytest.fixture
+def other_python(tmp_path):
+    """An interpreter that says in its environment that it is another one."""
+    file = tmp_path / "python"
+    file.write_text(f'#!/bin/sh\nOTHER=yes exec "{sys.executable}" "$@"\n')
+    file.chmod(0o755)
+    return str(file)
+
+
+def test_another_interpreter_runs_the_function_and_its_fresh_processes(tmp_path, other_python):
+    (tmp_path / "elsewhere.py").write_text(
+        "import os\n"
+        "def release(dataset, rng):\n"
+        "    return sum(dataset) + 0.1 * rng.laplace() if 'OTHER' in os.environ else 'not there'\n"
+    )
+    target = f"{tmp_path / 'elsewhere.py'}:release"
+    with IsolatedFunction(target, other_python) as release:
+        assert source_of(release).python == other_python
+        result = audit(release, PAIR, claim=PureDP(1.0), trials=500, seed=0)
+    assert (result.verdict.value, result.refuted_by, result.dependence) == ("violation", "bound", None)
+    assert not any("fresh process" in text for text in result.warnings)
+
+
+def test_datasets_for_another_interpreter_are_plain_data():
+    for dataset in ([1.0, "a"], np.arange(3.0), {"a": (1, None)}):
+        assert packed(dataset, "python")[:1] == b"m"
+        assert repr(unpacked(packed(dataset, "python"))) == repr(unpacked(packed(dataset, ""))) == repr(dataset)
+    assert packed(pd.Series([1.0]), "python")[:1] == b"p"
+
+
+@pytest.mark.parametrize("python", ["nowhere/python", "/bin/sh"])
+def test_what_is_no_interpreter_is_refused(python):
+    with pytest.raises(ParameterError, match="python must be the interpreter of an environment with Python 3"):
+        IsolatedFunction("math:sqrt", python)
