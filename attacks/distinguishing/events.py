@@ -20,10 +20,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core import AttackError, Bools, Floats, OutputNames, Outputs
+from ...mechanisms.core import AttackError, Bools, Floats, OutputNames, Outputs, plural
 from ..base import Attack, Scorer, Target
 from ..learners.table import log_odds_of_counts
 from .low_level.labels import LabelOdds
+from .low_level.text_forms import FormOdds, form_in_words
 
 Labels = NDArray[np.str_]
 Shape = tuple[int, ...]
@@ -33,6 +34,7 @@ EXCEPTIONAL_TEXTS = ("", "nan", "inf", "-inf")
 MAX_LABEL_LENGTH = 60
 MAX_EVENTS_SHOWN = 3  # events that a description names
 TEXT = "text "  # beginning of the label of a text
+_TEXT_FORM = "aaaa "  # beginning of the form of a text
 _WORD = re.compile(r"\w+")
 
 
@@ -134,20 +136,33 @@ def _with_events(base: Scorer, pilot: _Pilot) -> EventScorer:
     n_pilot = len(pilot.marked[0]), len(pilot.marked[1])
     names, label_index = np.unique(np.concatenate([labels0, labels1]), return_inverse=True)
     label_index0, label_index1 = label_index[: len(labels0)], label_index[len(labels0) :]
-    odds = LabelOdds.learn(
-        np.stack([np.bincount(side, minlength=len(names)) for side in (label_index0, label_index1)]), n_pilot
-    )
+    counts = np.stack([np.bincount(side, minlength=len(names)) for side in (label_index0, label_index1)])
+    odds, forms = LabelOdds.learn(counts, n_pilot), FormOdds.learn(names, counts, n_pilot)
+    places_of_names = np.where(counts.sum(axis=0) == 1, forms.places(names), -1)
     event_log_odds = [
         odds.of_labels(),
         np.array([odds.of_new()]),
-        odds.left_out(label_index0, 0),
-        odds.left_out(label_index1, 1),
+        forms.of_new(),
+        *(
+            _left_out(odds, forms, index, places_of_names[index], side)
+            for side, index in enumerate((label_index0, label_index1))
+        ),
     ]
     places = _places(np.concatenate(event_log_odds), scores, n_pilot)
-    label_scores, new_label_score, *left_out = np.split(places, np.cumsum([len(part) for part in event_log_odds[:-1]]))
-    if held_out is not None or odds.by_class:
+    label_scores, new_label_score, form_scores, *left_out = np.split(
+        places, np.cumsum([len(part) for part in event_log_odds[:-1]])
+    )
+    if held_out is not None or odds.by_class or len(forms.forms):
         held_out = cast(Any, tuple(map(_together, pilot.marked, (shapes, shapes), scores, left_out)))
-    return EventScorer(base, shapes, names.astype(np.str_), label_scores, float(new_label_score[0]), held_out)
+    known, unseen = names.astype(np.str_), float(new_label_score[0])
+    return EventScorer(base, shapes, known, label_scores, unseen, held_out, forms=forms, form_scores=form_scores)
+
+
+def _left_out(odds: LabelOdds, forms: FormOdds, labels: Any, places: Any, side: int) -> Floats:
+    """Return the log odds of pilot runs of a side, each computed without that run, by its form if that is frequent."""
+    log_odds = odds.left_out(labels, side)
+    log_odds[places >= 0] = forms.left_out(places[places >= 0], side)
+    return log_odds
 
 
 def _together(marked: Outputs, shapes: tuple[Shape, ...] | None, ordinary: Floats, events: Floats) -> Floats:
@@ -176,10 +191,12 @@ class EventScorer:
             that any shape is ordinary, if the pilot has no ordinary row.
         labels: `(n_labels,)` events of the pilot, sorted.
         label_scores: `(n_labels,)` their scores.
-        unseen: score of every other event.
+        unseen: score of every other event, unless its form is known.
         held_out: scores of the pilot outputs of each side distributed like those of fresh outputs, if the scorer is
                 overfitted to them; None otherwise.
         without_low_bits: the scorer without rules on the low bits of floats, if there are some; None otherwise.
+        forms: forms of new events; None for none.
+        form_scores: `(n_forms,)` their scores.
     """
 
     base: Scorer
@@ -189,6 +206,8 @@ class EventScorer:
     unseen: float = np.inf
     held_out: tuple[Floats, Floats] | None = None
     without_low_bits: EventScorer | None = None
+    forms: FormOdds | None = None
+    form_scores: Floats | None = None
 
     def score(self, outputs: Outputs) -> Floats:
         """Return the scores of `outputs`, shape `(size,)`, higher = side 1; never NaN."""
@@ -223,6 +242,11 @@ class EventScorer:
             return " or ".join(part for part in (description, events) if part)
         more = f" or {len(labels) - MAX_EVENTS_SHOWN:,} more" * (len(labels) > MAX_EVENTS_SHOWN)
         events = f"the event {' or '.join(map(repr, labels[:MAX_EVENTS_SHOWN]))}{more}" if labels else ""
+        if self.forms is not None and self.form_scores is not None:
+            forms = self.forms.forms[(self.form_scores >= threshold) == above].tolist()
+            new = [f"a text {form_in_words(form)}" for form in forms if form.startswith(_TEXT_FORM)]
+            more = f" or {plural(len(new) - MAX_EVENTS_SHOWN, 'further form')}" * (len(new) > MAX_EVENTS_SHOWN)
+            events = f"{' or '.join(new[:MAX_EVENTS_SHOWN])}{more}" if new else events
         return " or ".join(part for part in (description, events) if part)
 
     def describes_outputs(self, threshold: float, *, above: bool = True) -> bool:
@@ -243,7 +267,12 @@ class EventScorer:
         if self.labels is None or self.label_scores is None:
             return np.full(len(events), self.unseen)
         index = np.searchsorted(self.labels, events).clip(max=len(self.labels) - 1)
-        return np.where(self.labels[index] == events, self.label_scores[index], self.unseen)
+        known = self.labels[index] == events
+        scores = np.where(known, self.label_scores[index], self.unseen)
+        if self.forms is not None and self.form_scores is not None and not known.all() and len(self.form_scores):
+            places = self.forms.places(events[~known])
+            scores[~known] = np.where(places >= 0, self.form_scores[places], self.unseen)
+        return scores
 
     def _base_score(self, outputs: Outputs) -> Floats:
         """Return the scores of `base`, checked for shape and NaN."""

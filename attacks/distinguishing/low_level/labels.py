@@ -53,9 +53,9 @@ class LabelOdds:
             remaining[side] -= 1
             rare = (remaining[side] >= 0) & (remaining.sum(axis=0) < MIN_LABEL_RUNS)
             np.add.at(class_counts[side], (remaining[0, rare], remaining[1, rare]), counts[side, rare])
-        classes = np.where(class_counts.sum(axis=0) >= MIN_LABEL_RUNS, _odds(class_counts, n), np.nan)
-        pooled = _odds(counts.sum(axis=1, keepdims=True), n)
-        return cls(counts, _odds(counts, n), classes, float(pooled[0]))
+        classes = np.where(class_counts.sum(axis=0) >= MIN_LABEL_RUNS, odds_of_counts(class_counts, n), np.nan)
+        pooled = odds_of_counts(counts.sum(axis=1, keepdims=True), n)
+        return cls(counts, odds_of_counts(counts, n), classes, float(pooled[0]))
 
     def of_labels(self) -> Floats:
         """Return the log odds of each label, for fresh runs: shape `(n_labels,)`."""
@@ -83,7 +83,7 @@ class LabelOdds:
         return np.where(rare & ~np.isnan(class_odds), class_odds, own)
 
 
-def _odds(counts: NDArray[Any], n: tuple[int, int]) -> Floats:
+def odds_of_counts(counts: NDArray[Any], n: tuple[int, int]) -> Floats:
     """Return smoothed log odds; infinite for events of one side with `MIN_LABEL_RUNS` runs (false alarm 2^-7)."""
     odds = log_odds_of_counts(counts[0], counts[1], *n)
     odds[(counts[0] == 0) & (counts[1] >= MIN_LABEL_RUNS)] = np.inf
