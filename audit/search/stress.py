@@ -140,10 +140,12 @@ def stress(
         * The same seed gives the same result, byte for byte.
 
     Example:
+        >>> import numpy as np
         >>> from dpassay.mechanisms.accounting import PureDP
         >>> def release(dataset, size, rng):
         ...     return dataset.clip(0, 1).sum() + rng.laplace(size=size)  # NaN passes clip
-        >>> result = stress(release, np.array([0.2, 0.7, 0.5]), claim=PureDP(1.0), bounds=(0, 1), seed=0)
+        >>> options = {"trials": 200, "without": ["sizes", "equal", "thousands"], "relation": "add_remove"}
+        >>> result = stress(release, np.array([0.2, 0.7]), claim=PureDP(1.0), bounds=(0, 1), seed=0, **options)
         >>> result.verdict.value, {pair.family for pair in result.with_outcome(PairOutcome.VIOLATION)}
         ('violation', {'nan'})
     """

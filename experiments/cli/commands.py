@@ -6,6 +6,7 @@ The other commands are in files by what they take; importing a file registers it
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -97,9 +98,14 @@ def run_app(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     words = sys.argv[1:] if arguments is None else arguments
     open_streams()
-    if _runs_audited_code(words):
-        sys.exit(supervised(lambda: _run(words), unfinished=MISTAKE))
-    sys.exit(_run(words))
+    if not _runs_audited_code(words):
+        sys.exit(_run(words))
+    try:
+        code = supervised(lambda: _run(words), unfinished=MISTAKE)
+    except Exception as error:  # exit code 1 would report a violation
+        traceback.print_exception(error)
+        code = MISTAKE
+    sys.exit(code)
 
 
 def _runs_audited_code(words: list[str]) -> bool:

@@ -126,11 +126,14 @@ def _close_memory() -> None:
 def _descendants() -> set[int]:
     """Return the running _descendants of this process; empty on systems without /proc."""
     parents: dict[int, int] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    names: list[str] = []
+    with suppress(OSError):
+        names = os.listdir("/proc")  # noqa: PTH208 - Path.glob raises where a process ends meanwhile
+    for name in filter(str.isdigit, names):
         with suppress(OSError, ValueError, IndexError):
-            state, parent = stat.read_text(errors="replace").rpartition(")")[2].split()[:2]
+            state, parent = Path("/proc", name, "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
             if state not in "ZX":
-                parents[int(stat.parent.name)] = int(parent)
+                parents[int(name)] = int(parent)
     processes: set[int] = set()
     new = {os.getpid()}
     while new := {process for process, parent in parents.items() if parent in new} - processes:

@@ -39,6 +39,7 @@ from types import FrameType, TracebackType
 from typing import IO, Any
 
 from ...core.errors import DpassayError, NoAnswerError, ParameterError, ReleaseError
+from ...core.number_text import parameter_text
 from ...core.validation import positive
 from .state import PYTHON_RANDOM_STATE, ProcessState
 
@@ -207,8 +208,8 @@ class Guard:
 def too_long(name: str, timeout: float | None) -> str:
     """Return the message on a call that took longer than its limit."""
     return (
-        f"a call of {name} took longer than timeout={timeout or 0.0:g} seconds. Give it more time, or find out why it "
-        "hangs."
+        f"a call of {name} took longer than timeout={parameter_text(timeout or 0.0)} seconds. Give it more time, or find "
+        "out why it hangs."
     )
 
 

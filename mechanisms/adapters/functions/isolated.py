@@ -63,9 +63,12 @@ class IsolatedProcess:
         environment: its environment variables.
         name: shown before each line that its code prints; None discards the lines.
         python: the interpreter, of an environment with numpy; empty for the one of this process.
+        folder: its working directory; None for that of this process.
     """
 
-    def __init__(self, environment: Mapping[str, str], name: str | None = None, python: str = "") -> None:
+    def __init__(
+        self, environment: Mapping[str, str], name: str | None = None, python: str = "", folder: str | None = None
+    ) -> None:
         self.nonce = secrets.token_bytes(messages.NONCE_BYTES)
         self.child = subprocess.Popen(
             [python or sys.executable, "-c", _START, str(ROOM)],
@@ -73,6 +76,7 @@ class IsolatedProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if name is None else subprocess.PIPE,
             env=dict(environment),
+            cwd=folder,
             start_new_session=True,
         )
         self._greeted = False

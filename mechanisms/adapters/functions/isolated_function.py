@@ -74,11 +74,14 @@ class IsolatedFunction(DescribedElsewhere):
     python: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict, init=False, repr=False)
     options: Mapping[str, Any] = field(default_factory=dict, init=False, repr=False)
+    folder: str = field(default_factory=os.getcwd, init=False, repr=False)
+    path: Sequence[str] = field(default_factory=list, init=False, repr=False)
     key: str = field(default_factory=lambda: secrets.token_hex(8), init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.python:
             check_interpreter(self.python)
+        object.__setattr__(self, "path", import_path(self.python))
         self._describe(_Loaded.of(self).facts)
 
     def _describe(self, facts: Mapping[str, Any]) -> None:
@@ -157,12 +160,12 @@ class _Loaded:
 
     def __init__(self, function: IsolatedFunction) -> None:
         self.python = function.python
-        self.process = IsolatedProcess(os.environ, function.target, self.python)
+        self.process = IsolatedProcess(os.environ, function.target, self.python, function.folder)
         self.sent: list[Any] = []
         request = {
             "ask": "load",
             "target": function.target,
-            "path": import_path(self.python),
+            "path": list(function.path),
             "own_path": bool(self.python),
             "argv": list(map(str, sys.argv)),
         }
