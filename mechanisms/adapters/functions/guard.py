@@ -207,10 +207,8 @@ class Guard:
 
 def too_long(name: str, timeout: float | None) -> str:
     """Return the message on a call that took longer than its limit."""
-    return (
-        f"a call of {name} took longer than timeout={parameter_text(timeout or 0.0)} seconds. Give it more time, or find "
-        "out why it hangs."
-    )
+    limit = parameter_text(timeout or 0.0)
+    return f"a call of {name} took longer than timeout={limit} seconds. Give it more time, or find out why it hangs."
 
 
 _IDLE = Guard()
