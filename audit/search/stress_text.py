@@ -160,12 +160,15 @@ def _repetition(result: StressResult) -> list[Row]:
         )
     if pair.code0 and pair.code1 and not result.target.startswith(PROGRAM):
         name = result.target.strip("'").rpartition(":")[2] or result.reported.mechanism.removesuffix("()")
+        if pair.bounds and name.startswith("partial("):  # as the mechanism is called with its bounds
+            name = name.removeprefix("partial(").partition(", bounds=")[0]
         function = f"partial({name}, bounds={pair.bounds})" if pair.bounds else name
         nan = ", ".join(word for word in ("nan", "inf") if word in pair.code0 + pair.code1)
+        imports = f"from math import {nan}; " * bool(nan) + "from functools import partial; " * bool(pair.bounds)
         rows.append(
             (
                 "in Python",
-                f"{f'from math import {nan}; ' if nan else ''}audit({function}, Neighbours({pair.code0}, {pair.code1}, "
+                f"{imports}audit({function}, Neighbours({pair.code0}, {pair.code1}, "
                 f"{relation!r}), claim={result.claim_code}, trials={pair.trials}, stop='anytime', "
                 f"confidence={result.reported.confidence!r}, seed={seed})",
             )

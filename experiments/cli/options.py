@@ -322,6 +322,7 @@ def in_options(message: str, arguments: Sequence[str], parameters: Collection[st
         "--delta must be given. Try --delta 1e-5 and view='table'."
     """
     options = {name: f"--{option}" for name, option in OF_ARGUMENTS.items() if option in parameters}
+    options |= {name: f"--{name}" for name in ("bounds", "without") if name in parameters}  # of --stress
     for name in arguments:
         if name in options:
             message = re.sub(rf"^{re.escape(name)}\b(?!=)", options[name], message)

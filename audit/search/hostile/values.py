@@ -161,7 +161,8 @@ def _range(values: Sequence[Any], bounds: Any) -> tuple[Any, Any]:
     if isinstance(bounds, Sequence) and len(bounds) == 2 and all(map(is_number, bounds)) and bounds[0] < bounds[1]:
         return bounds[0], bounds[1]
     raise ParameterError(
-        f"bounds of numbers must be (low, high) with low < high, such as (0, 1), but are {bounds!r}.", argument="bounds"
+        f"bounds of numbers must be (low, high) with low < high, such as (0, 1), but given was {bounds!r}.",
+        argument="bounds",
     )
 
 
@@ -171,7 +172,7 @@ def _range(values: Sequence[Any], bounds: Any) -> tuple[Any, Any]:
 def _categories(records: Sequence[Any], bounds: Any) -> Kind:
     if bounds is not None and not (isinstance(bounds, Sequence) and bounds and all(map(_is_text, bounds))):
         raise ParameterError(
-            f"bounds of categories must be the list of all of them, such as ['a', 'b'], but are {bounds!r}.",
+            f"bounds of categories must be the list of all of them, such as ['a', 'b'], but given was {bounds!r}.",
             argument="bounds",
         )
     known = list(dict.fromkeys([*records, *(() if bounds is None or isinstance(bounds, str) else bounds)]))

@@ -366,3 +366,18 @@ def test_right_twins_are_not_refuted(cause: Cause) -> None:
     result = run(cause, cause.twin, trials=200)
     assert result.with_outcome(PairOutcome.VIOLATION) == []
     assert result.verdict.value == "consistent"
+
+
+def test_the_line_of_python_gives_the_bounds_and_their_imports_once():
+    def release(dataset, rng, bounds):
+        return np.clip(dataset, *bounds).sum() + (bounds[1] - bounds[0]) * rng.laplace()
+
+    without = [family for family in FAMILIES if family not in ("ordinary", "shifted")]
+    result = stress(
+        lambda dataset, rng, bounds=(0, 1): release(dataset, rng, bounds),
+        np.array([0.2, 0.7]),
+        claim=PureDP(1.0), bounds=(0, 1), relation="add_remove", trials=200, seed=0, without=without,
+    )  # fmt: skip
+    (line,) = (text for label, text in result.text().examples if label == "in Python")
+    assert line.startswith("from functools import partial; audit(partial(")
+    assert line.count("partial(") == 1
