@@ -41,6 +41,8 @@ class Scorer(Protocol):
                    or below; "" if there is nothing to describe
         describes_outputs   `(threshold, *, above) -> bool`: whether `describe` says which outputs these are, and not
                    only which scores they have; without this member it does
+        scores_log_ratios   True if each score is the log likelihood ratio of its output under a known law; the choice
+                   of thresholds uses this where the pilot does not contradict it
         names      `OutputNames`, names of the numbers of an output; set once the pilot has been run, for `describe`
     """
 

@@ -221,6 +221,11 @@ class EventScorer:
         scores[~ordinary] = self._event_scores(events[~ordinary])
         return scores
 
+    @property
+    def scores_log_ratios(self) -> bool:
+        """True if the scores are log likelihood ratios under a known law, those of all outputs of the pilot."""
+        return self.labels is None and getattr(self.base, "scores_log_ratios", False)
+
     def score_pilot(self, pilot0: Outputs, pilot1: Outputs) -> tuple[Floats, Floats]:
         """Return scores of the scorer's pilot outputs, distributed like those of fresh outputs."""
         return self.held_out or (self.score(pilot0), self.score(pilot1))

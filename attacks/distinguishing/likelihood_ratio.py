@@ -86,6 +86,8 @@ class LikelihoodRatioScorer:
     d0: Any
     d1: Any
 
+    scores_log_ratios: ClassVar[bool] = True
+
     def score(self, outputs: Outputs) -> Floats:
         """Return the scores of `outputs`, shape `(size,)`, natural logarithms."""
         log_p0, log_p1 = self._log_density(outputs, self.d0), self._log_density(outputs, self.d1)

@@ -61,10 +61,13 @@ class PairScores:
     Args:
         out: `(n_out,)` scores of side 0.
         in_: `(n_in,)` scores of side 1.
+        are_log_ratios: True if the attack takes each score for the log likelihood ratio of its output. Only the choice
+            of an event on pilot scores uses this.
     """
 
     out: Floats
     in_: Floats
+    are_log_ratios: bool = False
 
     def __post_init__(self) -> None:
         for name in ("out", "in_"):

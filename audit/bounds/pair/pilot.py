@@ -9,11 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from ....mechanisms.core import Floats, ParameterError, number
 from ...evidence.scores import Counts, PairScores, Scores, Tally
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, PairBound, PilotMissingError
+from ..numerics.binomial import lower
 from ..numerics.rectangle import Rectangle
 from .orientation import Exchanged, is_reversed
 
@@ -24,6 +26,7 @@ IN, OUT = "in", "out"
 _PER_SIDE, _TAIL = 60, 16  # thresholds tried on the pilot: at most about 300
 _PILOT_LEVEL = 0.05  # one-sided significance of the limits on the pilot rates, which guard against random extremes
 _OPTIMISTIC = 0.5, 0.8, 0.95  # levels for the choice of the direction if no bound is expected: medians, and beyond
+_OBJECTION = 4.0  # standard errors by which the pilot contradicts log likelihood ratios: by chance about 1 in 1,000
 _NEARLY = 0.02  # relative: expected bounds this close count as equal, and the fewest errors decide
 
 
@@ -102,6 +105,9 @@ def choose_event(pilot: Scores | None, expected_bounds: Callable[[Rectangle], tu
         expected_bounds: function from limits on the rates of several events, `(m,)` each, to the expected bounds in
             the directions "in" and "out" if both rates equal their limits; <= 0 if no bound is expected.
 
+    Scores that are log likelihood ratios are first taken at their word (`_known_ratio_limits`), unless the pilot
+    contradicts them.
+
     The expected bounds use one-sided 95 % limits on the pilot, which guard against a few extreme scores in the tail of
     a small pilot. The limits are nearly equal at neighbouring thresholds without false positives, of which the lower
     one, with a few more hits, has false positives that a small pilot cannot show. So among nearly equal expected
@@ -119,6 +125,11 @@ def choose_event(pilot: Scores | None, expected_bounds: Callable[[Rectangle], tu
     indices = tried_thresholds(tally)
     among = f"best of {len(indices)} on {tally.n_out} + {tally.n_in} pilot scores"
     hits_out, hits_in = tally.hits_out[indices], tally.hits_in[indices]
+    for limits in _known_ratio_limits(pilot, tally.thresholds[indices]):
+        bounds = np.concatenate(expected_bounds(limits))
+        if bounds.max() > 0.0:
+            direction, position = divmod(int(np.argmax(bounds)), len(indices))
+            return ThresholdEvent(chosen_threshold(pilot, int(indices[position])), (IN, OUT)[direction], among)
     limits = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=_PILOT_LEVEL)
     bounds = np.concatenate(expected_bounds(limits))
     if not bounds.max() > 0.0:
@@ -130,6 +141,40 @@ def choose_event(pilot: Scores | None, expected_bounds: Callable[[Rectangle], tu
     best = int(good[np.lexsort((hits[good], errors[good]))[0]])
     direction, position = divmod(best, len(indices))
     return ThresholdEvent(chosen_threshold(pilot, int(indices[position])), (IN, OUT)[direction], among)
+
+
+def _known_ratio_limits(pilot: Scores, thresholds: Floats) -> list[Rectangle]:
+    """Return the rates of the events {score >= t} if scores are log likelihood ratios; empty if the pilot objects.
+
+    Given the pooled scores, a score s is then of side 1 with probability w = n_in e^s / (n_out + n_in e^s), so that the
+    expected hits of both sides follow from the scores of either. The ratio of both rates, on which a bound depends
+    most, has no sampling error within a level of scores; the frequency of the event has that of the pooled pilot, and
+    is taken at its lower limit, at `_PILOT_LEVEL` and then at its median. The pilot objects if the hits of side 1 of
+    some event, or of its complement, lie more than `_OBJECTION` standard errors from their expectation.
+    """
+    if not isinstance(pilot, PairScores) or not pilot.are_log_ratios:
+        return []
+    scores, sides = np.concatenate([pilot.out, pilot.in_]), np.repeat([0.0, 1.0], pilot.sizes)
+    order = np.argsort(scores)
+    share_in = special.expit(scores[order] + math.log(pilot.n_in / pilot.n_out))
+    at = np.searchsorted(scores[order], thresholds)
+
+    def above_and_below(values: Floats) -> Floats:
+        sums = np.concatenate([[0.0], np.cumsum(values)])
+        return np.stack([sums[-1] - sums[at], sums[at]])
+
+    expected_in, observed_in = above_and_below(share_in), above_and_below(sides[order])
+    spread = np.sqrt(above_and_below(share_in * (1.0 - share_in)))
+    if (np.abs(observed_in - expected_in) > 0.5 + _OBJECTION * spread).any():
+        return []
+    frequency = above_and_below(np.ones(len(scores))) / len(scores)
+    rates_in, rates_out = expected_in / pilot.n_in, above_and_below(1.0 - share_in) / pilot.n_out
+    limits = []
+    for level in (_PILOT_LEVEL, 0.5):
+        lowest = lower(frequency * len(scores), len(scores), level)
+        above, below = np.divide(lowest, frequency, out=np.zeros_like(frequency), where=frequency > 0.0)
+        limits.append(Rectangle(above * rates_out[0], below * rates_in[1], below * rates_out[1], above * rates_in[0]))
+    return limits
 
 
 def tried_thresholds(tally: Tally) -> NDArray[np.intp]:
