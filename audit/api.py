@@ -9,14 +9,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from inspect import signature
 from types import ModuleType
 from typing import Any
 
 from ..attacks.catalogue import AttackChoice
+from ..mechanisms.adapters.functions.function import FunctionMechanism
 from ..mechanisms.adapters.functions.guard import limit_calls
+from ..mechanisms.adapters.functions.isolated_function import IsolatedFunction
 from ..mechanisms.core.base import Mechanism, Neighbours
-from ..mechanisms.core.errors import DependentTrialsError, ManyRunsError, PrivacyViolation
+from ..mechanisms.core.errors import DependentTrialsError, ManyRunsError, ParameterError, PrivacyViolation
 from ..mechanisms.core.fingerprint import fingerprint
 from ..mechanisms.core.guarantee import Guarantee
 from ..mechanisms.core.printable import display_name
@@ -57,6 +61,7 @@ def audit(
     timeout: float | None = None,
     store: Store = None,
     progress: bool | Reporter = False,
+    isolated: bool = False,
 ) -> AuditResult:
     """Run `mechanism` on two neighbouring datasets, attack the outputs, and bound epsilon from below.
 
@@ -90,6 +95,8 @@ def audit(
             is stopped as soon as it returns to Python; code that never does is only stopped in a worker.
         store: directory for finished trials, from which an interrupted audit continues; None stores nothing.
         progress: True shows a progress bar when stderr is a terminal; or a `Reporter`.
+        isolated: True runs a function in another process, which gets a copy of it and answers with plain data; see
+            `IsolatedFunction`. The numbers are the same. False runs it in this process.
 
     Returns:
         The bound, the claim, the verdict, and everything that a table, a plot or a report needs.
@@ -101,7 +108,7 @@ def audit(
 
     An exception of the audited code is an output, or an error that names it; its changes to this process are undone
     (see `AuditResult.warnings`). Code that ends the whole process, as `os._exit` does, ends this one too, unless
-    n_jobs > 1: then a worker dies, which is a `ReleaseError`.
+    `isolated`, or n_jobs > 1: then another process ends, which is a `ReleaseError`.
 
     Guarantees:
         * With probability at least `confidence`, `result.bound.epsilon` does not exceed the true epsilon at `delta`,
@@ -123,16 +130,33 @@ def audit(
         stop = stop or "anytime"
     most = DEFAULT_TRIALS if minutes is None else MAX_KEPT_SCORES
     seed, trials = root_seed(seed), counted(1, trials=most if trials is None else trials)
-    with limit_calls(timeout):
-        setup = AuditSetup.of(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, n_hypotheses)
-    try:
-        return _run_audit(setup, trials, seed, options, timeout, minutes)
-    except ManyRunsError:
+    with ExitStack() as stack:
+        if isolated:
+            mechanism = _isolated(mechanism, stack)
         with limit_calls(timeout):
-            one_run_per_call = setup.one_at_a_time()
-        if one_run_per_call is None:
-            raise
-        return _run_audit(one_run_per_call, trials, seed, options.below(RERUN_FOLDER), timeout, minutes)
+            setup = AuditSetup.of(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, n_hypotheses)
+        try:
+            return _run_audit(setup, trials, seed, options, timeout, minutes)
+        except ManyRunsError:
+            with limit_calls(timeout):
+                one_run_per_call = setup.one_at_a_time()
+            if one_run_per_call is None:
+                raise
+            return _run_audit(one_run_per_call, trials, seed, options.below(RERUN_FOLDER), timeout, minutes)
+
+
+def _isolated(mechanism: Mechanism | Callable[..., Any], stack: ExitStack) -> Mechanism | Callable[..., Any]:
+    """Return a function, or a `FunctionMechanism`, whose calls are made in an isolated process until `stack` closes."""
+    function = mechanism.function if isinstance(mechanism, FunctionMechanism) else mechanism
+    if isinstance(function, (Mechanism, type)) or not callable(function):
+        raise ParameterError(
+            f"isolated=True needs a function, but {display_name(mechanism)} is none: a mechanism runs in this process.",
+            argument="isolated",
+        )
+    if isinstance(function, IsolatedFunction):
+        return mechanism
+    apart = stack.enter_context(IsolatedFunction.of(function))
+    return replace(mechanism, function=apart) if isinstance(mechanism, FunctionMechanism) else apart
 
 
 def _run_audit(

@@ -6,10 +6,12 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import Parameter, Signature
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -30,7 +32,8 @@ from .forms import RaisedException
 from .guard import GRACE_SECONDS, current_guard, too_long
 from .isolated import IsolatedProcess, ProcessEnded, ProcessOverdue, check_interpreter, import_path, packed
 from .names import Name
-from .source import source_of_target, store_source
+from .source import FunctionSource, source_of, source_of_target, store_source
+from .target import name_of
 
 MAX_DATASETS = 4
 """Largest number of datasets that a process keeps."""
@@ -72,6 +75,8 @@ class IsolatedFunction(DescribedElsewhere):
 
     target: str
     python: str = ""
+    copied: FunctionSource | None = field(default=None, init=False, repr=False)
+    here: Callable[..., Any] | None = field(default=None, init=False, repr=False)
     facts: Mapping[str, Any] = field(default_factory=dict, init=False, repr=False)
     options: Mapping[str, Any] = field(default_factory=dict, init=False, repr=False)
     folder: str = field(default_factory=os.getcwd, init=False, repr=False)
@@ -84,15 +89,47 @@ class IsolatedFunction(DescribedElsewhere):
         object.__setattr__(self, "path", import_path(self.python))
         self._describe(_Loaded.of(self).facts)
 
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> IsolatedFunction:
+        """Return a function of this process for an isolated one, which gets a copy in the present state.
+
+        What has an address in a module of a file is imported there. The rest is copied: what a closure, a notebook or
+        an interactive session defines.
+
+        Raises:
+            ParameterError: the function cannot be copied.
+            ReleaseError: the process ends while it creates the function.
+        """
+        store_source(function)
+        source = source_of(function)
+        if source is None:
+            raise ParameterError(
+                f"{name_of(function)} cannot be copied into another process, since something that it holds cannot be "
+                "pickled. Define it in a file, and give IsolatedFunction('path/to/file.py:function').",
+                argument="isolated",
+            )
+        made = cls.__new__(cls)
+        start = {"target": name_of(function), "python": "", "copied": source, "here": function, "options": {}}
+        start |= {"folder": str(Path.cwd()), "path": import_path(""), "key": secrets.token_hex(8)}
+        for name, value in start.items():
+            object.__setattr__(made, name, value)
+        made._describe(_Loaded.of(made).facts)
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a worker needs: it has no function of its own, but the copy."""
+        return self.__dict__ | {"here": None}
+
     def _describe(self, facts: Mapping[str, Any]) -> None:
         object.__setattr__(self, "facts", facts)
         object.__setattr__(self, "__signature__", facts["signature"])  # what `inspect.signature` reads
-        store_source(
-            self, source_of_target(self.target, self.options, generators=facts["generators"], python=self.python)
-        )
+        imported = source_of_target(self.target, self.options, generators=facts["generators"], python=self.python)
+        store_source(self, self.copied or imported)
 
     def with_options(self, **options: Any) -> IsolatedFunction:
         """Return the function with further arguments, which are plain data, as a `functools.partial` in its process."""
+        if self.here is not None:
+            return IsolatedFunction.of(partial(self.here, **options))
         made = copy(self)
         object.__setattr__(made, "options", {**self.options, **options})
         made._describe(_facts(made._asked({"ask": "facts"})))
@@ -165,6 +202,7 @@ class _Loaded:
         request = {
             "ask": "load",
             "target": function.target,
+            "source": None if function.copied is None else function.copied.request,
             "path": list(function.path),
             "own_path": bool(self.python),
             "argv": list(map(str, sys.argv)),

@@ -75,10 +75,10 @@ class SourceLoader(pickle.Unpickler):
     Args:
         pickled: the pickle.
         program: values of the names of the program that started the audit, pickled, by name.
-        seeds: where generators of the function start, one seed each, in place of the state that they had.
+        seeds: where generators of the function start, one seed each, in place of their state; None keeps the state.
     """
 
-    def __init__(self, pickled: bytes, program: dict[str, bytes], seeds: Iterator[int]) -> None:
+    def __init__(self, pickled: bytes, program: dict[str, bytes], seeds: Iterator[int] | None) -> None:
         super().__init__(io.BytesIO(pickled))
         self.seeds = seeds
         self.pickled_program = program
@@ -88,7 +88,8 @@ class SourceLoader(pickle.Unpickler):
         """Return the object at an address."""
         kind, module, file, name = address
         if kind == "generator":
-            return _restarted(pickle.loads(name), self.seeds)
+            generator = pickle.loads(name)
+            return generator if self.seeds is None else _restarted(generator, self.seeds)
         if kind == "target":
             return with_options(find_target(module)[0], pickle.loads(name))
         if kind == "program":
@@ -312,11 +313,14 @@ class Service:
         self.datasets: dict[int, Any] = {}
 
     def load(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Import the function `target` from folders in `path`, and describe it."""
+        """Import the function `target` from folders in `path`, or create it from its `source`, and describe it."""
         sys.path[:] = [*request["path"], *(sys.path if request["own_path"] else [])]
         sys.argv[:] = request["argv"]
         try:
-            self.target, _ = find_target(request["target"])
+            if (source := request["source"]) is None:
+                self.target, _ = find_target(request["target"])
+            else:
+                self.target = SourceLoader(source["function"], source["program"], None).load()
             self.set_options({})
             return self.facts(request)
         except UnknownNameError as error:

@@ -5,18 +5,19 @@ import pickle
 import sys
 import textwrap
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from dpassay.audit import audit
-from dpassay.mechanisms import Neighbours, PureDP
+from dpassay.mechanisms import Laplace, Neighbours, PureDP
 from dpassay.mechanisms.adapters import IsolatedFunction
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.adapters.functions.guard import Guard
 from dpassay.mechanisms.adapters.functions.isolated import packed
-from dpassay.mechanisms.adapters.functions.isolated_function import NoFunctionError
+from dpassay.mechanisms.adapters.functions.isolated_function import _PROCESSES, NoFunctionError
 from dpassay.mechanisms.adapters.functions.isolated_process import unpacked
 from dpassay.mechanisms.adapters.functions.source import source_of
 from dpassay.mechanisms.adapters.functions.target import load_target, style_of
@@ -214,6 +215,71 @@ def test_a_copy_runs_in_another_process(isolated):
     function = isolated("exact")
     copy = pickle.loads(pickle.dumps(function))
     assert (copy.__name__, style_of(copy), repr(copy)) == ("exact", "one-run", "exact(dataset, rng)")
+
+
+OWN = np.random.default_rng(5)
+
+
+def from_own(data):
+    return len(data) + OWN.laplace()
+
+
+def ending(data, rng):
+    os._exit(3)
+
+
+def closures():
+    scale = {"noise": 1.0}
+    return [lambda data, rng: len(data) + rng.laplace(0.0, scale["noise"]), partial(np.add, scale["noise"])]
+
+
+@pytest.mark.parametrize("kind", ["of a module", "closure", "mechanism"])
+def test_isolated_audits_give_the_results_of_this_process(kind):
+    function = from_own if kind == "of a module" else closures()[0]
+    audited = mechanism(function) if kind == "mechanism" else function
+    options = {"claim": PureDP(1.0), "trials": 300, "seed": 0}
+    state = OWN.bit_generator.state
+    apart = audit(audited, PAIR, isolated=True, **options)
+    assert OWN.bit_generator.state == state
+    assert apart.to_json() == audit(audited, PAIR, **options).to_json()
+    OWN.bit_generator.state = state
+
+
+def test_copies_take_further_arguments_and_reach_workers():
+    add = closures()[1]
+    with (
+        IsolatedFunction.of(add) as apart,
+        pickle.loads(pickle.dumps(apart)) as copy,
+        apart.with_options(x2=2.0) as made,
+    ):
+        assert copy.__name__ == apart.__name__ == "partial(add, 1.0)"
+        assert made.keywords == {"x2": 2.0}
+    options = {"claim": PureDP(1.0), "trials": 300, "seed": 0, "isolated": True}
+    one, two = (audit(closures()[0], PAIR, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
+    assert one.to_json() == two.to_json()
+
+
+def test_code_that_ends_the_process_of_an_isolated_audit_gives_no_verdict():
+    with pytest.raises(ReleaseError, match="ended its process with exit code 3"):
+        audit(ending, PAIR, claim=PureDP(1.0), isolated=True)
+    assert not _PROCESSES
+
+
+class Unpicklable:
+    def __call__(self, data, rng):
+        return rng.laplace()
+
+    def __reduce__(self):
+        raise TypeError("no copies")
+
+
+@pytest.mark.parametrize(
+    ("audited", "message"),
+    [(Laplace(1.0), "a mechanism runs in this process"), (Unpicklable(), "cannot be copied into another process")],
+)
+def test_what_cannot_be_isolated_is_refused(audited, message):
+    with pytest.raises(ParameterError, match=message):
+        audit(audited, PAIR, claim=PureDP(1.0), isolated=True)
 
 
 def test_results_are_read_there_and_their_code_never_runs_here(isolated, folder):
