@@ -245,8 +245,7 @@ class MicroStepsCounted(MiscountedTrainer):
     """Broken: DP-SGD with gradient accumulation in which every micro-step is counted as a step.
 
     A batch is processed in G parts that fit the memory. The claim holds, and is that of G times the steps: noise
-    calibrated to it is too large (see `noise_counting_micro_steps`). An audit must not flag it, and the bound stays far
-    below the claim.
+    calibrated to it is too large. An audit must not flag it, and the bound stays far below the claim.
 
     Args:
         micro_batches: G, number of parts of a batch, >= 1; 1 is correct.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 from tests.audit import calls
+from tests.audit.coverage import FALSE_ALARM
 from tests.audit.one_run_laws import BitLaw, bit_misses, gaussian, random_game
 
 from dpassay.audit import audit_scores
@@ -17,7 +18,6 @@ from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.catalogue import choose_bounds
 from dpassay.audit.bounds.families import family_of
 from dpassay.audit.bounds.numerics.binomial import quantile
-from dpassay.audit.calibration.coverage import FALSE_ALARM
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.results.audit_result import AuditResult
