@@ -29,15 +29,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...attacks.people.base import AttributeInference, People, Sensitive
 from ...attacks.people.imputation import Imputation
-from ...mechanisms.core import ParameterError, open_unit, points
+from ...mechanisms.core import Bools, Floats, ParameterError, open_unit, points
 from ..bounds.numerics import binomial, bounded_mean, paired
 from ..results.saved import DrawnResult, require, within
 
-Values = NDArray[np.bool_] | NDArray[np.float64]
+Values = Bools | Floats
 
 RELEASE, PERSON = "without the release", "without the person"
 

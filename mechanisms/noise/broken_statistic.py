@@ -6,7 +6,6 @@ from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..accounting.broken import BrokenPureDP
 from ..accounting.kinds.two_laws import two_laplaces
@@ -49,7 +48,7 @@ class BrokenStatistic(BrokenPureDP, RecordsMechanism):
         values += self.statistic(dataset)
         return Outputs(values)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`."""
         values = outputs.values.astype(np.float64, copy=False)
         return log_laplace(values, float(self.statistic(dataset)), self.noise_scale(dataset))

@@ -8,7 +8,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..accounting import ExactDP, PureDP
@@ -72,7 +71,7 @@ class _MaxValue(BrokenPureDP, Mechanism):
         noisy += self.scores(dataset)
         return Outputs(self.scale * noisy.max(axis=1))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log of the derivative of the product of the distribution functions, shape `(size,)`."""
         z = outputs.values[:, np.newaxis] / self.scale - self.scores(dataset)
         below = self._log_cdf(z)
@@ -249,7 +248,7 @@ class HalvedScoreSensitivity(BrokenPureDP, Mechanism):
         """Return the indices of `size` candidates selected independently, shape `(size,)`."""
         return self.choice.release(self.scores(dataset), size, rng)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, shape `(size,)`."""
         return self.choice.log_density(outputs, self.scores(dataset))
 

@@ -18,12 +18,11 @@ import numpy as np
 from dpassay.audit.bounds.base import PairBound
 from dpassay.audit.bounds.families import CurveFamily
 from dpassay.audit.bounds.numerics.binomial import quantile
+from dpassay.audit.calibration.cell import FALSE_ALARM
 from dpassay.audit.calibration.laws import Law
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms.accounting import ApproximateDP
 from dpassay.mechanisms.core import Floats, Guarantee, whole
-
-FALSE_ALARM = 1e-6
 
 
 @dataclass(frozen=True)

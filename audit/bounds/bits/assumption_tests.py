@@ -45,11 +45,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from ....mechanisms.accounting import GaussianDP, LaplaceDP
-from ....mechanisms.core import Floats, ParameterError, bisect, geometric, number
+from ....mechanisms.core import Bools, Floats, Ints, ParameterError, bisect, geometric, number
 from ...evidence.scores import BitScores
 from ..families import CurveFamily
 from .curve_of_ranks import CurveOfRanks
@@ -124,7 +123,7 @@ def _influence_test(evidence: BitScores, groups: Groups = None) -> Refusal:
     return Refusal(names[int(np.argmax(size[:, 0]))], p_value, INFLUENCE)
 
 
-def _normal_scores(bits: NDArray[np.bool_], scores: Floats) -> Floats:
+def _normal_scores(bits: Bools, scores: Floats) -> Floats:
     """Return the normal score of each canary among those with the same bit; ties get the mean rank."""
     own = np.zeros(len(bits))
     for side in (bits, ~bits):
@@ -162,7 +161,7 @@ def _lagged(shape: tuple[int, ...], lag: int, first: Floats, second: Floats) -> 
     return np.asarray(products.sum(axis=(1, 2)))
 
 
-def _within(labels: NDArray[np.int64], first: Floats, second: Floats) -> Floats:
+def _within(labels: Ints, first: Floats, second: Floats) -> Floats:
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
 
@@ -197,7 +196,7 @@ class _RankGroups:
         weights: `(5, m)` means of the Legendre polynomials, of unit variance on uniform ranks.
     """
 
-    sizes: NDArray[np.int64]
+    sizes: Ints
     weights: Floats
 
     @classmethod

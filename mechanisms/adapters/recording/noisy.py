@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Floats
+from ...core import Bools, Floats
 
 __tracebackhide__ = True  # pytest shows the lines of the program, not those of this module
 
@@ -62,7 +62,7 @@ class RecordedDraw:
     uneven: tuple[float, float] | None = None
     added: bool = False
     shift: Floats = field(init=False)
-    settled: NDArray[np.bool_] = field(init=False)
+    settled: Bools = field(init=False)
 
     def __post_init__(self) -> None:
         self.shift = np.zeros(self.result.shape)

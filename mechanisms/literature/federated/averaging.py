@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Floats
+from ...core.arrays import Bools, Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveProbability, one_of_names
 from ...core.errors import ParameterError, plural
@@ -149,7 +149,7 @@ class TrajectoryLaw:
 
     learner: FederatedAveraging
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of the models after the first, `(size,)`.
 
         Raises:
@@ -176,7 +176,7 @@ class TrajectoryLaw:
             terms.append(weight + log_gaussian(step - scale * centre, scale * learner._deviation))
         return np.asarray(reduce(np.logaddexp, terms))
 
-    def _samples(self, n: int) -> list[tuple[float, NDArray[np.bool_]]]:
+    def _samples(self, n: int) -> list[tuple[float, Bools]]:
         """Return the log probability and the membership mask of each sample of n clients."""
         rate = self.learner.sampling_probability
         if rate == 1.0:

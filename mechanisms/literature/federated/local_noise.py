@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import GaussianDP
 from ...core.arrays import Floats
@@ -119,7 +118,7 @@ class MessageLaw:
 
     learner: LocalNoiseAveraging
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density, `(size,)`, of messages `(size, rounds, n_clients, n_parameters)`.
 
         The density is 0 for a number of clients other than that of the dataset.

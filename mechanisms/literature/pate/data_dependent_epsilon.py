@@ -151,8 +151,7 @@ class PrivateEpsilon(Mechanism):
         super().__post_init__()
         if not isinstance(self.aggregator, CheckedGNMax | GNMax):
             raise ParameterError(
-                f"aggregator must be a GNMax, ConfidentGNMax or InteractiveGNMax, but is {self.aggregator!r}.",
-                argument="aggregator",
+                argument="aggregator", value=self.aggregator, allowed="be a GNMax, ConfidentGNMax or InteractiveGNMax"
             )
         if self.order <= 1.0:
             raise ParameterError(f"order must be > 1, but is {self.order}.", argument="order")

@@ -102,8 +102,7 @@ class ColumnMeans(Mechanism):
             )
         if self.population is not None and not isinstance(self.population, Population):
             raise ParameterError(
-                f"population must be None or a Population, such as Uniform(), but is {self.population!r}.",
-                argument="population",
+                argument="population", value=self.population, allowed="be None or a Population, such as Uniform()"
             )
 
     @property

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ....accounting import GaussianDP
 from ....accounting.dp_sgd.correlated_noise import AnyOrder, FixedOrder, Participation
 from ....accounting.dp_sgd.deterministic_batches import deterministic_batches
-from ....core import Relation, whole
+from ....core import Floats, Relation, whole
 from ...base import AnyFloats
 from .base import BatchDraw, Mask, Rows, gaussian_exponent
 from .fixed_size import BatchSampling, Members, common_and_differing
@@ -94,7 +93,7 @@ class CyclicBatches(EpochSampling):
     ordered: ClassVar[bool] = True
     same_batches: ClassVar[bool] = True
 
-    def worst_case_place(self, strategy: NDArray[np.float64]) -> int:
+    def worst_case_place(self, strategy: Floats) -> int:
         batches = self.own_rates()["batches_per_epoch"]
         return FixedOrder(int(batches)).first_step(strategy) * self.batch_size
 
