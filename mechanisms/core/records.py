@@ -189,12 +189,10 @@ class RecordsMechanism(Mechanism):
     def _check_dataset(self, dataset: Dataset) -> None:
         """Raise `ParameterError` for a dataset of another form; by default every dataset passes."""
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         for side in (0, 1):
             self._check_dataset(neighbours.side(side))
         check_records(neighbours)
-        return self
 
 
 def check_different(neighbours: Neighbours) -> None:

@@ -105,10 +105,8 @@ class _MaxValue(BrokenPureDP, Mechanism):
             laws.append(np.concatenate([below[:1], inner, beyond[-1:]]))
         return ExactDP(laws[0], laws[1], relation=self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         check_pair(neighbours, self.query, self.scores, sensitivity=self.sensitivity / self.scale, norm=math.inf)
-        return self
 
 
 @dataclass(frozen=True)
@@ -263,8 +261,6 @@ class HalvedScoreSensitivity(BrokenPureDP, Mechanism):
         start = np.stack([pair.d0, np.zeros(self.n_candidates)])
         return Neighbours(start, start + np.stack([step, -step]), self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         errors0, errors1 = self.errors(neighbours.d0).ravel(), self.errors(neighbours.d1).ravel()
         check_distance(errors0, errors1, sensitivity=self.sensitivity, norm=math.inf)
-        return self

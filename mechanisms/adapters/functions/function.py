@@ -183,8 +183,7 @@ class FunctionMechanism(Mechanism):
         """Return None: the exact curve is not known."""
         return
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         if not self.records:
             check_different(neighbours)
         else:
@@ -207,7 +206,6 @@ class FunctionMechanism(Mechanism):
                     argument=error.arguments,
                     advice=advice,
                 ) from error
-        return self
 
     @property
     def same_seed_shift(self) -> tuple[float, ...]:

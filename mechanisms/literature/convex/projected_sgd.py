@@ -237,9 +237,7 @@ class NoisyProjectedSGD(Mechanism):
         """Return a pair with one feature and all records blank except one, whose gradient is L or -L."""
         return opposite_labels(self.n_records, self.lipschitz)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         for side in (0, 1):
             self._signed_rows(neighbours.side(side))
         check_one_example(neighbours)
-        return self

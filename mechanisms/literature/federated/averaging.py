@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Bools, Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveProbability, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -130,11 +130,9 @@ class FederatedAveraging(FederatedLearner):
         )
         return sampling.guarantee(relative, steps=self.rounds, relation=self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
+    def _check_pair(self, neighbours: Neighbours) -> None:
         """Check that both sides are lists of clients of the model, and differ in one client."""
-        super().bind(neighbours)
         check_clients(neighbours, self.network)
-        return self
 
     def output_law(self) -> LogDensity | None:
         """Return the law of the trajectory, or of the final model after one round; None otherwise or without noise."""

@@ -120,10 +120,8 @@ class Aggregator(Mechanism):
             return None
         return repeated_law(log0[0], log1[0], self.n_queries, self.relation, most_answers=self.most_answers)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         check_one_teacher(self.counts(neighbours.d0), self.counts(neighbours.d1))
-        return self
 
 
 def never_abstains(log_winner: Floats) -> Floats:

@@ -354,7 +354,5 @@ class EpsilonOfVotes(Broken, Mechanism):
         """Return the curve of a complete leak: the two epsilons of the worst case differ."""
         return certain_leak(self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         self.aggregator.bind(neighbours)
-        return self

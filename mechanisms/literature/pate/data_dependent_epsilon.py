@@ -248,10 +248,8 @@ class PrivateEpsilon(Mechanism):
         (centre0, scale0), (centre1, scale1) = ((self.epsilon(d), self.deviation(d)) for d in (pair.d0, pair.d1))
         return TwoGaussiansDP(centre0, scale0, centre1, scale1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         check_one_teacher(self.aggregator.counts(neighbours.d0), self.aggregator.counts(neighbours.d1))
-        return self
 
 
 def _noise_divergences(orders: Floats, beta: float, noise: float) -> Floats:

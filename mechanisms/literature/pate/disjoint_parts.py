@@ -201,10 +201,8 @@ class SampleAndAggregate(VotesOfParts):
             )
         return Neighbours(*self.labels_at_worst(), self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         _check_one_record(self.records(neighbours.d0), self.records(neighbours.d1))
-        return self
 
 
 @dataclass(frozen=True)
@@ -268,7 +266,5 @@ class TeacherVotes(VotesOfParts):
         """Return a pair with half of the votes for label 1, and one more, where the rarer answer has ratio e^rate."""
         return Neighbours(*self.labels_at_worst(), self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         _check_one_record(self.records(neighbours.d0), self.records(neighbours.d1))
-        return self

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from ...core.arrays import Floats, Ints
-from ...core.base import Data, Dataset, LogDensity, Mechanism, Neighbours, Outputs, example
+from ...core.base import Data, Dataset, LogDensity, Neighbours, Outputs, example
 from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -235,9 +235,7 @@ class PATE(VotesOfParts):
         d0, d1 = (TrainingData(X, labels) for labels in self.labels_at_worst())
         return Neighbours(d0, d1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         for side in (0, 1):
             self.data(neighbours.side(side))
         check_in_place(neighbours, "parts")
-        return self
