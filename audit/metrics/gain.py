@@ -118,7 +118,6 @@ class Gain(DrawnResult):
         return self.headline.value - self.headline.lower
 
     def check(self, at: str = "") -> None:
-        """Raise `ResultError` if the numbers contradict each other."""
         require(len(self.over) > 0, "over", "there is no baseline")
         within(0.0, 1.0, "", confidence=self.confidence)
         rates = [self.attack, self.headline, *(r for o in self.over for r in (o.success, o.gain, o.residual_risk))]

@@ -104,7 +104,6 @@ class BrokenParallel(BrokenStatistic):
         )
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Return the exact curve of `worst_case()`."""
         pair = self.worst_case()
         changes = np.abs(self.statistic(pair.d1) - self.statistic(pair.d0))
         if self.bug == "shared-noise":

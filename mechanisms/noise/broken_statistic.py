@@ -54,7 +54,6 @@ class BrokenStatistic(BrokenPureDP, RecordsMechanism):
         return log_laplace(values, float(self.statistic(dataset)), self.noise_scale(dataset))
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Return the exact curve of `worst_case()`."""
         pair = self.worst_case()
         laws = ((float(self.statistic(d)), self.noise_scale(d)) for d in (pair.d0, pair.d1))
         (centre0, scale0), (centre1, scale1) = laws

@@ -172,7 +172,6 @@ class FunctionMechanism(Mechanism):
         return collect_array(rows, self.form) if isinstance(rows, np.ndarray) else collect(rows, self.form)
 
     def guarantee(self) -> Guarantee:
-        """Return the claim."""
         return self.claim
 
     def worst_case(self) -> Neighbours:

@@ -196,7 +196,6 @@ class AdaptiveClippingDPSGD(DPSGD):
         return AdaptiveLaw(self) if self.view == "noisy_gradients" else None
 
     def trainer_on(self, data: TrainingData) -> Trainer:
-        """Return the trainer on `data`."""
         return AdaptiveTrainer(
             self.recipe,
             data,

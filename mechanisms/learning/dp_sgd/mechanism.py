@@ -216,7 +216,6 @@ class DPSGD(AdversaryViews, Mechanism):
 
     @cached_property
     def recipe(self) -> Recipe:
-        """Options and fixed inputs of the trainer."""
         return Recipe(
             model=self.network,
             sampling=self.scheme,

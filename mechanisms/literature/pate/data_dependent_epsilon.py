@@ -243,7 +243,6 @@ class PrivateEpsilon(Mechanism):
         return as_neighbours((pair[0], pair[1]), self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """Return the exact curve of `worst_case()`."""
         pair = self.worst_case()
         (centre0, scale0), (centre1, scale1) = ((self.epsilon(d), self.deviation(d)) for d in (pair.d0, pair.d1))
         return TwoGaussiansDP(centre0, scale0, centre1, scale1, self.relation)

@@ -50,7 +50,6 @@ class WrappedSum(BrokenStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Declared sensitivity."""
         return float(WRAPPED_SUM_UPPER)
 
     def statistic(self, dataset: Dataset) -> float:
@@ -101,7 +100,6 @@ class SinglePrecisionSum(BrokenStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Declared sensitivity."""
         return SINGLE_PRECISION_UPPER
 
     def statistic(self, dataset: Dataset) -> float:

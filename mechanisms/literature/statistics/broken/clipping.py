@@ -107,7 +107,6 @@ class UpperBoundIgnored(BrokenStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Declared sensitivity."""
         return max(abs(self.lower), abs(self.upper if self.correct else self.lower)) ** 2
 
     def statistic(self, dataset: Dataset) -> float:
@@ -154,7 +153,6 @@ class ClippedCopyUnused(BrokenStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Declared sensitivity."""
         return self.bound
 
     def worst_case(self) -> Neighbours:

@@ -125,7 +125,6 @@ class _NoiseMissing(Broken, LaplaceStatistics):
     correct: bool
 
     def twin(self) -> Self:
-        """Return the correct twin, with the same options."""
         broken: Any = self
         twin: Self = replace(broken, correct=True)
         return twin
