@@ -17,14 +17,7 @@ from importlib import import_module, metadata
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
-from .errors import (
-    DpassayError,
-    ParameterError,
-    PlugInError,
-    UnknownNameError,
-    missing_message,
-    unknown_name_message,
-)
+from .errors import DpassayError, ParameterError, PlugInError, UnknownNameError, missing_message, unknown_name_message
 from .memory import lacks_memory
 
 T = TypeVar("T")

@@ -29,5 +29,5 @@ from .ladder import LadderPlot as LadderPlot
 from .profile import Profile as Profile
 from .reconstruction import SuccessCeiling as SuccessCeiling, SuccessSweep as SuccessSweep
 from .scores import ScoreHistogram as ScoreHistogram
-from .style import panels as panels
+from .style import Plot as Plot, panels as panels
 from .tradeoff import Tradeoff as Tradeoff

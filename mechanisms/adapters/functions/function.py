@@ -9,13 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs, Workers
-from ...core.errors import (
-    AlwaysRaisesError,
-    ManyRunsError,
-    ParameterError,
-    RelationError,
-    ReleaseError,
-)
+from ...core.errors import AlwaysRaisesError, ManyRunsError, ParameterError, RelationError, ReleaseError
 from ...core.guarantee import Guarantee
 from ...core.output_names import OutputNames
 from ...core.records import as_single_records, check_different, check_records

@@ -10,13 +10,7 @@ from scipy.special import expit
 
 from ...accounting import LaplaceDP
 from ...core import Dataset, Floats, Guarantee, Outputs
-from .regularised_logistic import (
-    PerturbedRegression,
-    SignedExamples,
-    minimise,
-    spherical_log_density,
-    spherical_noise,
-)
+from .regularised_logistic import PerturbedRegression, SignedExamples, minimise, spherical_log_density, spherical_noise
 
 
 @dataclass(frozen=True)
