@@ -76,12 +76,7 @@ class AuditSetup:
         pair = mechanism.worst_case() if neighbours is None else neighbours
         mechanism = mechanism.bind(pair)
         statement = Statement.about(
-            mechanism,
-            claim,
-            delta=delta,
-            confidence=confidence,
-            n_hypotheses=n_hypotheses,
-            relation=pair.relation,
+            mechanism, claim, delta=delta, confidence=confidence, n_hypotheses=n_hypotheses, relation=pair.relation
         )
         name, chosen = choose(attack, Target(mechanism, pair))
         bounds: tuple[Any, ...] = choose_bounds(bound, stop=stop)

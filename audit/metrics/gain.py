@@ -181,11 +181,7 @@ def gain(
     level = 1.0 - confidence
     over = tuple(_over(names[name], hit, values, level, exact) for name, values in baselines.items())
     uppers = [_gain_limits(hit, values, level / (2 * len(baselines)), exact)[1] for values in baselines.values()]
-    headline = Rate(
-        min(o.gain.value for o in over),
-        min(o.gain.lower for o in over),
-        min(uppers),
-    )
+    headline = Rate(min(o.gain.value for o in over), min(o.gain.lower for o in over), min(uppers))
     return Gain(_rate(hit, level, exact), over, headline, len(hit), of, exact, confidence)
 
 

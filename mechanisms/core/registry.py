@@ -220,8 +220,7 @@ class Catalogue:
             if lacks_memory(error):
                 raise
             raise ParameterError(
-                f"{self.kind} {name!r} cannot be built: {error}. Its options: {', '.join(allowed)}.",
-                owner=name,
+                f"{self.kind} {name!r} cannot be built: {error}. Its options: {', '.join(allowed)}.", owner=name
             ) from error
 
     def instance(self, value: Any, base: type[T], *, argument: str) -> T:

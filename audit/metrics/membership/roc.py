@@ -110,14 +110,7 @@ class Pooled:
             )
 
     @classmethod
-    def of(
-        cls,
-        scores: Floats,
-        inclusion: Bools,
-        partners: Ints | None = None,
-        *,
-        entangled: bool = False,
-    ) -> Pooled:
+    def of(cls, scores: Floats, inclusion: Bools, partners: Ints | None = None, *, entangled: bool = False) -> Pooled:
         """Build from `(n_models, n_records)` matrices; scores that are NaN are left out."""
         scores, inclusion = np.atleast_2d(scores), np.atleast_2d(inclusion)
         if scores.shape != inclusion.shape:

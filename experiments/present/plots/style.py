@@ -397,13 +397,7 @@ class Mark:
 
 
 def save(
-    figure: Figure,
-    stem: Path,
-    *,
-    title: str,
-    description: str,
-    marks: Sequence[Mark] = (),
-    pdf: bool = False,
+    figure: Figure, stem: Path, *, title: str, description: str, marks: Sequence[Mark] = (), pdf: bool = False
 ) -> list[Path]:
     """Write `stem`.svg, `stem`.png and, with `pdf`, `stem`.pdf, without control characters in texts; return the paths.
 

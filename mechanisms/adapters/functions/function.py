@@ -195,9 +195,7 @@ class FunctionMechanism(Mechanism):
                 )
                 single = "" if meant is None else f" If a list of numbers is one record, give {meant}."
                 raise type(error)(
-                    f"{error} Given were {given}.{single} {advice}",
-                    argument=error.arguments,
-                    advice=advice,
+                    f"{error} Given were {given}.{single} {advice}", argument=error.arguments, advice=advice
                 ) from error
 
     @property

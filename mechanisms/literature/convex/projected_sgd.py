@@ -227,10 +227,7 @@ class NoisyProjectedSGD(Mechanism):
         if self.claim == "formula":
             return ApproximateDP(self.epsilon, self.delta, relation=self.relation)
         return fixed_size_gaussian(
-            self.noise_multiplier,
-            sampling_probability=1.0 / self.n_records,
-            steps=self.n_steps,
-            relation=self.relation,
+            self.noise_multiplier, sampling_probability=1.0 / self.n_records, steps=self.n_steps, relation=self.relation
         ).calibrated_at(self.delta)
 
     def worst_case(self) -> Neighbours:

@@ -270,7 +270,7 @@ class NGramModel:
 
 def planted_probability(
     texts: Sequence[str], record: str, prefix: str, suffix: str, *, n: ArrayLike, copies: ArrayLike,
-    smoothing: float = 0.1,
+    smoothing: float = 0.1
 ) -> Floats:  # fmt: skip
     """Return Pr[suffix | prefix] by exact models, after a record was planted in the texts.
 

@@ -53,10 +53,7 @@ class CountedAsPoisson(MiscountedTrainer):
     @cached_property
     def _claim(self) -> Guarantee:
         return PrivacyLossDP.gaussian(
-            self.noise_multiplier,
-            sampling_probability=self.counted_rate,
-            steps=self.steps,
-            relation=self.relation,
+            self.noise_multiplier, sampling_probability=self.counted_rate, steps=self.steps, relation=self.relation
         )
 
 
