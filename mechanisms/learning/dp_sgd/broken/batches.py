@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
@@ -20,7 +19,7 @@ from ...models.passes import forward, squared_norms
 from .. import DPSGD
 from ..observation_law import Observations
 from ..sampling import FullBatch, PoissonSampling, Sampling
-from ..sampling.base import BatchDraw, Mask, gaussian_exponent
+from ..sampling.base import BatchDraw, Draws, Mask, gaussian_exponent
 from ..sampling.poisson import sampled_sums_log_likelihood
 from ..training import Batch, Trainer
 from .base import ALL_BY_FIVE, OBSERVATION_TOLERANCE, UNBOUNDED_NORM, BrokenDPSGD, where_zero
@@ -408,9 +407,7 @@ class WeightedPoissonSampling(PoissonSampling):
     def width(self, n_records: int) -> int:
         return n_records
 
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Draws:
         while True:
             drawn = rng.random((n_runs, n_records)) < self.rates_of_records
             yield BatchDraw(None, drawn if inclusion is None else drawn & inclusion)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,10 @@ class BatchDraw:
 
     rows: Rows | None
     included: Mask | None
+
+
+Draws: TypeAlias = Iterator[BatchDraw]
+"""A draw for each step."""
 
 
 @named_in("dpassay.mechanisms.learning.dp_sgd.catalogue:samplings")
@@ -75,9 +79,7 @@ class Sampling(Options):
         """Public number by which the noisy sum of a step is divided; None for the number of records."""
 
     @abstractmethod
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Draws:
         """Yield one draw for each step, without end.
 
         Args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -12,7 +11,7 @@ import numpy as np
 from ....accounting.dp_sgd.correlated_noise import FixedOrder, Participation, amplified_banded, count_bands
 from ....core import AccountingError, Floats, Guarantee, PositiveInt, Relation
 from ...base import AnyFloats
-from .base import BatchDraw, Mask, Sampling, gaussian_exponent, single_contribution
+from .base import BatchDraw, Draws, Mask, Sampling, gaussian_exponent, single_contribution
 from .poisson import POISSON_ACCOUNTANTS, PoissonSampling
 
 
@@ -53,9 +52,7 @@ class CyclicPoisson(PoissonSampling):
     def width(self, n_records: int) -> int:
         return -(-n_records // self.batches_per_epoch)
 
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Draws:
         while True:
             for block in range(self.batches_per_epoch):
                 members = np.arange(block, n_records, self.batches_per_epoch)
