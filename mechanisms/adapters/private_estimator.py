@@ -130,8 +130,10 @@ class PrivateEstimator(Mechanism):
         """Return the given pair, which need not be the worst."""
         return self.neighbours
 
-    def _check_pair(self, neighbours: Neighbours) -> None:
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         self._function.bind(neighbours)
+        return self
 
     def _resolve_relation(self) -> None:
         """Set the relation of the claim, which the pair must also have."""

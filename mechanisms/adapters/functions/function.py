@@ -15,14 +15,13 @@ from ...core.output_names import OutputNames
 from ...core.records import as_single_records, check_different, check_records
 from ...core.validation import one_of
 from .calls import FunctionCalls, Rows
-from .first_runs import FirstRuns
 from .forms import OutputRow, RaisedException, ResultForm, usual_form
 from .guard import Guard, current_guard, cut, in_words, printable, short_repr
 from .isolated_function import IsolatedCalls, IsolatedFunction
 from .names import Name, ResultNames, common_names, names_of
 from .outcomes import collect, collect_array
 from .reading import copied_result, read_result
-from .same_seed import MIN_SURPRISE, SameSeed, compare, same_outputs, surprise
+from .same_seed import MIN_SURPRISE, FirstRuns, SameSeed, compare, same_outputs, surprise
 from .source import source_of, store_source
 from .state import content_digest, is_small
 from .target import STYLES, name_of, style_of

@@ -11,8 +11,7 @@ from tests.audit.one_run_laws import BitLaw, bit_misses, gaussian, random_game
 
 from dpassay.audit import audit_scores
 from dpassay.audit.bounds.bits import assumption_tests, independent
-from dpassay.audit.bounds.bits.assumption_tests import INFLUENCE, MISFIT, _fit_test, _influence_test
-from dpassay.audit.bounds.bits.curve_of_ranks import CurveOfRanks
+from dpassay.audit.bounds.bits.assumption_tests import INFLUENCE, MISFIT, CurveOfRanks, _fit_test, _influence_test
 from dpassay.audit.bounds.bits.independent import OneRunIndependent, _right_guesses_tail
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.catalogue import choose_bounds
