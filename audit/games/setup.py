@@ -14,17 +14,8 @@ from ...attacks.base import Attack, Target
 from ...attacks.canaries.base import Canary
 from ...attacks.catalogue import AttackChoice, choose
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.core import (
-    Guarantee,
-    KnownCurve,
-    Mechanism,
-    Neighbours,
-    ParameterError,
-    Tier,
-    Workers,
-    display_name,
-    percent,
-)
+from ...mechanisms.core import Guarantee, KnownCurve, Mechanism, Neighbours, Tier, Workers, display_name, percent
+from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.tiers import tier_of
 from ..bounds.base import LedgerEntry, PairBound, PilotMissingError

@@ -163,17 +163,12 @@ class ExponentialMaxValue(_MaxValue):
 
     cause = "No output lies below the largest utility, which the proof for the position does not cover."
     source = "Ding, Wang, Wang, Zhang and Kifer (2018), algorithm 8."
+    correct_class = ReportNoisyMax
 
     def twin(self) -> ReportNoisyMax:
         """Return the position of the maximum, with exponential noise."""
-        return ReportNoisyMax(
-            self.epsilon,
-            self.n_candidates,
-            sensitivity=self.sensitivity,
-            query=self.query,
-            relation=self.relation,
-            noise="exponential",
-        )
+        correct: ReportNoisyMax = super().twin()
+        return replace(correct, noise="exponential")
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
         return NOISES["exponential"].draw(rng, shape)

@@ -32,19 +32,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ....mechanisms.core import (
-    Finite,
-    Floats,
-    Ints,
-    ParameterError,
-    UnitInterval,
-    bisect,
-    check_fields,
-    integer,
-    number,
-    percent,
-    whole,
-)
+from ....mechanisms.core import Floats, Ints, ParameterError, bisect, integer, number, percent, whole
+from ....mechanisms.core.constraints import Finite, UnitInterval, check_fields
 from ...evidence.scores import BitScores
 from ..base import Bound, Evidence, FixedBound, LedgerEntry
 

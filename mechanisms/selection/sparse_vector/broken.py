@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -282,17 +282,8 @@ class TwoBrokenSparseVectors(Broken, Mechanism):
 
     @cached_property
     def _parts(self) -> tuple[ReleasesTestedValue, NoiseWithoutCount]:
-        options: dict[str, Any] = {
-            "threshold": self.threshold,
-            "stop_after": self.stop_after,
-            "sensitivity": self.sensitivity,
-            "query": self.query,
-            "relation": self.relation,
-        }
-        return (
-            ReleasesTestedValue(self.epsilon, self.n_queries, **options),
-            NoiseWithoutCount(self.epsilon, self.n_queries, **options),
-        )
+        options: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        return ReleasesTestedValue(**options), NoiseWithoutCount(**options)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return `size` independent runs, shape `(size, 2 n_queries)`."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -123,11 +122,6 @@ class _NoiseMissing(Broken, LaplaceStatistics):
     """Base class: some of the released numbers have no noise."""
 
     correct: bool
-
-    def twin(self) -> Self:
-        broken: Any = self
-        twin: Self = replace(broken, correct=True)
-        return twin
 
     def bare(self) -> slice:
         """Return the slice of the numbers without noise."""
