@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 from scipy.special import logsumexp
 
-from ..accounting import ExactDP, PureDP
+from ..accounting import ExactDP
 from ..accounting.broken import BrokenPureDP
 from ..accounting.numerics.laplace import laplace_log_cdf, log_laplace
 from ..core.arrays import Floats
@@ -30,7 +30,10 @@ _N_CELLS = 5_000
 
 @dataclass(frozen=True)
 class _MaxValue(BrokenPureDP, Mechanism):
-    """Base class: the largest of the utilities with noise of scale 2 sensitivity / epsilon."""
+    """Base class: the largest of the utilities with noise of scale 2 sensitivity / epsilon.
+
+    The claim is correct for the position of the maximum.
+    """
 
     epsilon: Positive
     n_candidates: PositiveInt
@@ -78,10 +81,6 @@ class _MaxValue(BrokenPureDP, Mechanism):
         with np.errstate(invalid="ignore"):
             density = below.sum(axis=1) + logsumexp(self._log_density(z) - below, axis=1) - math.log(self.scale)
         return np.asarray(np.where(np.isneginf(below).any(axis=1), -np.inf, density))
-
-    def guarantee(self) -> Guarantee:
-        """Return the claim, `PureDP(epsilon)`, which is correct for the position of the maximum."""
-        return PureDP(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
         """Return utilities that are all 0 on `d0` and `sensitivity` on `d1`."""
