@@ -139,11 +139,7 @@ BOUND_CHECKS: Sequence[Check[BoundCase]] = (
 
 
 def check_bound(
-    bound: Bound[Any],
-    *,
-    audits: int = 250,
-    n: int = 400,
-    laws: Sequence[tuple[Law, tuple[float, ...]]] = TESTED_LAWS,
+    bound: Bound[Any], *, audits: int = 250, n: int = 400, laws: Sequence[tuple[Law, tuple[float, ...]]] = TESTED_LAWS
 ) -> None:
     """Run all checks on a bound.
 

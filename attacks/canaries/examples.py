@@ -238,6 +238,4 @@ def _least_directions(X: NDArray[Any]) -> Floats:
 
 def _check_label(label: int, n_classes: int) -> None:
     if isinstance(label, bool) or not isinstance(label, int) or not 0 <= label < n_classes:
-        raise ParameterError(
-            f"label must be a class of the model, 0 to {n_classes - 1}, but is {label!r}.", argument="label"
-        )
+        raise ParameterError(argument="label", value=label, allowed=f"be a class of the model, 0 to {n_classes - 1}")

@@ -113,8 +113,7 @@ class Dirac(GradientCanary):
             )
         if self.unit >= len(weights):
             raise ParameterError(
-                f"unit must be below {len(weights)}, the units of the first layer, but is {self.unit}.",
-                argument="unit",
+                f"unit must be below {len(weights)}, the units of the first layer, but is {self.unit}.", argument="unit"
             )
         unit_vector = np.zeros(learner.n_parameters)
         unit_vector[weights[self.unit, feature]] = 1.0

@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...mechanisms.core import AttackError, Outputs, one_of_names
+from ...mechanisms.core import AttackError, Floats, Outputs, one_of_names
 from ...mechanisms.learning.base import AnyFloats, TrainingData, differing, shared
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory, noise_strategy_of
 from ..base import Scorer, Target
 from .canary_attacks import TargetedAttack
 
 
-def noisy_steps(
-    learner: SupportsTrajectory, outputs: Outputs, divisor: float
-) -> Iterator[tuple[NDArray[np.float64], AnyFloats]]:
+def noisy_steps(learner: SupportsTrajectory, outputs: Outputs, divisor: float) -> Iterator[tuple[Floats, AnyFloats]]:
     """Yield for each step the parameters from which it starts, and its noisy sum, both `(size, n_parameters)`.
 
     Momentum and learning rates are undone; a projection is not.
@@ -36,7 +33,7 @@ def noisy_steps(
         yield at, noisy_sum
 
 
-def log_ratio(rest: AnyFloats, shift: AnyFloats, variance: float, probability: float = 1.0) -> NDArray[np.float64]:
+def log_ratio(rest: AnyFloats, shift: AnyFloats, variance: float, probability: float = 1.0) -> Floats:
     """Return the log likelihood ratio of noise plus a shift present with probability q, against noise alone, `(...)`.
 
     log(1 - q + q exp((<rest, shift> - |shift|^2 / 2) / variance)) for normal noise.
@@ -154,7 +151,7 @@ class GradientProductScorer:
     both: TrainingData | None
     divisor: float
 
-    def score(self, outputs: Outputs) -> NDArray[np.float64]:
+    def score(self, outputs: Outputs) -> Floats:
         """Return the scores of `outputs` `(size, steps + 1, n_parameters)`, shape `(size,)`."""
         total = np.zeros(len(outputs))
         share = self.learner.scheme.inclusion_probability

@@ -205,13 +205,7 @@ def _claimed_delta(mechanism: Mechanism) -> float:
 
 
 def _with_rules(
-    base: ClassifierScorer,
-    held_out_base: Sides | None,
-    pilot0: Outputs,
-    pilot1: Outputs,
-    n: int,
-    *,
-    bits: bool,
+    base: ClassifierScorer, held_out_base: Sides | None, pilot0: Outputs, pilot1: Outputs, n: int, *, bits: bool
 ) -> ClassifierScorer | PortfolioScorer:
     """Return the classifier's scorer, with rules if `n` pilot outputs per side show that they help."""
     scores0, scores1 = (base.score(Outputs(pilot.values[:n])) for pilot in (pilot0, pilot1))

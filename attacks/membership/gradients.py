@@ -101,11 +101,7 @@ def inner_products(trajectories: Floats, model: Model, records: TrainingData) ->
 
 
 def canary_log_ratio(
-    observations: Floats,
-    *,
-    noise_multiplier: float,
-    sampling_probability: float = 1.0,
-    strategy: Floats | None = None,
+    observations: Floats, *, noise_multiplier: float, sampling_probability: float = 1.0, strategy: Floats | None = None
 ) -> Floats:
     """Return the log likelihood ratio of a gradient canary in a direction that no other gradient has, from all steps.
 

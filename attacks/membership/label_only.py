@@ -156,13 +156,7 @@ def _noise_robustness(
 
 
 def _boundary_distance(
-    predict: Predict,
-    X: Floats,
-    y: Ints,
-    rng: np.random.Generator,
-    *,
-    n_steps: int = 5,
-    n_directions: int = 20,
+    predict: Predict, X: Floats, y: Ints, rng: np.random.Generator, *, n_steps: int = 5, n_directions: int = 20
 ) -> Floats:
     """Return an upper bound on the L2 distance of each record to another predicted class, by HopSkipJump.
 

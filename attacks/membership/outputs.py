@@ -128,8 +128,7 @@ def shadows_of(
         outputs, population = ({k: _as_one_model(v) for k, v in arrays.items()} for arrays in (outputs, population))
     if signal is not None and (not isinstance(signal, str) or not signal or scores is None):
         raise ParameterError(
-            f"signal must be the name of the signal that scores are, given with scores, but is {signal!r}.",
-            argument="signal",
+            argument="signal", value=signal, allowed="be the name of the signal that scores are, given with scores"
         )
     if signal in _SIGNAL_OUTPUTS:
         outputs |= {"scores": None, _SIGNAL_OUTPUTS[str(signal)]: scores}

@@ -124,9 +124,7 @@ class Shadows:
     def _check_partner(self, partner: NDArray[Any]) -> None:
         n = len(self.inclusion)
         if partner.shape != (n,) or not np.isin(partner, np.arange(n)).all():
-            raise ParameterError(
-                f"partner must be one index per model, 0 to {n - 1}, but is {partner!r}.", argument="partner"
-            )
+            raise ParameterError(argument="partner", value=partner, allowed=f"be one index per model, 0 to {n - 1}")
         unpaired = partner == np.arange(n)
         complementary = (self.inclusion[partner] != self.inclusion).all(axis=1)
         if not ((partner[partner] == np.arange(n)) & (unpaired | complementary)).all():

@@ -50,8 +50,7 @@ class Sensitive:
         if self.feature != LABEL_COLUMN:
             if isinstance(self.feature, str):
                 raise ParameterError(
-                    f"feature must be the number of a column, or {LABEL_COLUMN!r}, but is {self.feature!r}.",
-                    argument="feature",
+                    argument="feature", value=self.feature, allowed=f"be the number of a column, or {LABEL_COLUMN!r}"
                 )
             whole(0, feature=self.feature)
         values = np.asarray(self.values)

@@ -53,11 +53,7 @@ BoundChoice = str | Bound[Any] | Sequence[str | Bound[Any]]
 
 
 def choose_bounds(
-    bound: BoundChoice,
-    *,
-    reads: type[Evidence] = PairScores,
-    stop: str | None = None,
-    claim: Guarantee | None = None,
+    bound: BoundChoice, *, reads: type[Evidence] = PairScores, stop: str | None = None, claim: Guarantee | None = None
 ) -> tuple[Bound[Any], ...]:
     """Return the chosen bounds for evidence of the type `reads`.
 

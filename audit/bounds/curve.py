@@ -17,9 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...mechanisms.core import Guarantee, number
+from ...mechanisms.core import Bools, Guarantee, number
 from ..evidence.scores import Tally
 from .numerics.rectangle import Rectangle
 
@@ -59,7 +58,7 @@ class CurveViolation:
         )
 
 
-def contradicting(limits: Rectangle, claim: Guarantee) -> NDArray[np.bool_]:
+def contradicting(limits: Rectangle, claim: Guarantee) -> Bools:
     """Return a mask of the rectangles that contradict `claim`.
 
     Example:

@@ -2,7 +2,6 @@
 
 cell.py          One cell of the certificate: a method on one law at one delta, confidence and size
 certificate.py   The coverage-and-power certificate: every bound on every law, measured
-coverage.py      Coverage of a bound, measured on laws with a known exact curve
 laws.py          Laws (distributions) of scores with a known exact curve, on which bounds are measured
 methods.py       Methods under test: bounds, and the uncorrected maxima that are often mistaken for bounds
 peers.py         The estimators of jax-privacy on the samples of the certificate. Needs the extra `jax`; imported on

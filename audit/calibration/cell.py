@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 
 from ..bounds.numerics.binomial import lower, quantile, upper
 from ..results.saved import require, within
-from .coverage import FALSE_ALARM
 from .methods import KINDS
+
+FALSE_ALARM = 1e-6
+"""Probability that a certificate, or a test of coverage, reports a valid bound."""
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,7 @@ from ..trials.plan import plan_trials
 from ..trials.progress import Reporter
 from ..trials.store import TrialStore
 from ..trials.workers import named_errors, options
-from .cell import CertificateCell, check_cell, judged
-from .coverage import FALSE_ALARM
+from .cell import FALSE_ALARM, CertificateCell, check_cell, judged
 from .laws import Law
 from .methods import BOUND, KINDS, N_THRESHOLD_SCORES, CoverageSetup, Method, Sample
 

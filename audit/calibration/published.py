@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from ...mechanisms.accounting import GaussianDP
+from ...mechanisms.core.arrays import Ints
 from ..bounds.bits.one_run import least_epsilon
 from ..bounds.numerics.binomial import lower, upper
 from ..bounds.numerics.rectangle import Rectangle
@@ -40,7 +40,7 @@ N_PANORAMIA_THRESHOLDS = 200
 """Number of thresholds of PANORAMIA's search."""
 NUMBERS_OF_GUESSES = np.arange(10, 101, 10)
 """Numbers of guesses of the audit script."""
-Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
+Counts = tuple[Ints, Ints]
 """Numbers of guesses, and of right ones."""
 
 
@@ -158,7 +158,7 @@ def published_rules() -> list[Method]:
     ]
 
 
-def _members(bits: BitScores) -> NDArray[np.int64]:
+def _members(bits: BitScores) -> Ints:
     """Return the bits in the order of their scores, the lowest first."""
     order = np.argsort(bits.scores, axis=None, kind="stable")
     return bits.bits.ravel()[order].astype(np.int64)

@@ -24,11 +24,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from ...mechanisms.accounting.numerics.binomial import log_choose
-from ...mechanisms.core import ParameterError, number
+from ...mechanisms.core import Bools, Floats, Ints, ParameterError, number
 from .scores import BitScores
 
 STATED_COINS_LEVEL = 1e-9
@@ -36,7 +35,7 @@ STATED_COINS_LEVEL = 1e-9
 UNSTATED_COINS_LEVEL = 1e-3
 """Largest probability that independent fair coins are refused without this statement."""
 
-Bits = NDArray[np.bool_]
+Bits = Bools
 
 
 def check_coins(evidence: BitScores, *, tossed: bool = False) -> None:
@@ -92,7 +91,7 @@ def _unfairness(bits: Bits, level: float = STATED_COINS_LEVEL) -> str | None:
     return None
 
 
-def _two_sided(ones: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+def _two_sided(ones: Ints, n: int) -> Floats:
     """Return twice the smaller binomial tail, at most 1."""
     more = np.maximum(ones, n - ones).astype(np.float64)
     return np.asarray(np.minimum(1.0, 2.0 * special.betainc(more, n - more + 1.0, 0.5)))

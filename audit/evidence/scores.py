@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.constraints import NonNegativeInt, PositiveInt, UnitInterval, check_fields
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.tensors import tensor_to_array
 from ...mechanisms.core.validation import real_numbers
 
-Counts = NDArray[np.int64]
+Counts = Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +196,7 @@ class BitScores:
         (1, 3, 3)
     """
 
-    bits: NDArray[np.bool_]
+    bits: Bools
     scores: Floats
     relation: Relation = Relation.ADD_REMOVE
 

@@ -132,6 +132,4 @@ def check_claim(claim: object, delta: float | None = None) -> None:
     example = "PureDP(1.0)"
     if isinstance(claim, Real) and not isinstance(claim, bool):
         example = f"ApproximateDP({claim!r}, {delta!r})" if delta else f"PureDP({claim!r})"
-    raise ParameterError(
-        f"claim must be a guarantee, such as {example}, but is {claim!r}.", argument="claim", value=claim
-    )
+    raise ParameterError(argument="claim", value=claim, allowed=f"be a guarantee, such as {example}")

@@ -22,6 +22,7 @@ from ...attacks.membership.gradients import canary_log_ratio
 from ...attacks.membership.queries import shadows_of
 from ...attacks.membership.shadows import Shadows
 from ...mechanisms.core import AttackError, ParameterError, Relation, RelationError, describe, plural, whole
+from ...mechanisms.core.arrays import Bools, Floats
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsNoisyGradients, noise_strategy_of, require_capability
 from ..evidence.scores import BitScores
@@ -203,7 +204,7 @@ class GradientCanaryWork:
 
     mechanism: SupportsNoisyGradients
     data: TrainingData
-    inclusion: NDArray[np.bool_]
+    inclusion: Bools
     seed: int
 
     def __call__(self, chunk: Chunk) -> Arrays:
@@ -229,12 +230,12 @@ class GradientCanaryWork:
         }
 
 
-def _coins(seed: int, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def _coins(seed: int, shape: tuple[int, ...]) -> Bools:
     """Return fair coins, tossed before any training, from a separate stream."""
     return stream(seed, Stage.COINS).random(shape) < 0.5
 
 
-def _gradients(canaries: Any, trainer: SupportsNoisyGradients) -> NDArray[np.float64]:
+def _gradients(canaries: Any, trainer: SupportsNoisyGradients) -> Floats:
     """Return `canaries` as `(n_canaries, n_parameters)`; raise `ParameterError` unless they have full norm."""
     n_parameters = trainer.n_parameters
     try:

@@ -9,8 +9,8 @@ from typing import Any
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer
 from ...attacks.distinguishing.simple_rules import OutputSample, SimpleRule
-from ...mechanisms.adapters.functions.first_runs import FirstRuns
 from ...mechanisms.adapters.functions.function import FunctionMechanism
+from ...mechanisms.adapters.functions.same_seed import FirstRuns
 from ...mechanisms.core import NO_NAMES, Mechanism, OutputNames, Outputs, display_name, number, percent
 from ..bounds.base import LedgerEntry
 from ..evidence.verdict import Verdict

@@ -195,9 +195,7 @@ def _type_of(evidence: object) -> type[Evidence]:
 
 def _check_mechanism(mechanism: Any) -> None:
     if mechanism is not None and not isinstance(mechanism, Mechanism):
-        raise ParameterError(
-            f"mechanism must be a Mechanism, or None with a claim, but is {mechanism!r}.", argument="mechanism"
-        )
+        raise ParameterError(argument="mechanism", value=mechanism, allowed="be a Mechanism, or None with a claim")
 
 
 def _relation(evidence: Evidence, mechanism: Mechanism | None, relation: Relation | str | None) -> Relation | None:

@@ -317,14 +317,7 @@ class PairRun:
         setup = self.setup
         events = None if independence is None else independence.events
         return EvaluationWork(
-            setup.mechanism,
-            setup.neighbours,
-            self.seed,
-            scorer,
-            grid,
-            events,
-            self.timeout,
-            self.examples.followed,
+            setup.mechanism, setup.neighbours, self.seed, scorer, grid, events, self.timeout, self.examples.followed
         )
 
     def _execute(self, stage: Stage, work: Work, into: Reduction, note: Callable[[], str] = str) -> None:

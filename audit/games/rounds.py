@@ -18,10 +18,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...attacks.reconstruction.base import Guesser, SecretTarget
-from ...mechanisms.core import AttackError, Floats, Mechanism, Outputs, ParameterError, Relation, plural
+from ...mechanisms.core import AttackError, Bools, Floats, Ints, Mechanism, Outputs, ParameterError, Relation, plural
 from ..evidence.scores import BitScores, Successes
 from ..trials.array_files import Arrays, Expected
 from ..trials.independence import Independence, expected_order, order, order_of_sums
@@ -104,7 +103,7 @@ class CandidateRounds(Rounds):
                 fields[f"{name}-{side}"] = replace(expected, optional=True)
         return fields
 
-    def _guesses(self, outputs: Outputs, k: int) -> NDArray[np.int64]:
+    def _guesses(self, outputs: Outputs, k: int) -> Ints:
         """Return the guesses; raise `AttackError` if they are invalid."""
         guesses = np.asarray(self.guesser.guess(outputs))
         valid = guesses.shape == (len(outputs),) and guesses.dtype.kind in "iu"
@@ -201,7 +200,7 @@ class BitReduction:
         return BitScores(self._bits, self._scores, relation=Relation.REPLACE_ONE)
 
 
-def _order_of_candidates(drawn: NDArray[np.int64], runs: list[Outputs], right: NDArray[np.bool_]) -> Arrays:
+def _order_of_candidates(drawn: Ints, runs: list[Outputs], right: Bools) -> Arrays:
     """Return data on the order of the rounds of a chunk, for each of two sides: see the module docstring."""
     arrays: Arrays = {}
     won = np.split(right, np.cumsum([len(run) for run in runs])[:-1])

@@ -14,17 +14,8 @@ from ...attacks.base import Attack, Target
 from ...attacks.canaries.base import Canary
 from ...attacks.catalogue import AttackChoice, choose
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.core import (
-    Guarantee,
-    KnownCurve,
-    Mechanism,
-    Neighbours,
-    ParameterError,
-    Tier,
-    Workers,
-    display_name,
-    percent,
-)
+from ...mechanisms.core import Guarantee, KnownCurve, Mechanism, Neighbours, Tier, Workers, display_name, percent
+from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.tiers import tier_of
 from ..bounds.base import LedgerEntry, PairBound, PilotMissingError
@@ -76,12 +67,7 @@ class AuditSetup:
         pair = mechanism.worst_case() if neighbours is None else neighbours
         mechanism = mechanism.bind(pair)
         statement = Statement.about(
-            mechanism,
-            claim,
-            delta=delta,
-            confidence=confidence,
-            n_hypotheses=n_hypotheses,
-            relation=pair.relation,
+            mechanism, claim, delta=delta, confidence=confidence, n_hypotheses=n_hypotheses, relation=pair.relation
         )
         name, chosen = choose(attack, Target(mechanism, pair))
         bounds: tuple[Any, ...] = choose_bounds(bound, stop=stop)

@@ -15,11 +15,10 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...attacks.membership.queries import query_signals, shadows_of, shows_trajectory, train
 from ...attacks.membership.shadows import Shadows, draw_inclusion
-from ...mechanisms.core import Ints, ParameterError, Workers, describe, display_name, none_missing, plural, whole
+from ...mechanisms.core import Bools, Ints, ParameterError, Workers, describe, display_name, none_missing, plural, whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
 from ..trials.array_files import Arrays, Expected, check_arrays
 from ..trials.execution import execute
@@ -29,7 +28,7 @@ from ..trials.progress import Reporter
 from ..trials.repeated_outputs import NO_SIGNATURE, SIGNATURE_TYPE, ReplayGuard
 from ..trials.seeds import Stage, stream
 
-Mask = NDArray[np.bool_]
+Mask = Bools
 
 
 def train_shadows(

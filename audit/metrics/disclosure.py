@@ -31,15 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...attacks.people.disclosure.base import Disclosure, PeopleGroups
-from ...mechanisms.core import (
-    Ints,
-    ParameterError,
-    delta_range,
-    non_negative,
-    open_unit,
-    unit_interval,
-    whole,
-)
+from ...mechanisms.core import Ints, ParameterError, delta_range, non_negative, open_unit, unit_interval, whole
 from ..results.saved import Described
 from .gain import Gain, gain
 

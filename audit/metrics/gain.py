@@ -29,15 +29,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...attacks.people.base import AttributeInference, People, Sensitive
 from ...attacks.people.imputation import Imputation
-from ...mechanisms.core import ParameterError, open_unit, points
+from ...mechanisms.core import Bools, Floats, ParameterError, open_unit, points
 from ..bounds.numerics import binomial, bounded_mean, paired
 from ..results.saved import DrawnResult, require, within
 
-Values = NDArray[np.bool_] | NDArray[np.float64]
+Values = Bools | Floats
 
 RELEASE, PERSON = "without the release", "without the person"
 
@@ -118,7 +118,6 @@ class Gain(DrawnResult):
         return self.headline.value - self.headline.lower
 
     def check(self, at: str = "") -> None:
-        """Raise `ResultError` if the numbers contradict each other."""
         require(len(self.over) > 0, "over", "there is no baseline")
         within(0.0, 1.0, "", confidence=self.confidence)
         rates = [self.attack, self.headline, *(r for o in self.over for r in (o.success, o.gain, o.residual_risk))]
@@ -182,11 +181,7 @@ def gain(
     level = 1.0 - confidence
     over = tuple(_over(names[name], hit, values, level, exact) for name, values in baselines.items())
     uppers = [_gain_limits(hit, values, level / (2 * len(baselines)), exact)[1] for values in baselines.values()]
-    headline = Rate(
-        min(o.gain.value for o in over),
-        min(o.gain.lower for o in over),
-        min(uppers),
-    )
+    headline = Rate(min(o.gain.value for o in over), min(o.gain.lower for o in over), min(uppers))
     return Gain(_rate(hit, level, exact), over, headline, len(hit), of, exact, confidence)
 
 

@@ -8,10 +8,10 @@ from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...mechanisms.adapters.functions.forms import by_name
 from ...mechanisms.adapters.recording.noisy import RELATIVE_TOLERANCE, at_last
+from ...mechanisms.core.arrays import Floats
 
 __tracebackhide__ = True  # pytest shows the lines of the program only
 
@@ -90,7 +90,7 @@ def _field_names(output: Any, name: str, depth: int) -> list[str]:
     ]
 
 
-def changes(one: Leaves, other: Leaves) -> NDArray[np.float64]:
+def changes(one: Leaves, other: Leaves) -> Floats:
     """Return the change of each part; infinite for a part that is not a number, NaN where the lengths differ."""
     if len(one) != len(other):
         return np.full(len(one), np.nan)

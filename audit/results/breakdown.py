@@ -82,12 +82,7 @@ class EpsilonBreakdown:
 
 
 def break_down(
-    claim: float,
-    *,
-    white_box: float | None,
-    view: float | None,
-    attack: float | Estimate | None,
-    bound: float,
+    claim: float, *, white_box: float | None, view: float | None, attack: float | Estimate | None, bound: float
 ) -> EpsilonBreakdown:
     """Return the parts of a claim, all at one delta.
 

@@ -5,17 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ...mechanisms.core import (
-    Tier,
-    beside,
-    chance,
-    confidence_text,
-    number,
-    p_value_text,
-    percent,
-    percent_below,
-    plural,
-)
+from ...mechanisms.core import Tier, beside, chance, confidence_text, number, p_value_text, percent, percent_below
+from ...mechanisms.core.errors import plural
 from ..evidence.game import Game
 from ..evidence.verdict import Verdict, mostly_unseen
 from .explanations import Explanations

@@ -53,8 +53,7 @@ def first_pair(mechanism: Mechanism, domain: SearchDomain[Any]) -> Neighbours:
         else:
             return pair
     raise NeighboursError(
-        f"the mechanism accepts no pattern of the domain {domain}; the first was refused: {refused}",
-        argument="domain",
+        f"the mechanism accepts no pattern of the domain {domain}; the first was refused: {refused}", argument="domain"
     )
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...mechanisms.core import LogDensity, Neighbours, Outputs
+from ...mechanisms.core import Floats, LogDensity, Neighbours, Outputs
 from .array_files import Arrays
 from .plan import Chunk
 
@@ -22,7 +21,7 @@ N_TESTED_RUNS = 1_000
 
 
 def impossible(
-    outputs: Outputs, scores: NDArray[np.float64], law: LogDensity, pair: Neighbours, side: int, *, by_law: bool
+    outputs: Outputs, scores: Floats, law: LogDensity, pair: Neighbours, side: int, *, by_law: bool
 ) -> Arrays:
     """Return the outputs of a chunk that the other side never gives; empty if there are none.
 

@@ -40,12 +40,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ...mechanisms.core import Floats, Mechanism, Outputs, number
+from ...mechanisms.core import Bools, Floats, Ints, Mechanism, Outputs, number
 from ...mechanisms.core.number_text import SMALLEST_SHOWN
 from .array_files import Arrays, Expected
 from .plan import Chunk
 
-Counts = NDArray[np.int64]
+Counts = Ints
 
 FALSE_ALARM_SHARE = 0.02
 """Share of the significance of an audit that is reserved for a false alarm of this test."""
@@ -269,7 +269,7 @@ _DEPENDENCE_TEXTS = {
 }
 
 
-def _separated(a: Floats, b: Floats, c: Floats, d: Floats) -> NDArray[np.bool_]:
+def _separated(a: Floats, b: Floats, c: Floats, d: Floats) -> Bools:
     """Return True where the pair a, b lies wholly below the pair c, d, or above."""
     below = np.maximum(a, b) < np.minimum(c, d)
     above = np.maximum(c, d) < np.minimum(a, b)

@@ -46,9 +46,7 @@ class RunOptions:
                 f"n_jobs must be a whole number >= 1, -1 for every core, or None, but is {n_jobs!r}.", argument="n_jobs"
             )
         if self.store is not None and not isinstance(self.store, (str, Path, SlicedStore)):
-            raise ParameterError(
-                f"store must be the path of a directory, or None, but is {self.store!r}.", argument="store"
-            )
+            raise ParameterError(argument="store", value=self.store, allowed="be the path of a directory, or None")
 
     def below(self, name: str) -> RunOptions:
         """Return the options with the store in a subfolder of that name; raise `ParameterError` for a slice."""

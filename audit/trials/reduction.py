@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...mechanisms.core import Floats, Outputs
+from ...mechanisms.core import Floats, Ints, Outputs
 from ..evidence.scores import PairCounts, PairScores, Scores, Tally
 from .array_files import Arrays, Expected
 from .impossible_outputs import ImpossibleOutputs
@@ -118,9 +117,7 @@ class KeptScores:
     def __init__(self, n: int, grid: Floats | None, prefix: str = "") -> None:
         self._n, self._grid, self._prefix = n, grid, prefix
         self._scores = [np.empty(n if grid is None else 0) for _ in (0, 1)]
-        self._hits: list[NDArray[np.int64]] = [
-            np.zeros(0 if grid is None else len(grid), dtype=np.int64) for _ in (0, 1)
-        ]
+        self._hits: list[Ints] = [np.zeros(0 if grid is None else len(grid), dtype=np.int64) for _ in (0, 1)]
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
         """Add the scores or hits of one finished evaluation chunk."""

@@ -37,9 +37,7 @@ def root_seed(seed: int | None) -> int:
     if seed is None:
         return secrets.randbits(62)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ParameterError(
-            f"seed must be a whole number >= 0, or None for a fresh one, but is {seed!r}.", argument="seed"
-        )
+        raise ParameterError(argument="seed", value=seed, allowed="be a whole number >= 0, or None for a fresh one")
     return int(seed)
 
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import mark
 from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatioScorer
 from ...mechanisms.adapters.functions.function import N_BATCH_RUNS, FunctionMechanism
 from ...mechanisms.adapters.functions.guard import Guard, cut, in_words
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.core.errors import DpassayError, ReleaseError, plural
 from ...mechanisms.core.printable import display_name
@@ -251,7 +250,7 @@ def _expected_reduced(size: int, grid: Floats | None, prefix: str = "") -> dict[
     return {f"{prefix}hits": Expected("i", (len(grid),), most=size)}
 
 
-def hits(scores: Floats, grid: Floats) -> NDArray[np.int64]:
+def hits(scores: Floats, grid: Floats) -> Ints:
     """Return the number of scores that reach each threshold of the grid, shape as `grid`."""
     return len(scores) - np.searchsorted(np.sort(scores), grid)
 

@@ -127,9 +127,7 @@ def check_power_loss(power_loss: float, *, argument: str = "power_loss") -> floa
     """Return the allowed loss of power; raises `ParameterError` unless it is >= 0, or inf for any loss."""
     if not power_loss >= 0.0:
         raise ParameterError(
-            argument=argument,
-            value=power_loss,
-            allowed="be a number >= 0, such as 0.25, or inf to allow any loss",
+            argument=argument, value=power_loss, allowed="be a number >= 0, such as 0.25, or inf to allow any loss"
         )
     return power_loss
 

@@ -60,8 +60,7 @@ def with_target(data: Data, target: str, *, name: str) -> Data:
     features = [column for column in rest.columns if column != target]
     if not features:
         raise ParameterError(
-            f"target {target!r} is the only column of dataset {name!r}: there are no features.",
-            argument="target",
+            f"target {target!r} is the only column of dataset {name!r}: there are no features.", argument="target"
         )
     X = np.column_stack([_numbers(rest[column].to_numpy(), column) for column in features])
     return X, y if y.dtype.kind == "f" else np.unique(y, return_inverse=True)[1]

@@ -6,10 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from ...mechanisms.core import non_negative, positive, whole
+from ...mechanisms.core import Floats, Ints, non_negative, positive, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +44,7 @@ ILLNESSES = {
 """Weights of illnesses among the young and among the old; invented."""
 
 
-def age_shares() -> NDArray[np.float64]:
+def age_shares() -> Floats:
     """Return the share of the population at each age, `(100,)`; from 85 on each year has 4/5 of the one before."""
     younger = np.repeat(np.asarray(FIVE_YEARS) / 5.0, 5)
     older = 0.8 ** np.arange(15)
@@ -53,7 +52,7 @@ def age_shares() -> NDArray[np.float64]:
     return np.asarray(percentages / percentages.sum())
 
 
-def place_sizes(n_places: int, *, mean: float = PEOPLE_PER_PLACE, spread: float = 1.12) -> NDArray[np.float64]:
+def place_sizes(n_places: int, *, mean: float = PEOPLE_PER_PLACE, spread: float = 1.12) -> Floats:
     """Return the expected number of people in each ZIP code, `(n_places,)`: quantiles of a lognormal distribution.
 
     Args:
@@ -97,7 +96,7 @@ def people(*, n: int = 20_000, spread: float = 1.12, seed: int = 0) -> pd.DataFr
     )
 
 
-def _illness(age: NDArray[np.int64], sex: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+def _illness(age: Ints, sex: Ints, rng: np.random.Generator) -> Ints:
     """Draw illnesses with weights interpolated by age between young and old; some depend on sex."""
     old = np.clip((age - 15.0) / 60.0, 0.0, 1.0)[:, None]
     young_and_old = np.array(list(ILLNESSES.values()), dtype=np.float64)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...audit.evidence.scores import BitScores, PairScores, Successes
 from ...audit.trials.array_files import NUMBER_KINDS, open_regular, read_npz
-from ...mechanisms.core import ParameterError
+from ...mechanisms.core import Bools, ParameterError
 from .table_files import LONGEST_REASON, read_by_ending, read_csv, read_parquet, short
 
 ROW_WITHOUT_SCORE = "Give a run without an output a score too: the lowest or the highest score."
@@ -198,7 +198,7 @@ def _names(table: pd.DataFrame, column: str, file: Path) -> Any:
     return entries
 
 
-def _check(valid: NDArray[np.bool_], entries: NDArray[Any], requirement: str, advice: str = "") -> None:
+def _check(valid: Bools, entries: NDArray[Any], requirement: str, advice: str = "") -> None:
     """Raise `ParameterError` with the first invalid row."""
     if not valid.all():
         row = int(np.flatnonzero(~valid)[0])

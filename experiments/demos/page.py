@@ -26,17 +26,11 @@ def demo_page(document: Document, played: Sequence[tuple[Cell, Sequence[Output]]
     """Return the page of an executed document; its figures have been saved to files."""
     blocks = [(part[0].is_answer, _block(*part)) for part in pictures_first(played)]
     return page(
-        "demo.html.j2",
-        title=document.title,
-        blocks=blocks,
-        seed=document.seed,
-        versions=versions_text(environment()),
+        "demo.html.j2", title=document.title, blocks=blocks, seed=document.seed, versions=versions_text(environment())
     )
 
 
-def pictures_first(
-    played: Sequence[tuple[Cell, Sequence[Output]]],
-) -> Iterator[tuple[Cell, Sequence[Output], bool]]:
+def pictures_first(played: Sequence[tuple[Cell, Sequence[Output]]]) -> Iterator[tuple[Cell, Sequence[Output], bool]]:
     """Return the parts of a page: a cell, outputs, and whether the cell itself is shown before these outputs.
 
     A figure comes before the code that computes and draws it, which may be several cells without text between them.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...mechanisms.core import whole
+from ...mechanisms.core import Floats, Ints, whole
 from ...mechanisms.literature.query_release.tables.table_set import RACES, census_domain
 
 FIVE_YEARS = (57, 61, 65, 66, 66, 69, 69, 66, 62, 60, 63, 66, 64, 55, 45, 30, 19, 12, 5, 2)
@@ -16,19 +15,19 @@ CONCENTRATION = 6.0
 """Similarity of blocks: the shares of races in a block are Dirichlet with this total concentration."""
 
 
-def _ages_law() -> NDArray[np.float64]:
+def _ages_law() -> Floats:
     """Return the probability of each age from 0 to 110, which is 0 from 100 on."""
     law = np.zeros(111)
     law[:100] = np.repeat(FIVE_YEARS, 5)
     return np.asarray(law / law.sum())
 
 
-def _female_share() -> NDArray[np.float64]:
+def _female_share() -> Floats:
     """Return the probability that a person is female, by age: 0.49 for children, rising from 60 on to 0.72."""
     return np.interp(np.arange(111), [0, 20, 60, 100], [0.489, 0.495, 0.51, 0.72])
 
 
-def population() -> NDArray[np.float64]:
+def population() -> Floats:
     """Return the probability of each type of `census_domain(1)`, `(n_types,)`: public knowledge without any table.
 
     Example:
@@ -40,7 +39,7 @@ def population() -> NDArray[np.float64]:
     return np.asarray((sexes[:, None, :] * np.array(RACE_SHARES)[None, :, None]).reshape(-1))
 
 
-def census_blocks(*, n: int = 60, n_blocks: int = 2, seed: int = 0) -> NDArray[np.int64]:
+def census_blocks(*, n: int = 60, n_blocks: int = 2, seed: int = 0) -> Ints:
     """Generate synthetic people of census blocks: age, sex, race and, for several blocks, block; equally many in each.
 
     Args:

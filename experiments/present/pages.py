@@ -86,10 +86,7 @@ class Drawn:
         drawn = load_figures(files)
         names = [name for name in ("bound-claim", "success", "breakdown") if name in drawn]
         of_parts = _without_repeated_captions([_of_audit(drawn, number) for number in range(1, n_parts + 1)])
-        return cls(
-            overviews=with_narrow(drawn, names),
-            of_parts=tuple(map(tuple, of_parts)),
-        )
+        return cls(overviews=with_narrow(drawn, names), of_parts=tuple(map(tuple, of_parts)))
 
 
 def write(

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..core import ParameterError, Relation
+from ..core import Bools, Floats, Ints, ParameterError, Relation
 from ..learning.base import AnyFloats, TrainingData
 
 
@@ -75,9 +74,7 @@ class EstimatorLearner:
     def initial_models(self, data: TrainingData) -> None:
         """Return None: an estimator predicts nothing before it is fitted."""
 
-    def fit_subsets(
-        self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
-    ) -> EstimatorClassifiers:
+    def fit_subsets(self, records: TrainingData, inclusion: Bools, rng: np.random.Generator) -> EstimatorClassifiers:
         """Return one clone per row of `inclusion`, `(n_models, n_records)`; refuse an empty subset."""
         return EstimatorClassifiers(fit_clones(self.estimator, records, inclusion, rng), int(records.y.max()) + 1)
 
@@ -97,7 +94,7 @@ class EstimatorClassifiers:
     def __len__(self) -> int:
         return len(self.models)
 
-    def log_probabilities(self, X: AnyFloats) -> NDArray[np.float64]:
+    def log_probabilities(self, X: AnyFloats) -> Floats:
         """Return the log probability of each class, `(n_models, n, n_classes)`; -inf for classes without records."""
         log_p = np.full((len(self), len(X), self.n_classes), -np.inf)
         with np.errstate(divide="ignore"):
@@ -113,18 +110,16 @@ class EstimatorClassifiers:
 class _OneClass:
     """Classifier learned from a subset of a single class."""
 
-    classes_: NDArray[np.int64]
+    classes_: Ints
 
     def predict_proba(self, X: AnyFloats) -> AnyFloats:
         return np.ones((len(X), 1))
 
-    def predict(self, X: AnyFloats) -> NDArray[np.int64]:
+    def predict(self, X: AnyFloats) -> Ints:
         return np.repeat(self.classes_, len(X))
 
 
-def fit_clones(
-    estimator: Any, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
-) -> tuple[Any, ...]:
+def fit_clones(estimator: Any, records: TrainingData, inclusion: Bools, rng: np.random.Generator) -> tuple[Any, ...]:
     """Return a fitted clone of a classifier for each row of `inclusion`; refuse an empty subset."""
     inclusion = np.asarray(inclusion, dtype=np.bool_)
     _check_classes(records)
@@ -152,7 +147,7 @@ def _check_classes(data: TrainingData) -> None:
         )
 
 
-def _fit(estimator: Any, X: AnyFloats, y: NDArray[np.int64], seed: int) -> Any:
+def _fit(estimator: Any, X: AnyFloats, y: Ints, seed: int) -> Any:
     """Return a fitted clone of the estimator with new random states."""
     from sklearn.base import clone
     from sklearn.exceptions import ConvergenceWarning

@@ -20,12 +20,7 @@ from .recording.libraries import distance_in, guarantee_of, loss_at
 
 
 def opendp_measurement(
-    measurement: Any,
-    d0: Dataset,
-    d1: Dataset,
-    *,
-    relation: str | Relation = "add_remove",
-    delta: float | None = None,
+    measurement: Any, d0: Dataset, d1: Dataset, *, relation: str | Relation = "add_remove", delta: float | None = None
 ) -> FunctionMechanism:
     """Return a measurement of OpenDP on two inputs as a mechanism.
 

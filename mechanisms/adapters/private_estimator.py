@@ -124,7 +124,6 @@ class PrivateEstimator(Mechanism):
         return self._function.release(dataset, size, rng)
 
     def guarantee(self) -> Guarantee:
-        """Return the claim."""
         return self._claim
 
     def worst_case(self) -> Neighbours:

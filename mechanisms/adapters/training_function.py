@@ -13,10 +13,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from ..core import ParameterError, Relation, own_random_states, tensor_to_array
+from ..core import Bools, Floats, Ints, ParameterError, Relation, own_random_states, tensor_to_array
 from ..learning.base import AnyFloats, TrainingData
 
 Outputs = Callable[..., Any]
@@ -101,7 +100,7 @@ class FunctionLearner:
         return int(data.y.max(initial=0)) + 1
 
     def fit_subsets(
-        self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
+        self, records: TrainingData, inclusion: Bools, rng: np.random.Generator
     ) -> FunctionModels | FunctionLosses:
         """Return one model per row of `inclusion`, `(n_models, n_records)`; refuse an empty subset."""
         self.check_data(records)
@@ -119,7 +118,7 @@ class FunctionLearner:
             return FunctionLosses(models, self)
         return FunctionModels(models, self, self.count_classes(records))
 
-    def _trained(self, X: AnyFloats, y: NDArray[np.int64], rng: np.random.Generator) -> Any:
+    def _trained(self, X: AnyFloats, y: Ints, rng: np.random.Generator) -> Any:
         model = self.train(X, y, rng)
         if model is None:
             raise ParameterError("train must return a model, but returns None.", argument="train")
@@ -170,7 +169,7 @@ class FunctionModels:
     def __len__(self) -> int:
         return len(self.models)
 
-    def log_probabilities(self, X: AnyFloats) -> NDArray[np.float64]:
+    def log_probabilities(self, X: AnyFloats) -> Floats:
         """Return the log probability of each class, `(n_models, n, n_classes)`; -inf for 0."""
         return np.stack([self.learner._log_probabilities(model, X, self.n_classes) for model in self.models])
 
@@ -185,7 +184,7 @@ class FunctionLosses:
     def __len__(self) -> int:
         return len(self.models)
 
-    def signals(self, data: TrainingData) -> dict[str, NDArray[np.float64]]:
+    def signals(self, data: TrainingData) -> dict[str, Floats]:
         """Return minus the losses, `(n_models, n_records)`."""
         losses, X, y = self.learner.losses, self.learner._shaped(data.X), data.y.astype(np.int64)
         assert losses is not None
@@ -225,7 +224,7 @@ class TorchLearner(FunctionLearner):
         >>> learner = TorchLearner(train)
     """
 
-    def _trained(self, X: AnyFloats, y: NDArray[np.int64], rng: np.random.Generator) -> Any:
+    def _trained(self, X: AnyFloats, y: Ints, rng: np.random.Generator) -> Any:
         import torch
 
         with own_random_states(int(rng.integers(2**63))):
@@ -244,7 +243,7 @@ class TorchLearner(FunctionLearner):
         return np.asarray(values - special.logsumexp(values, axis=1, keepdims=True))
 
 
-def module_logits(module: Any, X: AnyFloats) -> NDArray[np.float64]:
+def module_logits(module: Any, X: AnyFloats) -> Floats:
     """Return the outputs of a PyTorch module on records, in evaluation mode, as float64.
 
     The records are sent to the device and in the type of the first parameter.
@@ -261,7 +260,7 @@ def module_logits(module: Any, X: AnyFloats) -> NDArray[np.float64]:
     return np.asarray(outputs.numpy())
 
 
-def _checked(values: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
+def _checked(values: Any, shape: tuple[int, ...], name: str) -> Floats:
     """Return outputs of a model as numbers of the expected shape."""
     array = np.asarray(tensor_to_array(values))
     if array.shape != shape or array.dtype.kind not in "biuf":

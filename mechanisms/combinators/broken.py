@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..accounting import GaussianDP, LaplaceDP, PureDP
 from ..accounting.broken import Broken, certain_leak
@@ -90,7 +89,7 @@ class BrokenParallel(BrokenStatistic):
             noise = draw_laplace(1.0 / self.epsilon, (size, 2), rng)
         return Outputs(noise + self.statistic(dataset))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`; -inf where impossible."""
         noise = np.subtract(outputs.values, self.statistic(dataset), dtype=np.float64)
         if self.bug == "forgotten-delta":
@@ -105,7 +104,6 @@ class BrokenParallel(BrokenStatistic):
         )
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Return the exact curve of `worst_case()`."""
         pair = self.worst_case()
         changes = np.abs(self.statistic(pair.d1) - self.statistic(pair.d0))
         if self.bug == "shared-noise":
@@ -168,7 +166,7 @@ class FixedSample(Broken, RecordsMechanism):
         """Noisy count of a random tenth."""
         return Subsampled(self.base, rate=0.1, sampling="fixed-size", n_records=self.n_records)
 
-    def _first(self, dataset: Dataset) -> NDArray[np.float64]:
+    def _first(self, dataset: Dataset) -> Floats:
         """Return the first tenth of the records."""
         values = np.asarray(dataset, dtype=np.float64)
         return values[: len(values) // 10]
@@ -179,7 +177,7 @@ class FixedSample(Broken, RecordsMechanism):
             return self.sampled.release(dataset, size, rng)
         return self.base.release(self._first(dataset), size, rng)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`."""
         if self.correct:
             return self.sampled.log_density(outputs, dataset)

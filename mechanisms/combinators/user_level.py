@@ -110,10 +110,8 @@ class UserLevel(Combinator):
         d0, d1 = self.bounded(pair.d0), self.bounded(pair.d1)
         return claim if claim.exact and moves_every_answer(self.base, d0, d1, self.most_records) else None
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         check_users(neighbours)
-        return self
 
 
 def remove_user(dataset: Dataset, user: int) -> Neighbours:

@@ -222,7 +222,11 @@ class Mechanism(Options):
                 f"{neighbours.relation.value!r}. Give a pair under {self.relation.value!r}, or a mechanism whose "
                 f"guarantee holds under {neighbours.relation.value!r}."
             )
+        self._check_pair(neighbours)
         return self
+
+    def _check_pair(self, neighbours: Neighbours) -> None:
+        """Raise `NeighboursError` or `ParameterError` unless the guarantee covers the pair; for subclasses."""
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve on `worst_case()`, or None if unknown; it differs from the claim in broken twins."""

@@ -23,9 +23,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .arrays import Floats
+from .arrays import Bools, Floats
 from .errors import ParameterError
 from .validation import open_unit, whole
 
@@ -151,7 +151,7 @@ def _weights(weights: Sequence[float] | None, n: int) -> Floats:
     return w
 
 
-def _vector(name: str, values: ArrayLike, allowed: str, usable: Callable[[Floats], NDArray[np.bool_]]) -> Floats:
+def _vector(name: str, values: ArrayLike, allowed: str, usable: Callable[[Floats], Bools]) -> Floats:
     vector = np.asarray(values, dtype=np.float64)
     if vector.ndim != 1:
         raise ParameterError(f"{name} must be a list of numbers, but have shape {vector.shape}.", argument=name)

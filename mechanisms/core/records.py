@@ -86,8 +86,7 @@ def replace_record(dataset: Dataset, index: int, replacement: Any) -> Neighbours
     if isinstance(dataset, tuple) and not _is_records(dataset):
         if not isinstance(replacement, tuple) or len(replacement) != len(dataset):
             raise ParameterError(
-                f"replacement must be a tuple of {len(dataset)}, like the dataset, but is {replacement!r}.",
-                argument="replacement",
+                argument="replacement", value=replacement, allowed=f"be a tuple of {len(dataset)}, like the dataset"
             )
         d0: Dataset = tuple(replaced(part, index, new) for part, new in zip(dataset, replacement, strict=True))
     else:
@@ -190,12 +189,10 @@ class RecordsMechanism(Mechanism):
     def _check_dataset(self, dataset: Dataset) -> None:
         """Raise `ParameterError` for a dataset of another form; by default every dataset passes."""
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         for side in (0, 1):
             self._check_dataset(neighbours.side(side))
         check_records(neighbours)
-        return self
 
 
 def check_different(neighbours: Neighbours) -> None:
@@ -269,9 +266,7 @@ def _checked_index(dataset: Dataset, index: int) -> int:
             f"lengths), but is {type(dataset).__name__}. Build the pair with Neighbours(d0, d1, relation) instead."
         )
     if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or not -size <= index < size:
-        raise ParameterError(
-            f"index must be a whole number from {-size} to {size - 1}, but is {index!r}.", argument="index"
-        )
+        raise ParameterError(argument="index", value=index, allowed=f"be a whole number from {-size} to {size - 1}")
     return int(index) % size
 
 

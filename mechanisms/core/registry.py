@@ -17,14 +17,7 @@ from importlib import import_module, metadata
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
-from .errors import (
-    DpassayError,
-    ParameterError,
-    PlugInError,
-    UnknownNameError,
-    missing_message,
-    unknown_name_message,
-)
+from .errors import DpassayError, ParameterError, PlugInError, UnknownNameError, missing_message, unknown_name_message
 from .memory import lacks_memory
 
 T = TypeVar("T")
@@ -227,8 +220,7 @@ class Catalogue:
             if lacks_memory(error):
                 raise
             raise ParameterError(
-                f"{self.kind} {name!r} cannot be built: {error}. Its options: {', '.join(allowed)}.",
-                owner=name,
+                f"{self.kind} {name!r} cannot be built: {error}. Its options: {', '.join(allowed)}.", owner=name
             ) from error
 
     def instance(self, value: Any, base: type[T], *, argument: str) -> T:

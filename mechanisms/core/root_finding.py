@@ -136,7 +136,7 @@ def bracket(
     return low, high
 
 
-def least_satisfying(condition: Callable[[Floats], NDArray[np.bool_]], shape: tuple[int, ...]) -> Floats:
+def least_satisfying(condition: Callable[[Floats], Bools], shape: tuple[int, ...]) -> Floats:
     """Return the least point >= 0 at which `condition` holds, for each entry; inf if it fails up to 2^24.
 
     `condition` must be monotone: once true, true for all larger points. Doubling brackets the point, bisection narrows

@@ -20,7 +20,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Neighbours, NeighboursError, ParameterError, plural
+from ..core import Bools, Floats, Neighbours, NeighboursError, ParameterError, plural
 
 AnyFloats = NDArray[np.floating[Any]]
 """Floats of the precision in which a model is trained; `Floats` are those of double precision."""
@@ -111,7 +111,7 @@ class Classifiers(Protocol):
 
     def __len__(self) -> int: ...
 
-    def log_probabilities(self, X: AnyFloats) -> NDArray[np.float64]:
+    def log_probabilities(self, X: AnyFloats) -> Floats:
         """Return the log probability of each class, `(n_models, n, n_classes)`, computed stably; -inf for 0."""
 
 
@@ -119,10 +119,10 @@ class Classifiers(Protocol):
 class SupportsGradients(Protocol):
     """Classifiers with gradients, for white-box membership attacks."""
 
-    def gradients(self, X: AnyFloats, y: NDArray[Any]) -> NDArray[np.float64]:
+    def gradients(self, X: AnyFloats, y: NDArray[Any]) -> Floats:
         """Return the gradient of the loss at each example in the flat parameters, `(n_models, n, n_parameters)`."""
 
-    def gradient_norms(self, X: AnyFloats, y: NDArray[Any]) -> NDArray[np.float64]:
+    def gradient_norms(self, X: AnyFloats, y: NDArray[Any]) -> Floats:
         """Return the L2 norm of each gradient, `(n_models, n)`, without storing the gradients."""
 
 
@@ -132,7 +132,7 @@ class SupportsSignals(Protocol):
 
     def __len__(self) -> int: ...
 
-    def signals(self, data: TrainingData) -> dict[str, NDArray[np.float64]]:
+    def signals(self, data: TrainingData) -> dict[str, Floats]:
         """Return the signals by name, each `(n_models, n_records)`; higher means more like a member."""
 
 
@@ -141,7 +141,7 @@ class SupportsSummaries(Protocol):
     """Trained objects that are each described by a few numbers, independently of the record under attack."""
 
     @property
-    def summaries(self) -> NDArray[np.float64] | None:
+    def summaries(self) -> Floats | None:
         """Summaries, `(n_models, n_summaries)`; None if they were not requested."""
 
 
@@ -158,7 +158,7 @@ class Learner(Protocol):
     """Trainer of classifiers on subsets, which the shadow-model attacks and the membership game require."""
 
     def fit_subsets(
-        self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
+        self, records: TrainingData, inclusion: Bools, rng: np.random.Generator
     ) -> Classifiers | SupportsSignals:
         """Train one model for each row of `inclusion`, `(n_models, n_records)`, on the records of that row only."""
 

@@ -113,15 +113,14 @@ class LocalMechanism(Mechanism):
         """Return the pair of one user, who holds 0 or 1."""
         return Neighbours(0, 1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         values0, values1 = self.values(neighbours.d0), self.values(neighbours.d1)
         if values0.shape != values1.shape:
             problem = f"d0 has shape {values0.shape} and d1 {values1.shape}"
         elif (changed := int(np.count_nonzero(values0 != values1))) > 1:
             problem = f"{plural(changed, 'user')} do. Change one entry only"
         else:
-            return self
+            return
         raise NeighboursError(
             f"both datasets must hold values of the same users, one of whom may differ, but {problem}.",
             argument="neighbours",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..accounting import ExactDP, PureDP
 from ..accounting.broken import Broken
-from ..core import Guarantee, OpenUnit, Relation
+from ..core import Floats, Guarantee, Ints, OpenUnit, Relation
 from .base import LocalMechanism
 
 
@@ -65,11 +65,9 @@ class BiasedCoinResponse(Broken, LocalMechanism):
         law0, law1 = (np.array([1.0 - p, p]) for p in self.p_yes)
         return ExactDP(law0, law1, relation=self.relation)
 
-    def _randomize(
-        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> NDArray[np.integer]:
+    def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         return (rng.random(shape) < np.asarray(self.p_yes)[values]).view(np.int8)
 
-    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
-        p_yes: NDArray[np.float64] = np.asarray(self.p_yes)[values]
+    def _message_log_probability(self, messages: NDArray[np.integer], values: Ints) -> Floats:
+        p_yes: Floats = np.asarray(self.p_yes)[values]
         return np.where(messages == 1, np.log(p_yes), np.log1p(-p_yes))

@@ -8,17 +8,6 @@ from numpy.typing import ArrayLike
 from ..core import Floats, ParameterError, non_negative
 
 
-def hockey_stick(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
-    """Return E_gamma(p, q) = sum (p - e^epsilon q)+, with gamma = e^epsilon; at epsilon = 0 the total variation.
-
-    Args:
-        p, q: `(n,)` probabilities of the same outcomes.
-        epsilon: >= 0.
-    """
-    non_negative(epsilon=epsilon)
-    return float(np.maximum(0.0, np.asarray(p) - _grown(np.asarray(q), epsilon)).sum())
-
-
 def contraction_coefficient(channel: ArrayLike, epsilon: float) -> float:
     """Return the largest ratio of the divergence E_gamma at the output to the divergence at the input.
 

@@ -69,18 +69,6 @@ class RandomizedResponse(SymmetricRandomizer):
         """
         return cls(epsilon=math.log(3.0))
 
-    @classmethod
-    def with_lying_probability(cls, lying_probability: float) -> RandomizedResponse:
-        """Return the mechanism that lies with probability r, strictly between 0 and 1/2: epsilon = ln((1 - r) / r)."""
-        unit_interval(lying_probability=lying_probability)
-        if not 0.0 < lying_probability < 0.5:
-            raise ParameterError(
-                f"lying_probability must lie strictly between 0 and 1/2, but is {lying_probability!r}: 0 hides "
-                "nothing, and 1/2 carries no information.",
-                argument="lying_probability",
-            )
-        return cls(epsilon=math.log1p(-lying_probability) - math.log(lying_probability))
-
     @property
     def lying_probability(self) -> float:
         """Probability of a lie, r = 1 / (1 + e^epsilon)."""

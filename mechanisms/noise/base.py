@@ -96,10 +96,8 @@ class AdditiveNoise(Mechanism):
         refuse_worst_case(type(self).__name__, self.query)
         return Neighbours(*unit_step(self.sensitivity, self.n_queries), self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         check_pair(neighbours, self.query, self.answers, sensitivity=self.sensitivity, norm=self.norm)
-        return self
 
 
 class PureNoise(PureMechanism, AdditiveNoise):

@@ -117,7 +117,6 @@ class ClassicGaussian(Broken, Gaussian):
 
     @cached_property
     def standard_deviation(self) -> float:
-        """Standard deviation of the noise."""
         classic = classic_noise_multiplier(self.epsilon, self.delta, CLASSIC_CONSTANTS["classic"])
         return self.sensitivity * (analytic_noise_multiplier(self.epsilon, self.delta) if self.correct else classic)
 

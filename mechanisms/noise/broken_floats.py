@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..accounting import ExactDP, GaussianDP
 from ..accounting.broken import Broken, BrokenPureDP
 from ..accounting.numerics.laplace import laplace_log_density
-from ..core.arrays import Floats
+from ..core.arrays import Bools, Floats
 from ..core.base import Dataset, Mechanism, Neighbours, Outputs, example
 from ..core.constraints import Positive, at_least, check_fields, one_of_names
 from ..core.errors import ParameterError
@@ -138,7 +138,7 @@ class FloatLaplace(BrokenPureDP, AdditiveNoise):
         log = np.asarray(LOG_OF_C(u), dtype=np.float64) if self.sampler == "numpy" else np.log(u)
         return np.asarray(log * np.where(below, self.scale, -self.scale))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, shape `(size,)`; -inf where no draw gives it."""
         values = outputs.values.reshape(len(outputs), -1)
         answers = np.broadcast_to(np.atleast_1d(self.answers(dataset)), values.shape).ravel()
@@ -255,7 +255,7 @@ class FloatGaussian(Broken, AdditiveNoise):
             _complex(noise), _complex(noise + np.array([self.sensitivity, 0.0])), relation=self.relation
         )
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, shape `(size,)`; -inf where no draw gives it."""
         values = outputs.values.reshape(-1, 2)
         answers = np.broadcast_to(self.answers(dataset).reshape(-1, 2), (len(outputs), self.n_queries // 2, 2))
@@ -365,7 +365,7 @@ class RoundedSum(BrokenPureDP, AdditiveNoise):
         noise = self._draw((size, *answers.shape), rng).astype(self.dtype)
         return Outputs(noise + answers)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, `(size,)`; -inf where no noise gives it."""
         values = outputs.values.reshape(len(outputs), -1).astype(self.dtype)
         answers = np.broadcast_to(self.answers(dataset), values.shape).ravel()
@@ -384,7 +384,7 @@ class RoundedSum(BrokenPureDP, AdditiveNoise):
         first = self._first_of(lambda k: self._sum(k, answers) >= values, exact - half)
         return first, self._first_of(lambda k: self._sum(k, answers) > values, exact + half)
 
-    def _first_of(self, reached: Callable[[Indices], NDArray[np.bool_]], near: Floats) -> Indices:
+    def _first_of(self, reached: Callable[[Indices], Bools], near: Floats) -> Indices:
         """Return the position of the first float of noise at which `reached` holds, within 2^61 floats of `near`."""
         guess, top = self.floats.place(near.astype(self.dtype)), self.floats.n_below_infinity
         reach = min(SEARCHED_FLOATS, top)
@@ -409,9 +409,12 @@ class RoundedSum(BrokenPureDP, AdditiveNoise):
         return np.where(past <= first, -np.inf, np.where(astride, both, one_side))
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-        """Draw noise from U of full precision near both 0 and 1: -ln(U) for U below 1/2, -ln(1 - U) above."""
-        u = 0.5 * full_precision_uniform(shape, rng)
-        size = np.where(rng.integers(0, 2, size=shape), -np.log(u), -np.log1p(-u))
+        """Draw noise from U of full precision near both 0 and 1: -ln(U) for U below 1/2, -ln(1 - U) above.
+
+        The logarithms have the precision of long doubles: in doubles, some libraries of C prefer certain last bits.
+        """
+        u = (0.5 * full_precision_uniform(shape, rng)).astype(np.longdouble)
+        size = np.where(rng.integers(0, 2, size=shape), -np.log(u), -np.log1p(-u)).astype(np.float64)
         return size * np.where(rng.integers(0, 2, size=shape), self.scale, -self.scale)
 
     def _noise_log_density(self, noise: Floats) -> Floats:
@@ -492,7 +495,7 @@ class LoopCountReleased(BrokenPureDP, Mechanism):
         n_rejected = rng.geometric(1.0 - self.thrown_away, size=size) - 1
         return Outputs(np.column_stack([noisy, np.abs(noisy - answer) + 1 + n_rejected]).astype(np.int64))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, shape `(size,)`; -inf for too few iterations."""
         noisy, iterations = outputs.values[:, 0], outputs.values[:, 1]
         n_rejected = iterations - 1 - np.abs(noisy - self.noise.answers(dataset))

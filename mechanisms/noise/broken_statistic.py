@@ -6,7 +6,6 @@ from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..accounting.broken import BrokenPureDP
 from ..accounting.kinds.two_laws import two_laplaces
@@ -49,13 +48,12 @@ class BrokenStatistic(BrokenPureDP, RecordsMechanism):
         values += self.statistic(dataset)
         return Outputs(values)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`."""
         values = outputs.values.astype(np.float64, copy=False)
         return log_laplace(values, float(self.statistic(dataset)), self.noise_scale(dataset))
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Return the exact curve of `worst_case()`."""
         pair = self.worst_case()
         laws = ((float(self.statistic(d)), self.noise_scale(d)) for d in (pair.d0, pair.d1))
         (centre0, scale0), (centre1, scale1) = laws

@@ -89,12 +89,10 @@ class GaussianCounters(Mechanism):
         d0 = np.zeros(len(self.sensitivities))
         return Neighbours(d0, d0 + self.sensitivities, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         changes = np.abs(self.counts(neighbours.d1) - self.counts(neighbours.d0))
         if (changes > np.asarray(self.sensitivities) * (1.0 + 1e-12)).any():
             raise NeighboursError(
                 f"the counters move by {changes.tolist()}, but the sensitivities are {list(self.sensitivities)}.",
                 argument=("d0", "d1"),
             )
-        return self

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import ExactDP
-from ..core import Floats, Relation, least_integers
+from ..core import Bools, Floats, Ints, Relation, least_integers
 
 # --- preimages of an output -------------------------------------------------------------------------------------------
 
-Indices = NDArray[np.int64]
+Indices = Ints
 Sampler = Callable[[Indices], Floats]
 BRACKET_HALF_WIDTH = 32
 """Half the width of the first search bracket: more than the rounding error of a guess, which is a few indices."""
@@ -45,7 +45,7 @@ def n_preimages(output: Sampler, n: int, values: Floats, low: Indices, high: Ind
     return first_index(lambda k: output(k) > values, n, np.maximum(high, first)) - first
 
 
-def first_index(reached: Callable[[Indices], NDArray[np.bool_]], n: int, guess: Indices) -> Indices:
+def first_index(reached: Callable[[Indices], Bools], n: int, guess: Indices) -> Indices:
     """Return the smallest index at which `reached` holds, n if there is none, by bisection around a guess.
 
     `before` is -1 or an index at which `reached` does not hold; `at` is n or an index at which it holds.
@@ -206,16 +206,16 @@ class FloatLadder:
     bits: int
     n_below_infinity: int
 
-    def at(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+    def at(self, positions: Ints) -> NDArray[Any]:
         """Return the floats at these positions; infinity beyond the last."""
         sizes = (
             np.minimum(np.abs(positions), self.n_below_infinity).astype(f"i{self.bits // 8}").view(f"f{self.bits // 8}")
         )
         return np.where(positions < 0, -sizes, sizes)
 
-    def place(self, values: NDArray[Any]) -> NDArray[np.int64]:
+    def place(self, values: NDArray[Any]) -> Ints:
         """Return the positions of these floats."""
-        sizes: NDArray[np.int64] = np.abs(values).view(f"i{self.bits // 8}").astype(np.int64)
+        sizes: Ints = np.abs(values).view(f"i{self.bits // 8}").astype(np.int64)
         return np.where(values < 0, -sizes, sizes)
 
 

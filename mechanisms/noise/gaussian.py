@@ -78,25 +78,6 @@ class Gaussian(AdditiveNoise):
             )
         _ = self.standard_deviation
 
-    @classmethod
-    def with_noise_multiplier(
-        cls,
-        noise_multiplier: float,
-        *,
-        sensitivity: float = 1.0,
-        n_queries: int = 1,
-        query: AnyQuery | None = None,
-        relation: Relation = Relation.ADD_REMOVE,
-    ) -> Gaussian:
-        """Return `Gaussian(noise_multiplier=...)`."""
-        return cls(
-            noise_multiplier=noise_multiplier,
-            sensitivity=sensitivity,
-            n_queries=n_queries,
-            query=query,
-            relation=relation,
-        )
-
     @cached_property
     def standard_deviation(self) -> float:
         """Standard deviation sigma of the noise, in the units of the answers."""

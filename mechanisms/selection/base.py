@@ -12,7 +12,7 @@ from scipy.special import log_expit
 
 from ..accounting import PureMechanism
 from ..core.arrays import Floats
-from ..core.base import Data, Dataset, Mechanism, Neighbours, example
+from ..core.base import Data, Dataset, Neighbours, example
 from ..core.constraints import Flag, Positive, PositiveInt, at_least
 from ..core.errors import NeighboursError, ParameterError
 from ..core.relation import Relation
@@ -87,8 +87,7 @@ class Selection(PureMechanism):
         scores[order[1:]] = -np.cumsum(2.0 * np.minimum(gaps, 0.5 * _MAX_GAP))
         return scores
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         check_pair(neighbours, self.query, self.utilities, sensitivity=self.sensitivity, norm=math.inf)
         if self.query is None and self.monotone:
             moves = np.subtract(neighbours.d1, neighbours.d0)
@@ -98,7 +97,6 @@ class Selection(PureMechanism):
                     f"{moves.max():g}. Set monotone=False, or give a pair whose utilities change in one direction.",
                     argument="monotone",
                 )
-        return self
 
     def leading(self, n_leaders: int, lead: float) -> Neighbours:
         """Return a pair on which the first `n_leaders` candidates gain and the others lose as much as possible.

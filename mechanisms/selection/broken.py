@@ -8,10 +8,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ..accounting import ExactDP, PureDP
+from ..accounting import ExactDP
 from ..accounting.broken import BrokenPureDP
 from ..accounting.numerics.laplace import laplace_log_cdf, log_laplace
 from ..core.arrays import Floats
@@ -31,7 +30,10 @@ _N_CELLS = 5_000
 
 @dataclass(frozen=True)
 class _MaxValue(BrokenPureDP, Mechanism):
-    """Base class: the largest of the utilities with noise of scale 2 sensitivity / epsilon."""
+    """Base class: the largest of the utilities with noise of scale 2 sensitivity / epsilon.
+
+    The claim is correct for the position of the maximum.
+    """
 
     epsilon: Positive
     n_candidates: PositiveInt
@@ -72,17 +74,13 @@ class _MaxValue(BrokenPureDP, Mechanism):
         noisy += self.scores(dataset)
         return Outputs(self.scale * noisy.max(axis=1))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log of the derivative of the product of the distribution functions, shape `(size,)`."""
         z = outputs.values[:, np.newaxis] / self.scale - self.scores(dataset)
         below = self._log_cdf(z)
         with np.errstate(invalid="ignore"):
             density = below.sum(axis=1) + logsumexp(self._log_density(z) - below, axis=1) - math.log(self.scale)
         return np.asarray(np.where(np.isneginf(below).any(axis=1), -np.inf, density))
-
-    def guarantee(self) -> Guarantee:
-        """Return the claim, `PureDP(epsilon)`, which is correct for the position of the maximum."""
-        return PureDP(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
         """Return utilities that are all 0 on `d0` and `sensitivity` on `d1`."""
@@ -106,10 +104,8 @@ class _MaxValue(BrokenPureDP, Mechanism):
             laws.append(np.concatenate([below[:1], inner, beyond[-1:]]))
         return ExactDP(laws[0], laws[1], relation=self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         check_pair(neighbours, self.query, self.scores, sensitivity=self.sensitivity / self.scale, norm=math.inf)
-        return self
 
 
 @dataclass(frozen=True)
@@ -166,17 +162,12 @@ class ExponentialMaxValue(_MaxValue):
 
     cause = "No output lies below the largest utility, which the proof for the position does not cover."
     source = "Ding, Wang, Wang, Zhang and Kifer (2018), algorithm 8."
+    correct_class = ReportNoisyMax
 
     def twin(self) -> ReportNoisyMax:
         """Return the position of the maximum, with exponential noise."""
-        return ReportNoisyMax(
-            self.epsilon,
-            self.n_candidates,
-            sensitivity=self.sensitivity,
-            query=self.query,
-            relation=self.relation,
-            noise="exponential",
-        )
+        correct: ReportNoisyMax = super().twin()
+        return replace(correct, noise="exponential")
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
         return NOISES["exponential"].draw(rng, shape)
@@ -249,7 +240,7 @@ class HalvedScoreSensitivity(BrokenPureDP, Mechanism):
         """Return the indices of `size` candidates selected independently, shape `(size,)`."""
         return self.choice.release(self.scores(dataset), size, rng)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, shape `(size,)`."""
         return self.choice.log_density(outputs, self.scores(dataset))
 
@@ -264,8 +255,6 @@ class HalvedScoreSensitivity(BrokenPureDP, Mechanism):
         start = np.stack([pair.d0, np.zeros(self.n_candidates)])
         return Neighbours(start, start + np.stack([step, -step]), self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         errors0, errors1 = self.errors(neighbours.d0).ravel(), self.errors(neighbours.d1).ravel()
         check_distance(errors0, errors1, sensitivity=self.sensitivity, norm=math.inf)
-        return self

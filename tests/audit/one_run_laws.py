@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 from tests.audit import calls
+from tests.audit.coverage import Coverage
 
 from dpassay.audit.bounds.bits.one_run import _guess_p_value
-from dpassay.audit.calibration.coverage import Coverage
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
 from dpassay.mechanisms.core import Guarantee
@@ -101,7 +101,7 @@ def worst_level(epsilon, delta, m, r, v):
 
 
 def bit_misses(bound, law, *, shape, repeats, confidence, delta=0.0, seed=1):
-    """As `dpassay.audit.calibration.coverage.count_misses`, for bits."""
+    """As `tests.audit.coverage.count_misses`, for bits."""
     level = {"delta": delta, "confidence": confidence}
     fixed = calls.fixed(bound, (math.prod(shape),), **level)
     result = np.array([fixed.lower_bound(one).epsilon for one in law.draws(repeats, shape, seed)])

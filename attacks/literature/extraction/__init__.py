@@ -13,7 +13,7 @@ from ...membership.memorization import (
     queries_needed as queries_needed,
 )
 from .extract import Extraction as Extraction, RankedCandidates as RankedCandidates
-from .generation import TextSampling as TextSampling, beam_search as beam_search
+from .generation import TextSampling as TextSampling
 from .secret_sharer import (
     ExtrapolatedExposure as ExtrapolatedExposure,
     SecretSharer as SecretSharer,

@@ -85,33 +85,6 @@ class Continuations:
         return np.array([self._known[name] for name in names])
 
 
-def beam_search(model: NGramModel, length: int, *, width: int, prompt: str = "") -> tuple[list[str], Floats]:
-    """Return the most probable continuations of a prompt, found by beam search.
-
-    Args:
-        model: model of one run.
-        length: symbols of each text, the prompt included.
-        width: number of texts kept after each symbol, >= 1. The search is exact if all texts are kept.
-        prompt: shorter than `length`.
-
-    Returns:
-        Texts, and the log probability of each after the prompt, most probable first.
-
-    Example:
-        >>> model = NGramModel.fit(["the pin is 4711", "the sky is blue"], n=6)
-        >>> beam_search(model, 15, width=3, prompt="the pin is ")[0][0]
-        'the pin is 4711'
-    """
-    whole(1, length=length, width=width)
-    rows, scores = _prompt(model, prompt, length)[None, :], np.zeros(1)
-    while rows.shape[1] < length:
-        all_scores = scores[:, None] + np.log(model.next_symbol(rows))
-        best = np.argsort(-all_scores.ravel(), kind="stable")[:width]
-        rows = np.column_stack([rows[best // all_scores.shape[1]], best % all_scores.shape[1]])
-        scores = all_scores.ravel()[best]
-    return [model.alphabet.decode(row) for row in rows.tolist()], scores
-
-
 def _prompt(model: NGramModel, prompt: str, length: int) -> Tokens:
     tokens = model.alphabet.encode([prompt]).tokens
     if len(tokens) >= length:

@@ -61,9 +61,7 @@ def exposure(model: NGramModel, candidates: Sequence[str], canary: str) -> Float
         ParameterError: no candidates, or a canary that is not one of them.
     """
     if canary not in candidates:
-        raise ParameterError(
-            f"canary must be one of the {len(candidates)} candidates, but is {canary!r}.", argument="canary"
-        )
+        raise ParameterError(argument="canary", value=canary, allowed=f"be one of the {len(candidates)} candidates")
     index = list(candidates).index(canary)
     scores = model.log_probability(candidates)
     return exposure_of_rank(ranks(scores, np.full(scores.shape[:-1], index)), len(candidates))

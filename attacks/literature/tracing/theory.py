@@ -45,20 +45,6 @@ def expected_z(
     return float((w * v).sum() / n_records / math.sqrt(float((w * w * v * spread).sum())))
 
 
-def homer_z(frequencies: ArrayLike, n_records: int, standard_deviation: float = 0.0) -> float:
-    """Return `expected_z` of Homer's statistic, inside [0, 1]: 2 sum v / n / sqrt(sum (v / n + s^2)).
-
-    Its spread is larger than that of the inner product with w = 1, to which it is equal if the score is
-    standardised by other people for each release: a non-member's mean, sum (2 p - 1) (q - p), is then known.
-
-    Example:
-        >>> round(homer_z(np.full(1_000, 0.5), 100), 3)
-        3.162
-    """
-    v, _ = _variances(frequencies, n_records, standard_deviation)
-    return float(2.0 * v.sum() / n_records / math.sqrt(float((v / n_records + standard_deviation**2).sum())))
-
-
 def power(z: float, fpr: float) -> float:
     """Return the true positive rate of normal scores with variance 1: Phi(z - Phi^-1(1 - fpr)).
 

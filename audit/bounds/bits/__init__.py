@@ -1,7 +1,6 @@
 """Bounds that read the bits of runs with many canaries, each included by a coin toss.
 
 assumption_tests.py   Tests of the assumption that canaries are independent and share a curve of the claim's family
-curve_of_ranks.py     A trade-off curve on the scale of pooled ranks: how likely a canary is in, between two of them
 guessing.py           Guesses of bits: the most extreme scores guess "in" or "out", the others abstain
 independent.py        The bound from right guesses under the assumption that canaries are independent
 one_run.py            The bound from guesses of many coins in one run (Steinke, Nasr and Jagielski 2023)

@@ -45,14 +45,12 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from ....mechanisms.accounting import GaussianDP, LaplaceDP
-from ....mechanisms.core import Floats, ParameterError, bisect, geometric, number
+from ....mechanisms.core import Bools, Floats, Ints, ParameterError, bisect, geometric, number
 from ...evidence.scores import BitScores
 from ..families import CurveFamily
-from .curve_of_ranks import CurveOfRanks
 from .guessing import ascending
 
 INFLUENCE, MISFIT = 0.01, 0.02
@@ -124,7 +122,7 @@ def _influence_test(evidence: BitScores, groups: Groups = None) -> Refusal:
     return Refusal(names[int(np.argmax(size[:, 0]))], p_value, INFLUENCE)
 
 
-def _normal_scores(bits: NDArray[np.bool_], scores: Floats) -> Floats:
+def _normal_scores(bits: Bools, scores: Floats) -> Floats:
     """Return the normal score of each canary among those with the same bit; ties get the mean rank."""
     own = np.zeros(len(bits))
     for side in (bits, ~bits):
@@ -162,7 +160,7 @@ def _lagged(shape: tuple[int, ...], lag: int, first: Floats, second: Floats) -> 
     return np.asarray(products.sum(axis=(1, 2)))
 
 
-def _within(labels: NDArray[np.int64], first: Floats, second: Floats) -> Floats:
+def _within(labels: Ints, first: Floats, second: Floats) -> Floats:
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
 
@@ -197,7 +195,7 @@ class _RankGroups:
         weights: `(5, m)` means of the Legendre polynomials, of unit variance on uniform ranks.
     """
 
-    sizes: NDArray[np.int64]
+    sizes: Ints
     weights: Floats
 
     @classmethod
@@ -365,3 +363,31 @@ def _reference(family: CurveFamily, at: float, n: int) -> _Reference:
     empty = _Reference(groups, np.asarray(moments.mean(axis=0)), inverse, _directions(groups, groups.rates(curve)))
     reference = replace(empty, simulated=np.sort(empty.statistics(first), axis=0))
     return replace(reference, smallest=np.sort(reference.smallest_p_values(others)))
+
+
+_NEAR_0 = np.geomspace(1e-9, 0.5, 400)
+
+
+@dataclass(frozen=True, eq=False)
+class CurveOfRanks:
+    """Share of included canaries below each pooled rank, of canaries half of which are in; interpolated.
+
+    Args:
+        rank: `(m,)` pooled rank in [0, 1], increasing with the score.
+        included: `(m,)` half the distribution function of included canaries there.
+    """
+
+    rank: Floats
+    included: Floats
+
+    @classmethod
+    def of(cls, curve: Callable[[Floats], Floats]) -> CurveOfRanks:
+        """Return the scale of a symmetric curve, from fpr `(m,)` to fnr `(m,)`."""
+        fpr = np.unique(np.concatenate([[0.0], _NEAR_0, 1.0 - _NEAR_0, curve(_NEAR_0), [1.0]]))[::-1]
+        fnr = curve(fpr)
+        return cls(np.append(0.5 * (1.0 - fpr + fnr), 1.0), np.append(0.5 * fnr, 0.5))
+
+    def rates_between(self, cuts: Floats) -> Floats:
+        """Return the share of included canaries between neighbouring cuts `(..., m + 1)`, shape `(..., m)`."""
+        included = np.diff(np.interp(cuts, self.rank, self.included), axis=-1)
+        return np.clip(included / np.maximum(np.diff(cuts, axis=-1), 1e-300), 0.0, 1.0)

@@ -31,20 +31,9 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....mechanisms.core import (
-    Finite,
-    Floats,
-    ParameterError,
-    UnitInterval,
-    bisect,
-    check_fields,
-    integer,
-    number,
-    percent,
-    whole,
-)
+from ....mechanisms.core import Floats, Ints, ParameterError, bisect, integer, number, percent, whole
+from ....mechanisms.core.constraints import Finite, UnitInterval, check_fields
 from ...evidence.scores import BitScores
 from ..base import Bound, Evidence, FixedBound, LedgerEntry
 
@@ -106,8 +95,7 @@ class Guessing:
         check_fields(self)
         if isinstance(self.size, str) and self.size != "grid":
             raise ParameterError(
-                f'guesses must be a number, a share, several of these, or "grid", but is {self.size!r}.',
-                argument="guesses",
+                argument="guesses", value=self.size, allowed='be a number, a share, several of these, or "grid"'
             )
         named = self._named_sizes
         if named is not None and len(named) == 0:
@@ -212,7 +200,7 @@ def _grid_of_one_kind(n_bits: int) -> tuple[int, ...]:
     return tuple(grid)
 
 
-def ascending(scores: Floats) -> NDArray[np.int64]:
+def ascending(scores: Floats) -> Ints:
     """Return the order of scores `(n,)` from low to high, with ties in an order that is fixed for each n.
 
     Ties are not broken by position: in a file with all excluded canaries first, the position is the bit. For every

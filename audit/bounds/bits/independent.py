@@ -47,10 +47,10 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-from ....mechanisms.core import Floats, Guarantee, ParameterError, bisect_all, number
+from ....mechanisms.core import Floats, Guarantee, Ints, ParameterError, bisect_all, number
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
@@ -271,7 +271,7 @@ def _right_rate(curve: Curve, mass: Floats) -> Floats:
     return np.where(mass > 0.0, 1.0 - fpr / np.maximum(twice, 1e-300), 1.0)
 
 
-def _window(n: int, rates: Floats) -> NDArray[np.int64]:
+def _window(n: int, rates: Floats) -> Ints:
     """Return the numbers of right guesses that are summed one by one; those beyond are added as certain."""
     likely = rates[1:]
     spread = _WINDOW * math.sqrt(n * float(np.max(likely * (1.0 - likely)))) + 20.0

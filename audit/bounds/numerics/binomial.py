@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ....mechanisms.core import Bools, Floats, bisect, least_integers_near
+from ....mechanisms.core import Bools, Floats, Ints, bisect, least_integers_near
 
 SMALLEST_P_VALUE = 1e-12
 """Smallest p-value that is reported."""
@@ -57,7 +57,7 @@ def lower(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
     return np.where(k > 0.0, limits, 0.0)
 
 
-def quantile(probability: float, n: int, rate: ArrayLike) -> NDArray[np.int64]:
+def quantile(probability: float, n: int, rate: ArrayLike) -> Ints:
     """Return the smallest k with Pr[Bin(n, rate) <= k] >= probability, of the shape of `rate`.
 
     Example:
@@ -71,7 +71,7 @@ def quantile(probability: float, n: int, rate: ArrayLike) -> NDArray[np.int64]:
     guess = n * inside + normal * np.sqrt(n * inside * (1.0 - inside)) + (normal**2 - 1.0) * (1.0 - 2.0 * inside) / 6.0
     low, high = np.full(inside.shape, -1, dtype=np.int64), np.full(inside.shape, n, dtype=np.int64)
 
-    def reached(rows: NDArray[np.intp], k: NDArray[np.int64]) -> Bools:
+    def reached(rows: NDArray[np.intp], k: Ints) -> Bools:
         return np.asarray(special.betaincc(k + 1.0, np.maximum(n - k, 1.0), inside[rows]) >= probability)
 
     quantiles = least_integers_near(reached, low, high, np.clip(np.floor(guess), 0, n - 1).astype(np.int64))

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....mechanisms.core import Floats
+from ....mechanisms.core import Floats, Ints
 from ...evidence.scores import PairScores, Tally
 from ..numerics.binomial import lower, upper
 from ..numerics.martingale import block_edges
@@ -55,7 +54,7 @@ def best_thresholds(tally: Tally, delta: float) -> tuple[float, float]:
     return midway(tally.thresholds, chosen[0]), midway(tally.thresholds, chosen[1])
 
 
-def _merit(gain: NDArray[np.int64], n_gain: int, loss: NDArray[np.int64], n_loss: int, delta: float) -> Floats:
+def _merit(gain: Ints, n_gain: int, loss: Ints, n_loss: int, delta: float) -> Floats:
     """Return the ratio of the rates at their limits; if it never exceeds 1, the difference of the rates."""
     ratio: Floats = (lower(gain, n_gain, _LEVEL) - delta) / upper(loss, n_loss, _LEVEL)
     return ratio if ratio.max() > 1.0 else gain / n_gain - loss / n_loss

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.accounting.kinds.exact import lower_hull
-from ....mechanisms.core import Floats, Guarantee, ParameterError, bisect, delta_range, number, open_unit
+from ....mechanisms.core import Bools, Floats, Guarantee, ParameterError, bisect, delta_range, number, open_unit
 from ...evidence.scores import Scores, Tally
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
@@ -207,7 +207,7 @@ def _ledger(limits: Band, n_thresholds: int) -> tuple[LedgerEntry, ...]:
     )
 
 
-def _least_significance(tally: Tally, shows: Callable[[Rectangle], NDArray[np.bool_]]) -> float:
+def _least_significance(tally: Tally, shows: Callable[[Rectangle], Bools]) -> float:
     """Return the smallest significance of the band at which `shows` is true for some rectangle; rounded up.
 
     The search is a bisection on the local level. A threshold that is not significant at one level is not significant

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....mechanisms.core import ParameterError, one_of, open_unit, whole
+from ....mechanisms.core import Floats, ParameterError, one_of, open_unit, whole
 from .roc import Pooled
 
 
@@ -91,7 +90,7 @@ def feature_baseline(
     return FeatureBaseline(auc, max(0.0, auc - reach), min(1.0, auc + reach))
 
 
-def _rows(X: Any, y: Any) -> NDArray[np.float64]:
+def _rows(X: Any, y: Any) -> Floats:
     rows = np.asarray(X, dtype=np.float64).reshape(len(X), -1)
     if y is None:
         return rows

@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ....mechanisms.core import Floats, holm
+from ....mechanisms.core import Bools, Floats, Ints, holm
 from ...bounds.numerics import binomial
 from .roc import Pooled, RateAt
 
@@ -109,7 +109,7 @@ class RecordTable:
         """Most exposed record: the smallest p-value, and among equal ones the largest AUC."""
         return int(np.lexsort((-np.nan_to_num(self.auc), self.p_value))[0])
 
-    def exposed(self, significance: float = EXPOSED_LEVEL) -> NDArray[np.int64]:
+    def exposed(self, significance: float = EXPOSED_LEVEL) -> Ints:
         """Return the records whose Holm-adjusted p-value is at most `significance`, the most exposed first."""
         exposed = np.flatnonzero(self.holm <= significance)
         return exposed[np.lexsort((-self.auc[exposed], self.p_value[exposed]))]
@@ -137,12 +137,12 @@ class GroupRow:
 
 def record_table(
     scores: Floats,
-    inclusion: NDArray[np.bool_],
+    inclusion: Bools,
     *,
     threshold: float,
     fpr: float,
     confidence: float,
-    partners: NDArray[np.int64] | None = None,
+    partners: Ints | None = None,
     alone: bool = False,
     pair_weight: float = 1.0,
 ) -> RecordTable:
@@ -228,7 +228,7 @@ def _p_value(wins: Any, n_in: Any, n_out: Any) -> Any:
     return special.ndtr(-(wins - 0.5 * pairs - 0.5) / spread)
 
 
-def _with_less_without(scores: Floats, inclusion: NDArray[np.bool_], partners: NDArray[np.int64]) -> Floats:
+def _with_less_without(scores: Floats, inclusion: Bools, partners: Ints) -> Floats:
     """Return the score with the record less that of the complement, `(n_pairs, n_records)`; NaN if one is missing."""
     paired = np.flatnonzero(partners > np.arange(len(partners)))
     first, second = scores[paired], scores[partners[paired]]

@@ -181,7 +181,6 @@ class MembershipResult(DrawnResult):
         return self.vulnerability(by).corr(method="spearman")
 
     def check(self, at: str = "") -> None:
-        """Raise `ResultError` if the numbers contradict each other."""
         require(len(self.attacks) > 0, "attacks", "the list is empty")
         within(0.0, 1.0, "", confidence=self.confidence)
         if self.region is not None:

@@ -44,10 +44,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from ....mechanisms.core import Floats, ParameterError
+from ....mechanisms.core import Bools, Floats, Ints, ParameterError
 from ...bounds.numerics import binomial
 from ...evidence.scores import PairScores, Tally
 
@@ -96,9 +95,9 @@ class Pooled:
     """
 
     scores: Floats
-    member: NDArray[np.bool_]
-    model: NDArray[np.int64]
-    record: NDArray[np.int64]
+    member: Bools
+    model: Ints
+    record: Ints
     entangled: bool = False
 
     def __post_init__(self) -> None:
@@ -111,14 +110,7 @@ class Pooled:
             )
 
     @classmethod
-    def of(
-        cls,
-        scores: Floats,
-        inclusion: NDArray[np.bool_],
-        partners: NDArray[np.int64] | None = None,
-        *,
-        entangled: bool = False,
-    ) -> Pooled:
+    def of(cls, scores: Floats, inclusion: Bools, partners: Ints | None = None, *, entangled: bool = False) -> Pooled:
         """Build from `(n_models, n_records)` matrices; scores that are NaN are left out."""
         scores, inclusion = np.atleast_2d(scores), np.atleast_2d(inclusion)
         if scores.shape != inclusion.shape:
@@ -220,7 +212,7 @@ class Pooled:
         allowed = math.floor(fpr * self.n_out * (1.0 + 1e-12))
         return -math.inf if allowed >= self.n_out else float(self.ordered[0][self.n_out - 1 - allowed])
 
-    def design_effect(self, hit: NDArray[np.bool_], side: NDArray[np.bool_]) -> float:
+    def design_effect(self, hit: Bools, side: Bools) -> float:
         """Return the variance of the share of hits on one side over that of independent scores, at least 1."""
         n = int(np.count_nonzero(side))
         share = np.count_nonzero(hit & side) / n
@@ -281,12 +273,12 @@ class Pooled:
         ordered = np.concatenate([[-math.inf], self.ordered[0], [math.inf]])
         return float(ordered[n + 1 - few]), float(ordered[n + 1 - many])
 
-    def _effective(self, hit: NDArray[np.bool_]) -> tuple[float, float]:
+    def _effective(self, hit: Bools) -> tuple[float, float]:
         """Return the effective numbers of hits among members, and of members, for independent scores."""
         effective = self.n_in / self.design_effect(hit, self.member)
         return float(np.mean(hit[self.member])) * effective, effective
 
-    def part(self, rows: NDArray[np.bool_]) -> Pooled:
+    def part(self, rows: Bools) -> Pooled:
         """Return the scores of these rows."""
         return Pooled(self.scores[rows], self.member[rows], self.model[rows], self.record[rows], self.entangled)
 
@@ -321,13 +313,13 @@ class Pooled:
         return math.inf if self.n_models == 1 else float(min(self.n_models, self.n_records) - 1)
 
 
-def _wins(scores: Floats, member: NDArray[np.bool_]) -> float:
+def _wins(scores: Floats, member: Bools) -> float:
     """Return the number of pairs of a member and a non-member that the member wins, ties as halves."""
     out, in_ = np.sort(scores[~member]), scores[member]
     return 0.5 * float(np.sum(np.searchsorted(out, in_, side="left") + np.searchsorted(out, in_, side="right")))
 
 
-def _clustered(influence: Floats, cluster: NDArray[np.int64], n: int) -> float:
+def _clustered(influence: Floats, cluster: Ints, n: int) -> float:
     """Return the sum of squared sums of n clusters, corrected for their number; 0 for one, which has no variance."""
     if n == len(influence):
         return float(np.sum(influence**2))

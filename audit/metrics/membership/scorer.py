@@ -79,15 +79,7 @@ def membership_scorer(
 
 
 def _score(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    attack: MembershipAttack,
-    fpr: float | None,
-    n_models: int,
-    given: Any,
-    seed: int,
+    estimator: Any, X: Any, y: Any, *, attack: MembershipAttack, fpr: float | None, n_models: int, given: Any, seed: int
 ) -> float:
     """Return minus the true positive rate at `fpr`, or minus the AUC for None."""
     data = _coded(*((X, y) if given is None else given))

@@ -81,11 +81,7 @@ def describe(result: RiskResult) -> ResultText:
             )
             if result.exposed
             else TextSection("Exposed records"),
-            TextSection(
-                "Findings of each leak",
-                tuple(_members(result)),
-                table=_each(result),
-            ),
+            TextSection("Findings of each leak", tuple(_members(result)), table=_each(result)),
             TextSection("Groups and single columns", table=_parts(result)) if result.parts else TextSection("Groups"),
             TextSection("What this cannot tell", paragraphs=limits(result)),
             TextSection(

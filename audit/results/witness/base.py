@@ -103,23 +103,12 @@ class Witness:
 
     @classmethod
     def against(
-        cls,
-        claim: Guarantee,
-        *,
-        kind: WitnessKind,
-        epsilon: float = math.inf,
-        delta: float = 0.0,
-        **described: Any,
+        cls, claim: Guarantee, *, kind: WitnessKind, epsilon: float = math.inf, delta: float = 0.0, **described: Any
     ) -> Witness:
         """Return the witness, compared to `claim`; the arguments are those of the class."""
         refutes, contradicts = _compared(claim, epsilon, delta) if kind.is_proof else (False, NOT_A_PROOF)
         return cls(
-            kind=kind,
-            epsilon=float(epsilon),
-            delta=float(delta),
-            refutes=refutes,
-            contradicts=contradicts,
-            **described,
+            kind=kind, epsilon=float(epsilon), delta=float(delta), refutes=refutes, contradicts=contradicts, **described
         )
 
     def __str__(self) -> str:

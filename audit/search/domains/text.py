@@ -67,8 +67,7 @@ def domain_from(domain: SearchDomain[Any] | str | Mapping[str, Any]) -> SearchDo
         return _from_table(domain)
     if not isinstance(domain, str):
         raise ParameterError(
-            f"domain must be a line such as {DOMAIN_EXAMPLES}, a table, or a Domain, but is {domain!r}.",
-            argument="domain",
+            argument="domain", value=domain, allowed=f"be a line such as {DOMAIN_EXAMPLES}, a table, or a Domain"
         )
     return _from_table(_file(domain[1:]) if domain.startswith("@") else _table(domain))
 

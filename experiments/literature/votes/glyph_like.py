@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats, Ints
 from .students import Votes
 
 N_CLASSES, N_FEATURES = 150, 64
@@ -19,7 +20,7 @@ APART = 0.65
 """Standard deviation of a coordinate of the centres; that of the records around their centre is 1."""
 
 Floats32 = NDArray[np.float32]
-Labels = NDArray[np.int64]
+Labels = Ints
 
 
 def votes(n_queries: int, *, n_judged: int = 5000, seed: int = 5000) -> Votes:
@@ -44,7 +45,7 @@ def votes(n_queries: int, *, n_judged: int = 5000, seed: int = 5000) -> Votes:
     return Votes("glyph-like", counts, queries, truth[:n_queries], none, X, truth[n_queries:], baseline, 0.0)
 
 
-def probabilities(X: Floats32, records: Floats32, labels: Labels) -> NDArray[np.float64]:
+def probabilities(X: Floats32, records: Floats32, labels: Labels) -> Floats:
     """Return the class probabilities of a student for `X`, `(n, 150)`: Gaussians around the means, equal priors.
 
     The distances are divided by the variance of the records plus that of the means.

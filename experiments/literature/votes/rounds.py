@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.accounting import ConcentratedDP, GaussianDP
+from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.literature.pate import ConfidentGNMax, InteractiveGNMax, data_dependent
 from ....mechanisms.literature.pate.confident import CheckedGNMax
 from ....mechanisms.literature.pate.data_dependent_epsilon import DataDependent
@@ -21,7 +22,7 @@ from . import glyph_like
 from .students import Votes
 from .teachers import DELTA, SEED, VotesRow
 
-Student = Callable[[NDArray[Any], NDArray[Any], NDArray[np.int64]], NDArray[np.float64]]
+Student = Callable[[NDArray[Any], NDArray[Any], Ints], Floats]
 """Probabilities of the labels of X, `(n, n_classes)`, learned from records and their labels."""
 
 
@@ -91,16 +92,14 @@ def one_round(votes: Votes, aggregator: ConfidentGNMax) -> VotesRow:
     )
 
 
-def accuracy_of_answers(votes: Votes, labels: NDArray[np.int64]) -> float:
+def accuracy_of_answers(votes: Votes, labels: Ints) -> float:
     """Return the accuracy of the student of `_STUDENTS` that learns from labels `(n_queries,)`, -1 for unanswered."""
     answered = labels >= 0
     predicted = _STUDENTS[votes.name](votes.X, votes.queries[answered], labels[answered]).argmax(axis=1)
     return float((predicted == votes.y).mean())
 
 
-def _answers(
-    aggregator: CheckedGNMax, counts: NDArray[np.int64], rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _answers(aggregator: CheckedGNMax, counts: Ints, rng: np.random.Generator) -> tuple[Ints, Bools]:
     """Return the labels of one run, and a mask of the labels from teachers, which the labels do not contain."""
     seed = int(rng.integers(2**63))
     labels = aggregator.release(counts, 1, np.random.default_rng(seed)).values[0]
@@ -109,7 +108,7 @@ def _answers(
     return labels, passed
 
 
-def _softmax_of_gradients(X: NDArray[Any], records: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+def _softmax_of_gradients(X: NDArray[Any], records: NDArray[Any], labels: Ints) -> Floats:
     """Return the probabilities of softmax regression on oriented gradients for images of digits."""
     from sklearn.linear_model import LogisticRegression
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.literature.pate import EstimatorTeachers, KernelTeachers, LabelSpreading, Teachers
 from ....mechanisms.literature.pate.aggregator import Aggregator
 from ...data.images import oriented_gradients
 
-Labels = NDArray[np.int64]
+Labels = Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,17 +31,17 @@ class Votes:
     """
 
     name: str
-    counts: NDArray[np.int64]
+    counts: Ints
     queries: NDArray[Any]
-    truth: NDArray[np.int64]
+    truth: Ints
     unlabelled: NDArray[Any]
     X: NDArray[Any]
-    y: NDArray[np.int64]
+    y: Ints
     baseline: float
     seconds: float
 
 
-def accuracies(votes: Votes, aggregator: Aggregator, *, n_runs: int = 5) -> NDArray[np.float64]:
+def accuracies(votes: Votes, aggregator: Aggregator, *, n_runs: int = 5) -> Floats:
     """Return accuracies of the answers, of a student of the answers and of one of all public points, `(3, n_runs)`.
 
     Run i has the noise of seed i, counted from 1.

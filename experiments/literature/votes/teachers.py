@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.accounting import ConcentratedDP, GaussianDP
+from ....mechanisms.core.arrays import Ints
 from ....mechanisms.literature.pate import EstimatorTeachers, KernelTeachers, Teachers, count_votes, data_dependent
 from ....mechanisms.literature.pate.aggregator import Aggregator
 from ....mechanisms.literature.pate.confident import CheckedGNMax
@@ -90,7 +91,7 @@ def _split(name: str, directory: str | None) -> tuple[Any, Any, Any, Teachers, T
     return (X[:1200], y[:1200]), *public, KernelTeachers(), NearestTeachers()
 
 
-def _pair(data: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _pair(data: Any) -> tuple[NDArray[Any], Ints]:
     """Return features and labels as arrays."""
     X, y = data
     return np.asarray(X), np.asarray(y, dtype=np.int64)
@@ -100,7 +101,7 @@ def row(
     votes: Votes,
     aggregator: Aggregator,
     *,
-    student: Callable[[Votes, NDArray[np.int64]], float] = student_of_answers,
+    student: Callable[[Votes, Ints], float] = student_of_answers,
     delta: float = DELTA,
     seed: int = SEED,
 ) -> VotesRow:
@@ -128,7 +129,7 @@ def row(
     )
 
 
-def _torn(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _torn(counts: Ints) -> Ints:
     """Return the votes of the largest privacy loss: equal counts of all labels, up to rounding."""
     n, m = int(counts[0].sum()), counts.shape[1]
     worst = np.full(counts.shape, n // m)

@@ -2,7 +2,6 @@
 
 The only place that imports matplotlib.
 
-accountants.py      Comparison of accountants: the epsilon that each one proves for the same training, against epochs
 bound_claim.py      Lower bounds and claims: epsilon against the swept parameter
 breakdown.py        Where the epsilon of each claim goes: stacked bars of the bound and of what each step loses
 certificate.py      Figures of the certificate: miss rates of each method, and tightness of the bounds
@@ -29,5 +28,5 @@ from .ladder import LadderPlot as LadderPlot
 from .profile import Profile as Profile
 from .reconstruction import SuccessCeiling as SuccessCeiling, SuccessSweep as SuccessSweep
 from .scores import ScoreHistogram as ScoreHistogram
-from .style import panels as panels
+from .style import Plot as Plot, panels as panels
 from .tradeoff import Tradeoff as Tradeoff

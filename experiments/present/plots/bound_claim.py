@@ -15,7 +15,6 @@ from ..results.parameters import distinct_texts, long_key
 from ..results.sweep_text import tone_of_point
 from .labels import delta_text
 from .lines import Lines, Series
-from .style import axes_or_new
 from .sweep_lines import draw_lines, draw_number_line
 
 if TYPE_CHECKING:
@@ -80,12 +79,10 @@ class BoundClaim(Lines):
         """Return True for a single audit or a swept number; other sweeps are drawn as a `Ladder`."""
         return len(sweep.points) == 1 or x_key(sweep.points) is not None
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw the figure; a single audit becomes a number line."""
-        ax = axes_or_new(ax)
         draw = draw_number_line if self.n_points == 1 else draw_lines
         draw(self, ax)
-        return ax
 
 
 def _series(name: str, rows: Sequence[tuple[float, AuditResult, Tone]]) -> Series:

@@ -15,7 +15,7 @@ from ....audit.results.breakdown import PARTS, EpsilonBreakdown
 from ....mechanisms.core import confidence_text, percent_below
 from .labels import delta_text, number
 from .ladder import rung_name, wrapped
-from .style import AMBER, BOUND, GREEN, INK, MUTED, OLIVE, PURPLE, SMALL, STEEL, Colour, axes_or_new, style_axes, write
+from .style import AMBER, BOUND, GREEN, INK, MUTED, OLIVE, PURPLE, SMALL, STEEL, Colour, Plot, style_axes, write
 
 if TYPE_CHECKING:
     from ..results.sweep import SweepResult
@@ -33,7 +33,7 @@ _NOTHING = 1e-6
 
 
 @dataclass(frozen=True)
-class BreakdownPlot:
+class BreakdownPlot(Plot):
     """Claims as stacked bars, one per audit, the first on top.
 
     Args:
@@ -80,7 +80,6 @@ class BreakdownPlot:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         estimated = any(part.interval for _, rung in self.rungs for part in rung.parts)
         merged = any(len(part.steps) > 1 for _, rung in self.rungs for part in rung.parts)
         return (
@@ -110,9 +109,8 @@ class BreakdownPlot:
     def _sum_of(self, name: str) -> float:
         return math.fsum(part.epsilon for _, rung in self.rungs for part in rung.parts if part.name == name)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw the bars, each from the bound on the left to the claim on the right."""
-        ax = axes_or_new(ax)
         top = max(rung.claim for _, rung in self.rungs) or 1.0
         for place, (_, rung) in enumerate(self.rungs):
             self._draw_bar(ax, place, rung, top)
@@ -122,7 +120,6 @@ class BreakdownPlot:
         ax.tick_params(axis="y", length=0)
         ax.grid(False, axis="y")
         ax.set(xlim=(0.0, 1.02 * top), ylim=(len(self.rungs) - 0.4, -0.6))
-        return ax
 
     def _draw_bar(self, ax: Axes, place: int, rung: EpsilonBreakdown, top: float) -> None:
         """Draw the bound, then the parts from the estimator up to accounting."""

@@ -32,7 +32,7 @@ from .style import (
     SERIES,
     VIOLATION,
     EndLabel,
-    axes_or_new,
+    Plot,
     end_labels,
     is_narrow,
     logarithmic,
@@ -75,7 +75,7 @@ class CertificateRow:
 
 
 @dataclass(frozen=True)
-class MissRates:
+class MissRates(Plot):
     """Miss rates of all cells at one confidence, one row per method.
 
     Args:
@@ -109,7 +109,6 @@ class MissRates:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         return (
             "Each dot is one distribution, delta and number of trials. A bound may exceed the exact epsilon in "
             f"{percent(self.significance)} of the audits (“{ALLOWED}”); a larger rate “{LUCK}” can be explained by the "
@@ -121,9 +120,8 @@ class MissRates:
         """Height in inches, also of the form for a telephone."""
         return 1.5 + BETWEEN_ROWS * len(self.rows)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw the miss rates into `ax`, or on a new figure."""
-        ax = axes_or_new(ax)
         narrow = is_narrow(ax)
         ax.set_xscale("function", functions=(np.sqrt, np.square))
         ax.axvline(self.significance, label=ALLOWED, **LIMIT)
@@ -146,7 +144,6 @@ class MissRates:
         ax.grid(False, axis="y")
         ax.xaxis.set_major_locator(FixedLocator(NARROW_TICKS if narrow else TICKS))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
-        return ax
 
     def _handles(self) -> list[Any]:
         """Return the legend entries of the marks that occur."""
@@ -162,7 +159,7 @@ class MissRates:
 
 
 @dataclass(frozen=True)
-class Power:
+class Power(Plot):
     """Mean of the reported epsilons against the number of trials, for one distribution.
 
     Args:
@@ -205,7 +202,6 @@ class Power:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         others = [cut(name, 36) for name, kind, *_ in self.lines if kind == UNCORRECTED]
         wrong = (
             f" Not valid bounds, because uncorrected: {', '.join(f'“{name}”' for name in others)}." if others else ""
@@ -228,9 +224,9 @@ class Power:
         """Height in inches for a telephone, where a legend above the axes names the lines."""
         return 3.1 + ROW / 72.0 * (len(self.lines) + 1)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw the means into `ax`, or on a new figure."""
-        ax, handles = axes_or_new(ax), [Line2D([], [], label="exact", color=CLAIM.light, linewidth=1.4)]
+        handles = [Line2D([], [], label="exact", color=CLAIM.light, linewidth=1.4)]
         ax.axhline(self.exact_epsilon, color=CLAIM.light, linewidth=1.4)
         labels = [EndLabel(self.exact_epsilon, "exact", CLAIM)]
         top = MAX_HEIGHT_RATIO * self.exact_epsilon
@@ -268,7 +264,6 @@ class Power:
         logarithmic(ax.xaxis, least / 1.1, largest * 1.1)
         ax.set_ylim(0.0, top)
         end_labels(ax, [] if narrow else labels)
-        return ax
 
 
 def draw_certificate(certificate: Certificate, directory: Path) -> list[Path]:

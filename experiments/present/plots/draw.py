@@ -8,10 +8,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from ....audit.evidence.game import Game
 from ....audit.evidence.verdict import Verdict
@@ -27,7 +26,7 @@ from .ladder import LadderPlot
 from .profile import MAX_EPSILON, Profile
 from .reconstruction import SuccessCeiling, SuccessSweep
 from .scores import ScoreHistogram
-from .style import FONT, INK, MUTED, SMALL, NotebookFigure, new_figure, save, stacked
+from .style import FONT, INK, MUTED, SMALL, NotebookFigure, Plot, new_figure, save, stacked
 from .tradeoff import Tradeoff
 
 if TYPE_CHECKING:
@@ -39,16 +38,6 @@ HEADING = 90
 """Characters per line of the heading of all plots of an audit, which fit its width."""
 N_DETAILED = 6
 """Number of audits of a sweep with separate figures: violations first, then spread over the sweep."""
-
-
-class Plot(Protocol):
-    """Numbers of a figure, which can be drawn and described."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def caption(self) -> str: ...
-    def plot(self, ax: Axes | None = None) -> Axes: ...
 
 
 OF_AN_AUDIT: dict[str, Callable[[AuditResult], Plot]] = {

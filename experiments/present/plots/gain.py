@@ -11,13 +11,13 @@ from ....audit.metrics.gain import PERSON, RELEASE, Gain, Rate
 from ....audit.metrics.text import interpretation
 from ....mechanisms.core import confidence_text, percent, points
 from .draw import figure_of
-from .style import BLUE, GREEN, MUTED, NotebookFigure, axes_or_new, style_axes
+from .style import BLUE, GREEN, MUTED, NotebookFigure, Plot, style_axes
 
 GUESSES = {"attack": (BLUE, "o"), RELEASE: (MUTED, "s"), PERSON: (GREEN, "D")}
 
 
 @dataclass(frozen=True)
-class GainOverBaselines:
+class GainOverBaselines(Plot):
     """Success of an attack and of its baselines, each with its interval.
 
     Args:
@@ -54,16 +54,14 @@ class GainOverBaselines:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         return (
             f"Each point is a mean over {self.people}, with its {confidence_text(self.confidence)} confidence "
             f"interval. The gain is paired: it compares the same people, which makes its interval narrower than these "
             f"intervals. {self.meaning} These are metrics, not bounds on epsilon."
         )
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw the rates with their intervals."""
-        ax = axes_or_new(ax)
         for place, (_, rate) in enumerate(self.rates):
             colour = (BLUE if place == 0 else MUTED).light
             reach = [[100 * (rate.value - rate.lower)], [100 * (rate.upper - rate.value)]]
@@ -74,7 +72,6 @@ class GainOverBaselines:
         ax.set_yticks([-place for place in range(len(self.rates))], [name for name, _ in self.rates])
         x = f"{'correct guesses' if self.exact else 'mean score'}, of {self.people} (%)"
         style_axes(ax, title=self.title, x=x, y="guess", handles=[])
-        return ax
 
 
 def draw_gain(gain: Gain) -> NotebookFigure:
@@ -83,7 +80,7 @@ def draw_gain(gain: Gain) -> NotebookFigure:
 
 
 @dataclass(frozen=True)
-class SuccessByAttack:
+class SuccessByAttack(Plot):
     """Success of each attack, without the release and without the person, with intervals.
 
     Args:
@@ -100,16 +97,14 @@ class SuccessByAttack:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         level = confidence_text(next(iter(self.gains.values())).confidence)
         return (
             f"Points are shares of people about whom a guess is correct, each with its {level} confidence interval. "
             "Only the gain over both baselines on the same people counts. These are metrics, not bounds on epsilon."
         )
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw the rates, one row per attack."""
-        ax = axes_or_new(ax)
         for place, gain in enumerate(self.gains.values()):
             rates = {"attack": gain.attack, **{over.baseline: over.success for over in gain.over}}
             for row, (name, rate) in enumerate(rates.items()):
@@ -129,4 +124,3 @@ class SuccessByAttack:
         people = next(iter(self.gains.values())).n
         handles = ax.get_legend_handles_labels()[0]
         style_axes(ax, title=self.title, x=f"correct guesses, of {people:,} people (%)", y="attack", handles=handles)
-        return ax

@@ -30,7 +30,7 @@ from .style import (
     VIOLATION,
     WEAK_COLOUR,
     Colour,
-    axes_or_new,
+    Plot,
     logarithmic,
     style_axes,
     write,
@@ -100,7 +100,7 @@ class Rung:
 
 
 @dataclass(frozen=True)
-class LadderPlot:
+class LadderPlot(Plot):
     """Lower bounds and claims as horizontal bars, one per audit, the first on top.
 
     Args:
@@ -159,7 +159,6 @@ class LadderPlot:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         assuming = self._names[1]
         family = (
             f" “{assuming}” is valid only if the trade-off curve belongs to the family of the claim."
@@ -221,9 +220,8 @@ class LadderPlot:
     def _claims(self) -> list[float]:
         return [rung.claim for rung in self.rungs if 0.0 < rung.claim < math.inf]
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw the bars, on a linear axis, on which their share of the claim is visible, unless claims span decades."""
-        ax = axes_or_new(ax)
         stride = math.ceil(len(self.rungs) / NAMED)
         limit = (1.3 if self.logarithmic else 1.06) * self.top
         for place, rung in enumerate(self.rungs):
@@ -261,7 +259,6 @@ class LadderPlot:
         ax.set_ylim(len(self.rungs) - 0.4, -0.6)
         for column, cells in enumerate(self._columns()):
             _write_column(ax, column, [cells[0], *cells[1:][::stride]], list(named))
-        return ax
 
     def _draw_bar(self, ax: Axes, place: int, rung: Rung) -> None:
         """Draw the bound that may assume a family, and over it the bound that does not."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ....audit.results.result_text import Tone
 from ....mechanisms.core import confidence_text, percent_range
 from .labels import ABOVE, ABOVE_IF, IN_FAMILY, NOTHING_ASSUMED, refuted_text
+from .style import Plot
 
 ASSUMED = "; the excess rests on an assumption that no test can check"
 BY_CHANCE = "; the excess is within sampling error"
@@ -54,7 +55,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Lines:
+class Lines(Plot):
     """Lower bound, claim, exact value and ceiling along a sweep, or of one audit, with title and caption.
 
     Args:
@@ -109,7 +110,6 @@ class Lines:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         known = not self.exact and any(not math.isnan(t) for s in self.series for t in s.exact_epsilon)
         exact = " “exact” is the true epsilon of the pair, where it is known." if known else ""
         family = (

@@ -24,7 +24,7 @@ from .style import (
     SIDE0,
     VIOLATION,
     NotebookFigure,
-    axes_or_new,
+    Plot,
     logarithmic,
     new_figure,
     save,
@@ -59,7 +59,7 @@ class MembershipCurve:
 
 
 @dataclass(frozen=True, eq=False)
-class MembershipRoc:
+class MembershipRoc(Plot):
     """True positive rate against false positive rate on logarithmic axes, which show small false positive rates.
 
     Args:
@@ -96,7 +96,6 @@ class MembershipRoc:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         about = " (approximately: scores share models and records)" if self.clustered else ""
         region = f" If the claim is true, no attack can enter the region “{FORBIDDEN}”." if self.region else ""
         return (
@@ -107,9 +106,8 @@ class MembershipRoc:
             "These are metrics, not bounds on epsilon."
         )
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw the curves on logarithmic axes."""
-        ax = axes_or_new(ax)
         floor = 0.5 / self.n_out
         handles = self._draw_region(ax, floor)
         for place, curve in reversed(list(enumerate(self.curves))):
@@ -132,7 +130,6 @@ class MembershipRoc:
         style_axes(ax, title=self.title, x="false positive rate", y="true positive rate", handles=handles, columns=2)
         logarithmic(ax.xaxis, floor, 1.15, zero=True)
         logarithmic(ax.yaxis, floor, 1.15, zero=True)
-        return ax
 
     def _draw_region(self, ax: Axes, floor: float) -> list[Any]:
         if self.region is None:
@@ -145,7 +142,7 @@ class MembershipRoc:
 
 
 @dataclass(frozen=True, eq=False)
-class RecordVulnerability:
+class RecordVulnerability(Plot):
     """Histogram of the AUC of each record over the models.
 
     Args:
@@ -185,7 +182,6 @@ class RecordVulnerability:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         return (
             "For each record, the probability that a model with it scores higher than a model without it "
             f"({cut(self.name, NAME)}); “{CHANCE}” is the histogram if no record were exposed and all scores of a "
@@ -194,9 +190,8 @@ class RecordVulnerability:
             f"{' ' if self.too_few else ''}{self.too_few}"
         )
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw the histogram."""
-        ax = axes_or_new(ax)
         edges = np.linspace(0.0, 1.0, BINS + 1)
         ax.hist(self.auc, bins=edges.tolist(), color=series_colour(0).light, alpha=0.75, rwidth=0.94, label="records")
         middle = 0.5 * (edges[1:] + edges[:-1])
@@ -205,7 +200,6 @@ class RecordVulnerability:
         ax.set(xlim=(-0.01, 1.01), ylim=(0.0, 1.12 * top))
         x = "area under the ROC curve (AUC) of the record, over models"
         style_axes(ax, title=self.title, x=x, y="records", columns=2)
-        return ax
 
 
 def draw_membership(result: MembershipResult) -> NotebookFigure:

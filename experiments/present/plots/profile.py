@@ -13,7 +13,7 @@ from ....audit.bounds.pair.simultaneous import band
 from ....audit.results.audit_result import AuditResult
 from ....mechanisms.core import Floats, confidence_text
 from .labels import number
-from .style import BOUND, CLAIM, MUTED, VIOLATION, axes_or_new, logarithmic, style_axes, write
+from .style import BOUND, CLAIM, MUTED, VIOLATION, Plot, logarithmic, style_axes, write
 
 MAX_EPSILON = 1e300
 """Largest epsilon that is drawn: matplotlib cannot place marks on larger numbers."""
@@ -25,7 +25,7 @@ FAINT = 0.13
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class Profile(Plot):
     """Delta against epsilon.
 
     Args:
@@ -96,7 +96,6 @@ class Profile:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         family = (
             f" “{LEANING}” is valid only if the true profile belongs to the family of the claim; the other entries "
             "need no such assumption."
@@ -114,9 +113,8 @@ class Profile:
     def _shown_name(self) -> str:
         return f"lower bound ({confidence_text(self.confidence)})"
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw the curves, delta on a logarithmic axis that includes 0."""
-        ax = axes_or_new(ax)
         floor, top = self._limits()
         ax.fill_between(self.epsilon, self.allowed, top, color=VIOLATION.light, alpha=FAINT, linewidth=0)
         handles: list[Any] = ax.plot(self.epsilon, self.claim, color=CLAIM.light, linewidth=1.6, label=ALLOWED)
@@ -133,7 +131,6 @@ class Profile:
             write(
                 ax, x, 0.25, "no positive lower bound\nat this confidence", MUTED, transform=ax.transAxes, ha="center"
             )
-        return ax
 
     def _draw_bounds(self, ax: Axes) -> list[Any]:
         """Draw the lower bounds at the delta of the audit, with and without a family; nothing if that delta is 0."""

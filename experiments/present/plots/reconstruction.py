@@ -24,7 +24,7 @@ from .style import (
     MUTED,
     VIOLATION,
     EndLabel,
-    axes_or_new,
+    Plot,
     end_labels,
     logarithmic,
     series_colour,
@@ -48,7 +48,7 @@ DASHES: dict[str, Any] = {"ceiling": (0, (5, 2)), "blind": (0, (1, 2))}
 
 
 @dataclass(frozen=True, eq=False)
-class SuccessCeiling:
+class SuccessCeiling(Plot):
     """Success rate of a reconstruction against the prior success.
 
     Args:
@@ -91,7 +91,6 @@ class SuccessCeiling:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         interval = (
             "" if self.of_bits else f" The bar is its exact {confidence_text(self.confidence)} confidence interval."
         )
@@ -113,9 +112,8 @@ class SuccessCeiling:
         """True if the prior success is small, so that the axes are logarithmic."""
         return self.recovery.prior < SMALL_PRIOR
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw the success rate, the ceiling and the prior success."""
-        ax = axes_or_new(ax)
         rates = self.recovery
         floor = rates.prior / 10.0
         x = np.unique(np.concatenate([self.prior, np.geomspace(floor, 1.0, 200), np.linspace(0.0, 1.0, 101)]))
@@ -141,11 +139,10 @@ class SuccessCeiling:
             logarithmic(ax.yaxis, floor, 1.0)
         else:
             ax.set(xlim=(-0.012, 1.012), ylim=(-0.012, 1.012))
-        return ax
 
 
 @dataclass(frozen=True)
-class SuccessSweep:
+class SuccessSweep(Plot):
     """Success rate of reconstructions along a swept number.
 
     Args:
@@ -203,7 +200,6 @@ class SuccessSweep:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         intervals = f" The bars are exact {confidence_text(self.confidence)} confidence intervals." * any(
             not math.isnan(recovery.lower) for recovery in self._all
         )
@@ -212,9 +208,8 @@ class SuccessSweep:
             f"success rate of any attack if the claim is true, and “{BLIND}” the success rate of the best such guess."
         )
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw success rate, ceiling and prior success of each line, in its colour if there are several."""
-        ax = axes_or_new(ax)
         single = len(self.lines) == 1
         attack_colour = series_colour(0) if single else INK
         handles = [
@@ -242,7 +237,6 @@ class SuccessSweep:
         ax.set_ylim(-0.012, 1.012)
         scale_x(ax, np.unique([x for row in self.lines.values() for x, _ in row]))
         end_labels(ax, labels)
-        return ax
 
 
 __all__ = ["SuccessCeiling", "SuccessSweep"]

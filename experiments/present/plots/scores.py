@@ -17,7 +17,7 @@ from ....audit.results.audit_result import AuditResult
 from ....mechanisms.core import Floats, fixed, percent
 from ..results.parameters import cut
 from .labels import number
-from .style import MUTED, SIDE0, SIDE1, Mark, axes_or_new, logarithmic, style_axes
+from .style import MUTED, SIDE0, SIDE1, Mark, Plot, logarithmic, style_axes
 
 BEGINS = "threshold of the bound"
 OUT: Any = "-"
@@ -32,7 +32,7 @@ HEAVY = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreHistogram:
+class ScoreHistogram(Plot):
     """Shares of runs by score; a higher score indicates side 1.
 
     Args:
@@ -95,7 +95,6 @@ class ScoreHistogram:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         words = self.game.words
         events = "; ".join(f"{name}: {a:,} on side 0 and {b:,} on side 1" for name, (a, b) in self.events.items())
         return (
@@ -134,9 +133,8 @@ class ScoreHistogram:
     def _has_threshold(self) -> bool:
         return self.threshold is not None and bool(np.isfinite(self.threshold))
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw the histograms, the share of runs on a logarithmic axis."""
-        ax = axes_or_new(ax)
         names = self.game.words.legend
         handles: list[Any] = []
         for shares, colour, dashes, name in ((self.out, SIDE0, OUT, names[0]), (self.in_, SIDE1, IN, names[1])):
@@ -152,7 +150,6 @@ class ScoreHistogram:
         style_axes(ax, title=self.title, x="score (higher = more like side 1)", y=y, handles=handles)
         logarithmic(ax.yaxis, self._floor(), 1.25, zero=True)
         ax.set_xlim(low, high)
-        return ax
 
     def _floor(self) -> float:
         """Return a power of ten below the smallest drawn share."""

@@ -26,6 +26,7 @@ import json
 import math
 import re
 import textwrap
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
@@ -187,9 +188,28 @@ def _fit(figure: Figure) -> None:
                 legend_.set_bbox_to_anchor((left, 1.0), ax.transAxes)
 
 
-def axes_or_new(ax: Axes | None) -> Axes:
-    """Return `ax`, or the axes of a new figure if it is None."""
-    return new_figure().add_subplot() if ax is None else ax
+class Plot(ABC):
+    """Numbers of a figure, which can be drawn and described."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Result that the figure shows, as a sentence."""
+
+    @property
+    @abstractmethod
+    def caption(self) -> str:
+        """Explanation of the figure."""
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the figure on `ax`, or on the axes of a new figure if it is None; return the axes."""
+        ax = new_figure().add_subplot() if ax is None else ax
+        self._draw(ax)
+        return ax
+
+    @abstractmethod
+    def _draw(self, ax: Axes) -> None:
+        """Draw the figure on axes."""
 
 
 def style_axes(
@@ -377,13 +397,7 @@ class Mark:
 
 
 def save(
-    figure: Figure,
-    stem: Path,
-    *,
-    title: str,
-    description: str,
-    marks: Sequence[Mark] = (),
-    pdf: bool = False,
+    figure: Figure, stem: Path, *, title: str, description: str, marks: Sequence[Mark] = (), pdf: bool = False
 ) -> list[Path]:
     """Write `stem`.svg, `stem`.png and, with `pdf`, `stem`.pdf, without control characters in texts; return the paths.
 

@@ -15,7 +15,7 @@ from ....audit.evidence.scores import Tally
 from ....audit.results.audit_result import AuditResult
 from ....mechanisms.core import Floats, confidence_text, percent
 from .labels import number
-from .style import BOUND, CLAIM, MUTED, VIOLATION, Mark, axes_or_new, logarithmic, style_axes
+from .style import BOUND, CLAIM, MUTED, VIOLATION, Mark, Plot, logarithmic, style_axes
 
 ALLOWED, FORBIDDEN, OBSERVED = "claim: smallest errors allowed", "forbidden by the claim", "attack, observed"
 FAINT = 0.13
@@ -30,7 +30,7 @@ SQUEEZED = 0.15
 
 
 @dataclass(frozen=True, eq=False)
-class Tradeoff:
+class Tradeoff(Plot):
     """False negative rate against false positive rate.
 
     Args:
@@ -123,7 +123,6 @@ class Tradeoff:
 
     @property
     def caption(self) -> str:
-        """Explanation of the figure."""
         if self.of_bits:
             return (
                 f"Each point of “{OBSERVED}” is one threshold on the score: excluded canaries classified as members "
@@ -151,9 +150,8 @@ class Tradeoff:
         fine = np.count_nonzero((self.claim_fpr > 0) & (self.claim_fpr < 0.01)) >= 8
         return corner < SQUEEZED and bool(fine)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def _draw(self, ax: Axes) -> None:
         """Draw the curves, on logarithmic axes if the claim allows both error rates to be small."""
-        ax = axes_or_new(ax)
         floor = 0.3 / self.n if self.logarithmic else 0.0
         claim, observed, upper = (
             _dense(*curve, floor)
@@ -176,7 +174,6 @@ class Tradeoff:
             guess = np.array([0.0, 1.0])
             ax.plot(guess, 1.0 - guess, color=MUTED.light, linewidth=0.9, linestyle=(0, (1, 2)), zorder=1)
             ax.set(xlim=(-0.012, 1.012), ylim=(-0.012, 1.012))
-        return ax
 
 
 def _events(result: AuditResult, epsilons: Mapping[float, float]) -> tuple[Mark, ...]:

@@ -52,13 +52,7 @@ class OptimalComposition(LossGuarantee):
     exact: bool = field(repr=False)
 
     def __init__(
-        self,
-        epsilon: float,
-        delta: float,
-        *,
-        count: int,
-        relation: str | Relation | None = None,
-        exact: bool = False,
+        self, epsilon: float, delta: float, *, count: int, relation: str | Relation | None = None, exact: bool = False
     ) -> None:
         non_negative(epsilon=epsilon)
         delta_range(delta=delta)

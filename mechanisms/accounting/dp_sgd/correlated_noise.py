@@ -22,9 +22,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core import AccountingError, Floats, Guarantee, Options, PositiveInt, Relation, positive
+from ...core import AccountingError, Bools, Floats, Guarantee, Options, PositiveInt, Relation, positive
 from ..kinds.gaussian import GaussianDP
 from ..kinds.privacy_loss import PrivacyLossDP
 
@@ -53,7 +52,7 @@ class Participation(Options):
     """Sets of steps in which one record may take part; subclasses are frozen dataclasses."""
 
     @abstractmethod
-    def patterns(self, steps: int) -> NDArray[np.bool_]:
+    def patterns(self, steps: int) -> Bools:
         """Return some of the allowed sets as a mask, `(n_patterns, steps)`, the likely worst ones among them."""
 
     @abstractmethod
@@ -93,7 +92,7 @@ class FixedOrder(Participation):
 
     batches_per_epoch: PositiveInt = 1
 
-    def patterns(self, steps: int) -> NDArray[np.bool_]:
+    def patterns(self, steps: int) -> Bools:
         batches = np.arange(min(self.batches_per_epoch, steps))
         return np.asarray(np.arange(steps) % self.batches_per_epoch == batches[:, None])
 
@@ -116,7 +115,7 @@ class AnyOrder(Participation):
 
     batches_per_epoch: PositiveInt
 
-    def patterns(self, steps: int) -> NDArray[np.bool_]:
+    def patterns(self, steps: int) -> Bools:
         """Return the sets of records that are in the same batch of every epoch."""
         return FixedOrder(self.batches_per_epoch).patterns(steps)
 
@@ -144,7 +143,7 @@ class MinSeparation(Participation):
         fitting = -(-steps // self.separation)
         return fitting if self.participations is None else min(self.participations, fitting)
 
-    def patterns(self, steps: int) -> NDArray[np.bool_]:
+    def patterns(self, steps: int) -> Bools:
         """Return the sets of equally spaced steps, one for each first step."""
         distance = np.arange(steps) - np.arange(steps)[:, None]
         last = (self.most(steps) - 1) * self.separation

@@ -39,7 +39,6 @@ class ProfileGuarantee(Guarantee):
     @overload
     def epsilon(self, delta: ArrayLike) -> float | Floats: ...
     def epsilon(self, delta: ArrayLike) -> float | Floats:
-        """Return the least epsilon >= 0 at each delta in [0, 1), inf if there is none; same shape as `delta`."""
         checked = _checked("delta", delta, "in [0, 1)", 0.0, math.nextafter(1.0, 0.0))
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
             result = np.maximum(0.0, self._epsilon(checked.ravel())).reshape(checked.shape) + 0.0
@@ -57,7 +56,6 @@ class ProfileGuarantee(Guarantee):
         return result if checked.ndim else float(result)
 
     def tradeoff(self, fpr: ArrayLike) -> Floats:
-        """Return the least false negative rate at each false positive rate in [0, 1]; same shape as `fpr`."""
         checked = _checked("fpr", fpr, "in [0, 1]", 0.0, 1.0)
         x = checked.ravel()
         with np.errstate(divide="ignore", over="ignore", under="ignore"):

@@ -256,7 +256,6 @@ class MomentsDP(RenyiDP):
     """Default orders of `gaussian`: whole numbers, as published."""
 
     def best_order(self, delta: float) -> float:
-        """Return the finite order with the least epsilon; if it is the last one, a longer list may give less."""
         excess, divergences, _ = self._split()
         return float(1.0 + excess[np.argmin(textbook_epsilon(excess, divergences, np.array(math.log(delta))))])
 

@@ -99,11 +99,7 @@ def _intervals(distance: float) -> list[Floats]:
     if distance > 2.0 * _MAX_DEVIATIONS:
         return [around, distance + around]
     return [
-        np.linspace(
-            -_MAX_DEVIATIONS,
-            distance + _MAX_DEVIATIONS,
-            int((distance + 2.0 * _MAX_DEVIATIONS) * _POINTS) + 2,
-        )
+        np.linspace(-_MAX_DEVIATIONS, distance + _MAX_DEVIATIONS, int((distance + 2.0 * _MAX_DEVIATIONS) * _POINTS) + 2)
     ]
 
 

@@ -1,8 +1,6 @@
 """Python functions as mechanisms: how a function is called, with the same seed on both sides and in fresh interpreters.
 
 calls.py               Calls of a function in this process, with their results or what stands for them
-first_runs.py          Findings of the first runs of a function: whether the given rng repeats them, and how the sides
-                       compare
 forms.py               Usual form of the results of a function, fixed in advance from its first runs; other forms are
                        events
 function.py            Any Python function as a mechanism
@@ -18,8 +16,7 @@ outcomes.py            Results of a function, converted to `Outputs`: one row of
                        place
 reading.py             One result of a function, read as a row of numbers or an event: any object becomes plain data
                        here
-same_seed.py           Use of the seed by a function: runs with the same seed on both sides, and implausible repeated
-                       outputs
+same_seed.py           Use of the seed by a function: findings of its first runs, also with the same seed on both sides
 source.py              A function as a fresh process can create it again
 state.py               State that audited code may change: that of the process, and the contents of its dataset
 target.py              Functions to audit: found by "package.module:object" or "file.py:object", with their calling

@@ -9,26 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs, Workers
-from ...core.errors import (
-    AlwaysRaisesError,
-    ManyRunsError,
-    ParameterError,
-    RelationError,
-    ReleaseError,
-)
+from ...core.errors import AlwaysRaisesError, ManyRunsError, ParameterError, RelationError, ReleaseError
 from ...core.guarantee import Guarantee
 from ...core.output_names import OutputNames
 from ...core.records import as_single_records, check_different, check_records
 from ...core.validation import one_of
 from .calls import FunctionCalls, Rows
-from .first_runs import FirstRuns
 from .forms import OutputRow, RaisedException, ResultForm, usual_form
 from .guard import Guard, current_guard, cut, in_words, printable, short_repr
 from .isolated_function import IsolatedCalls, IsolatedFunction
 from .names import Name, ResultNames, common_names, names_of
 from .outcomes import collect, collect_array
 from .reading import copied_result, read_result
-from .same_seed import MIN_SURPRISE, SameSeed, compare, same_outputs, surprise
+from .same_seed import MIN_SURPRISE, FirstRuns, SameSeed, compare, same_outputs, surprise
 from .source import source_of, store_source
 from .state import content_digest, is_small
 from .target import STYLES, name_of, style_of
@@ -172,7 +165,6 @@ class FunctionMechanism(Mechanism):
         return collect_array(rows, self.form) if isinstance(rows, np.ndarray) else collect(rows, self.form)
 
     def guarantee(self) -> Guarantee:
-        """Return the claim."""
         return self.claim
 
     def worst_case(self) -> Neighbours:
@@ -183,8 +175,7 @@ class FunctionMechanism(Mechanism):
         """Return None: the exact curve is not known."""
         return
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         if not self.records:
             check_different(neighbours)
         else:
@@ -203,11 +194,8 @@ class FunctionMechanism(Mechanism):
                 )
                 single = "" if meant is None else f" If a list of numbers is one record, give {meant}."
                 raise type(error)(
-                    f"{error} Given were {given}.{single} {advice}",
-                    argument=error.arguments,
-                    advice=advice,
+                    f"{error} Given were {given}.{single} {advice}", argument=error.arguments, advice=advice
                 ) from error
-        return self
 
     @property
     def same_seed_shift(self) -> tuple[float, ...]:

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Floats, Outputs
+from ...core import Bools, Floats, Outputs
 from .forms import BELOW_ZERO, OutputRow, ResultForm, UnusualForm, code, kind_text, shape_label
 from .guard import cut
 from .reading import MAX_EXACT_INTEGER, PLAIN_TYPES, fits_floats, marks_of, read_result, type_name
@@ -87,7 +87,7 @@ def collect_array(array: NDArray[Any], form: ResultForm) -> Outputs:
     label = shape_label(rows.shape[1:])
     single = rows.ndim == 1
     if not form.padded and label != form.label:
-        fits: NDArray[np.bool_] = np.zeros(len(rows), dtype=np.bool_)
+        fits: Bools = np.zeros(len(rows), dtype=np.bool_)
     else:
         width = form.width if form.padded else flat.shape[1]
         allowed = finite[:, :width].copy()
@@ -132,7 +132,7 @@ def _signed(values: Floats) -> Floats:
     return np.where(negative, BELOW_ZERO, values) if negative.any() else values
 
 
-def _as_plain_array(results: Sequence[Any], form: ResultForm) -> NDArray[np.float64] | None:
+def _as_plain_array(results: Sequence[Any], form: ResultForm) -> Floats | None:
     """Return all results as one array if they are plain numbers, or numeric arrays of one shape: the common case.
 
     Returns None if their types must be checked one by one.

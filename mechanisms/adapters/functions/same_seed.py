@@ -1,4 +1,4 @@
-"""Use of the seed by a function: runs with the same seed on both sides, and implausible repeated outputs.
+"""Use of the seed by a function: findings of its first runs, also with the same seed on both sides.
 
     results on side 0 with seeds 1, 2, ...      v0 = f(d0) + z1, f(d0) + z2, ...
     results on side 1 with the same seeds       v1 = f(d1) + z1, f(d1) + z2, ...
@@ -18,7 +18,7 @@ import inspect
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
@@ -50,6 +50,39 @@ class SameSeed:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     shift: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class FirstRuns:
+    """Findings of the first runs of a function.
+
+    Args:
+        repeated: True if the same rng and the same global random states gave the same results again.
+        ignores_rng: True if no run drew from the given rng.
+        generators: True if the function holds a generator of its own, of which each worker would get a copy.
+        compared: findings of runs with the same seeds on both sides.
+    """
+
+    repeated: bool = True
+    ignores_rng: bool = False
+    generators: bool = False
+    compared: SameSeed = field(default_factory=SameSeed)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings for the reader of a result, one sentence each."""
+        messages = list(self.compared.warnings)
+        if not self.repeated:
+            messages.append(
+                "the results depend on something other than the given rng (a generator of its own, data that is kept "
+                "from run to run, the entropy of the operating system, the time): no seed repeats these runs."
+            )
+        elif self.ignores_rng:
+            messages.append(
+                "the given rng was never drawn from in the first runs: noise from elsewhere, or none, cannot be "
+                "repeated by a seed."
+            )
+        return tuple(messages)
 
 
 def compare(results0: Sequence[Any], results1: Sequence[Any], function: Callable[..., Any]) -> SameSeed:

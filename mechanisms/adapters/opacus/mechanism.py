@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
 from ...core.errors import AccountingError, NeighboursError, ParameterError, ReleaseError, plural
 from ...core.guarantee import Guarantee
@@ -218,7 +218,7 @@ class _ObservationLaw:
 
     training: OpacusTraining
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of noisy gradients, `(size,)`, if examples add nothing along the directions."""
         training, data = self.training, TrainingData.of(dataset)
         directions = training.seen_directions

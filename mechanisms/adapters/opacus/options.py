@@ -9,8 +9,9 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...core.arrays import Floats
 from ...core.constraints import NonNegative, Positive, PositiveInt, check_fields, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.relation import Relation
@@ -106,7 +107,7 @@ class OpacusOptions:
         return int(self.library.n_parameters(self.make_model))
 
     @cached_property
-    def seen_directions(self) -> NDArray[np.float64]:
+    def seen_directions(self) -> Floats:
         """Observed directions, `(m, n_parameters)`; the first is that of the canary of `canary_pair`."""
         if self.directions is None:
             return np.array(np.arange(self.n_parameters) == 0, dtype=np.float64)[None, :]

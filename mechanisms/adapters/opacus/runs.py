@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core import Dataset, DpassayError, Neighbours, Outputs, ParameterError
+from ...core import Bools, Dataset, DpassayError, Floats, Neighbours, Outputs, ParameterError
 from ...learning.base import MAX_ROUNDING, AnyFloats, TrainingData, differing
 from ..functions.forms import RaisedException
 from .options import OpacusOptions
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
 class OpacusRuns(OpacusOptions):
     """Capabilities of single trainings."""
 
-    def fit_subsets(
-        self, records: Dataset, inclusion: NDArray[np.bool_], rng: np.random.Generator
-    ) -> OpacusClassifiers:
+    def fit_subsets(self, records: Dataset, inclusion: Bools, rng: np.random.Generator) -> OpacusClassifiers:
         """Return one model per row of `inclusion`, `(n_models, n_records)`, trained on these records (a `Learner`).
 
         With `constants` "opacus" the sampling rate is that of the subset.
@@ -78,7 +75,7 @@ class OpacusRuns(OpacusOptions):
         """Return these options with the view of the noisy gradients along unit directions `(m, n_parameters)`."""
         return replace(self, view="noisy_gradients", directions=directions)
 
-    def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
+    def release_subsets(self, records: Any, inclusion: Bools, rng: np.random.Generator) -> Outputs:
         """Return one run per row of `inclusion`, `(n_runs, n_records)`, on these records; `view` selects the output.
 
         Raises:
@@ -91,12 +88,12 @@ class OpacusRuns(OpacusOptions):
             )
         return Outputs(np.array(self._on_subsets(records, inclusion, rng, self.view)))
 
-    def losses(self, data: TrainingData, parameters: AnyFloats) -> NDArray[np.float64]:
+    def losses(self, data: TrainingData, parameters: AnyFloats) -> Floats:
         """Return the loss of each example, `(n_models, n_examples)`."""
-        losses: NDArray[np.float64] = self.library.losses(self, data, np.asarray(parameters))
+        losses: Floats = self.library.losses(self, data, np.asarray(parameters))
         return losses
 
-    def clipped_gradient(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def clipped_gradient(self, data: TrainingData, parameters: Floats) -> Floats:
         """Return the sum of the clipped gradients of a few records at `parameters`, `(n_runs, n_parameters)`."""
         total = np.tile(self._clipped(data).sum(axis=0), (len(parameters), 1))
         if data.n_examples:
@@ -105,7 +102,7 @@ class OpacusRuns(OpacusOptions):
 
     # --- private ------------------------------------------------------------------------------------------------------
 
-    def _direction_of(self, neighbours: Neighbours) -> NDArray[np.float64] | None:
+    def _direction_of(self, neighbours: Neighbours) -> Floats | None:
         """Return the unit direction from side 0 to side 1, after clipping; None if examples differ, or nothing does."""
         only0, only1 = differing(neighbours)
         if only0.n_examples or only1.n_examples:
@@ -167,7 +164,7 @@ def seeds(size: int, rng: np.random.Generator) -> list[int]:
     return drawn
 
 
-def _subset(data: TrainingData, rows: NDArray[np.bool_]) -> TrainingData:
+def _subset(data: TrainingData, rows: Bools) -> TrainingData:
     examples, others = rows[: data.n_examples], rows[data.n_examples :]
     gradients = None if data.gradients is None else data.gradients[others]
     return TrainingData(data.X[examples], data.y[examples], gradients)

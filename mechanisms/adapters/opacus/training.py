@@ -17,12 +17,12 @@ from opacus.accountants import create_accountant
 from opacus.data_loader import DPDataLoader
 from torch.utils.data import DataLoader, TensorDataset
 
-from ...core import ParameterError, own_random_states, tensor_to_array
+from ...core import Floats, ParameterError, own_random_states, tensor_to_array
 from ...learning.base import AnyFloats, TrainingData
 from .options import OpacusOptions
 
 
-def train(recipe: OpacusOptions, data: TrainingData, seed: int, view: str) -> NDArray[np.float64]:
+def train(recipe: OpacusOptions, data: TrainingData, seed: int, view: str) -> Floats:
     """Return the result of one training: flat parameters `(n_parameters,)`, or `(steps, m)` noisy gradients."""
     with _one_thread(seed), _quiet():
         module = recipe.make_model()
@@ -32,7 +32,7 @@ def train(recipe: OpacusOptions, data: TrainingData, seed: int, view: str) -> ND
             _load(parameters, np.asarray(recipe.initial))
         model, optimizer, loss, loader = _make_private(recipe, module, _dataset(data, parameters[0].dtype))
         device = parameters[0].device
-        observed: list[NDArray[np.float64]] = []
+        observed: list[Floats] = []
         if view == "noisy_gradients":
             _observe(optimizer, parameters, recipe, observed)
         gradients = None if data.gradients is None else torch.as_tensor(data.gradients).to(parameters[0])
@@ -73,7 +73,7 @@ def count_classes(make_model: Callable[[], Any], X: AnyFloats) -> int:
     return 2 if shape in ((), (1,)) else int(shape[0])
 
 
-def losses(recipe: OpacusOptions, data: TrainingData, parameters: NDArray[Any]) -> NDArray[np.float64]:
+def losses(recipe: OpacusOptions, data: TrainingData, parameters: NDArray[Any]) -> Floats:
     """Return the loss of each example under flat parameters `(n_models, n_parameters)`: `(n_models, n_examples)`."""
     loss_matrix = np.empty((len(parameters), data.n_examples))
     for model_losses, example_losses in zip(loss_matrix, _each_loss(recipe, data, parameters), strict=True):
@@ -81,7 +81,7 @@ def losses(recipe: OpacusOptions, data: TrainingData, parameters: NDArray[Any]) 
     return loss_matrix
 
 
-def clipped_gradients(recipe: OpacusOptions, data: TrainingData, parameters: NDArray[Any]) -> NDArray[np.float64]:
+def clipped_gradients(recipe: OpacusOptions, data: TrainingData, parameters: NDArray[Any]) -> Floats:
     """Return the sum over examples of the clipped gradients at flat parameters `(n_models, n_parameters)`."""
     totals = np.zeros(parameters.shape)
     for total, example_losses in zip(totals, _each_loss(recipe, data, parameters), strict=True):
@@ -118,18 +118,18 @@ class OpacusClassifiers:
     """
 
     make_model: Callable[[], Any]
-    parameters: NDArray[np.float64]
+    parameters: Floats
     n_classes: int
 
     @classmethod
-    def of(cls, make_model: Callable[[], Any], parameters: NDArray[np.float64], X: AnyFloats) -> OpacusClassifiers:
+    def of(cls, make_model: Callable[[], Any], parameters: Floats, X: AnyFloats) -> OpacusClassifiers:
         """Return the classifiers, with the number of classes read from the output for one row of X."""
         return cls(make_model, parameters, count_classes(make_model, X))
 
     def __len__(self) -> int:
         return len(self.parameters)
 
-    def log_probabilities(self, X: AnyFloats) -> NDArray[np.float64]:
+    def log_probabilities(self, X: AnyFloats) -> Floats:
         """Return the log probability of each class, `(n_models, n, n_classes)`."""
         log_p = np.empty((len(self), len(X), self.n_classes))
         with own_random_states():
@@ -206,8 +206,8 @@ def _trainable(module: Any) -> list[Any]:
     return parameters
 
 
-def _flat(tensors: Iterable[torch.Tensor]) -> NDArray[np.float64]:
-    flat: NDArray[np.float64] = tensor_to_array(torch.cat([tensor.flatten() for tensor in tensors]).double())
+def _flat(tensors: Iterable[torch.Tensor]) -> Floats:
+    flat: Floats = tensor_to_array(torch.cat([tensor.flatten() for tensor in tensors]).double())
     return flat
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Floats
+from ...core import Bools, Floats
 
 __tracebackhide__ = True  # pytest shows the lines of the program, not those of this module
 
@@ -62,7 +62,7 @@ class RecordedDraw:
     uneven: tuple[float, float] | None = None
     added: bool = False
     shift: Floats = field(init=False)
-    settled: NDArray[np.bool_] = field(init=False)
+    settled: Bools = field(init=False)
 
     def __post_init__(self) -> None:
         self.shift = np.zeros(self.result.shape)
@@ -193,30 +193,19 @@ def _combined(name: str, left: Any, right: Any, result: Any) -> Any:
     for view in (first, second):
         if view is not None:
             view.draw.added = True
-    if first is not None and second is not None:
-        if name in ("multiply", "divide") or first.draw is second.draw:
-            return (
-                type(result)(UFUNCS[name](at_last(left), at_last(right)))
-                if np.ndim(result) == 0
-                else UFUNCS[name](at_last(left), at_last(right))
-            )
-        second = None
-    left, right = at_last(left), at_last(right)
-    if first is not None:
-        with np.errstate(all="ignore"):
-            return {
-                "add": lambda: _followed_result(first, result, 1.0, right),
-                "subtract": lambda: _followed_result(first, result, 1.0, np.negative(right)),
-                "multiply": lambda: _followed_result(first, result, right, 0.0),
-                "divide": lambda: _followed_result(first, result, np.divide(1.0, right), 0.0),
-            }[name]()
-    if second is None or name == "divide":
+    if first is not None and second is not None and (name in ("multiply", "divide") or first.draw is second.draw):
+        value = UFUNCS[name](at_last(left), at_last(right))
+        return type(result)(value) if np.ndim(result) == 0 else value
+    view, other, sign = (second, left, -1.0) if first is None else (first, right, 1.0)
+    if view is None or (first is None and name == "divide"):
         return result
-    return {
-        "add": lambda: _followed_result(second, result, 1.0, left),
-        "subtract": lambda: _followed_result(second, result, -1.0, left),
-        "multiply": lambda: _followed_result(second, result, left, 0.0),
-    }[name]()
+    other = at_last(other)
+    with np.errstate(all="ignore"):
+        if name == "add":
+            return _followed_result(view, result, 1.0, other)
+        if name == "subtract":
+            return _followed_result(view, result, sign, other if first is None else np.negative(other))
+        return _followed_result(view, result, other if name == "multiply" else np.divide(1.0, other), 0.0)
 
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {

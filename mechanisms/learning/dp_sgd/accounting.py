@@ -136,10 +136,7 @@ def _rates(sampling: str, scheme: type[Sampling], values: dict[str, float | None
     required = {}
     for name in scheme.rates:
         if (value := values[name]) is None:
-            raise ParameterError(
-                f"{name} is needed for {sampling!r} batches: {REQUIRED_RATES[name]}.",
-                argument=name,
-            )
+            raise ParameterError(f"{name} is needed for {sampling!r} batches: {REQUIRED_RATES[name]}.", argument=name)
         required[name] = value
     return required
 

@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...core import Dataset, LogDensity, Neighbours, OpenUnit, Outputs, ParameterError, Positive, Relation, example
+from ...core.arrays import Floats
 from ..base import AnyFloats, TrainingData
 from ..models.passes import squared_norms
 from .mechanism import DPSGD
@@ -196,7 +196,6 @@ class AdaptiveClippingDPSGD(DPSGD):
         return AdaptiveLaw(self) if self.view == "noisy_gradients" else None
 
     def trainer_on(self, data: TrainingData) -> Trainer:
-        """Return the trainer on `data`."""
         return AdaptiveTrainer(
             self.recipe,
             data,
@@ -226,7 +225,7 @@ class AdaptiveLaw:
 
     learner: AdaptiveClippingDPSGD
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of observations, `(size,)`; raise `ParameterError` without noise."""
         learner, data = self.learner, TrainingData.of(dataset)
         known = Observations.of(learner.recipe, learner.seen_directions, data)

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ..base import AnyFloats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
@@ -73,28 +74,28 @@ class AdversaryViews:
         layer = self.network.layers[0]
         return layer.start + np.arange(layer.n_units)[:, None] * layer.n_inputs + np.arange(self.network.n_features)
 
-    def rates(self) -> NDArray[np.float64]:
+    def rates(self) -> Floats:
         """Return the learning rate of each step."""
         return self.recipe.rates
 
-    def noise_strategy(self) -> NDArray[np.float64] | None:
+    def noise_strategy(self) -> Floats | None:
         """Return C, `(steps, steps)`, for noise C^-1 Z on the sums of the steps; None for independent noise."""
         noise = self.recipe.noise
         return None if noise.independent else noise.strategy(len(self.recipe.rates))
 
-    def losses(self, data: TrainingData, parameters: AnyFloats) -> NDArray[np.float64]:
+    def losses(self, data: TrainingData, parameters: AnyFloats) -> Floats:
         """Return the loss of each example, `(n_models, n_examples)`."""
         return TrainedModels(self.network, np.ascontiguousarray(parameters)).losses(data.X, data.y)
 
-    def clipped_gradient(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def clipped_gradient(self, data: TrainingData, parameters: Floats) -> Floats:
         """Return the sum of the clipped gradients of a few records at parameters of shape `(n_runs, n_parameters)`."""
         return clipped_gradient(self.recipe, data, parameters)
 
-    def clipped_gradients(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def clipped_gradients(self, data: TrainingData, parameters: Floats) -> Floats:
         """Return the clipped gradient of each of a few records, `(n_runs, n_records, n_parameters)`."""
         return clipped_gradients(self.recipe, data, parameters)
 
-    def clipped_sum_of(self, data: TrainingData) -> Callable[[NDArray[np.float64]], AnyFloats]:
+    def clipped_sum_of(self, data: TrainingData) -> Callable[[Floats], AnyFloats]:
         """Return a function from parameters to the sum of the clipped gradients of many records.
 
         The parameters and the sums have shape `(n_runs, n_parameters)`. The sum is computed as the trainer does for a
@@ -103,7 +104,7 @@ class AdversaryViews:
         trainer = self.trainer_on(data)
         batch = trainer.batch(BatchDraw(None, None))
 
-        def clipped_sum(parameters: NDArray[np.float64]) -> AnyFloats:
+        def clipped_sum(parameters: Floats) -> AnyFloats:
             sums = np.empty(parameters.shape, dtype=trainer.dtype)
             for runs, _ in trainer.blocks(len(parameters)):
                 trainer.clipped_sum(parameters[runs].astype(trainer.dtype), batch, sums[runs])

@@ -24,7 +24,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Outputs, ParameterError, Relation
+from ...core import Bools, Floats, Outputs, ParameterError, Relation
 from ..base import AnyFloats, Classifiers, TrainingData
 from ..models.base import Model
 from .sampling.base import Sampling
@@ -81,7 +81,7 @@ class SupportsSubsets(SupportsGradientCanaries, Protocol):
     def scheme(self) -> Sampling:
         """Sampling scheme of the batches."""
 
-    def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
+    def release_subsets(self, records: Any, inclusion: Bools, rng: np.random.Generator) -> Outputs:
         """Return the outputs of one run for each row of `inclusion`, `(n_runs, n_records)`, on its records only."""
 
 
@@ -115,7 +115,7 @@ class SupportsLosses(Protocol):
         Another trainer may leak elsewhere, for example by a divisor that depends on the data or by repeated noise.
         """
 
-    def losses(self, data: TrainingData, parameters: AnyFloats) -> NDArray[np.float64]:
+    def losses(self, data: TrainingData, parameters: AnyFloats) -> Floats:
         """Return the loss `(n_models, n_examples)` of each example under parameters `(n_models, n_parameters)`."""
 
 
@@ -130,7 +130,7 @@ class SupportsModels(SupportsLosses, SupportsCanaries, Protocol):
     def initial_parameters(self) -> AnyFloats | None:
         """Return the flat parameters before the first step, `(n_parameters,)`; None if they are random."""
 
-    def clipped_gradient(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def clipped_gradient(self, data: TrainingData, parameters: Floats) -> Floats:
         """Return the sum of the clipped gradients of a few records at parameters of shape `(n_runs, n_parameters)`."""
 
 
@@ -146,10 +146,10 @@ class SupportsTrajectory(SupportsModels, SupportsSubsets, Protocol):
     def momentum(self) -> float:
         """Momentum coefficient in [0, 1)."""
 
-    def rates(self) -> NDArray[np.float64]:
+    def rates(self) -> Floats:
         """Return the learning rate of each step, `(steps,)`."""
 
-    def clipped_sum_of(self, data: TrainingData) -> Callable[[NDArray[np.float64]], AnyFloats]:
+    def clipped_sum_of(self, data: TrainingData) -> Callable[[Floats], AnyFloats]:
         """Return a function from parameters to the sum of the clipped gradients of many records.
 
         The parameters and the sums have shape `(n_runs, n_parameters)`.
@@ -160,7 +160,7 @@ class SupportsTrajectory(SupportsModels, SupportsSubsets, Protocol):
 class SupportsRecordGradients(SupportsTrajectory, Protocol):
     """Trainer that computes the contribution of each of a few records to the noisy sum of a step."""
 
-    def clipped_gradients(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def clipped_gradients(self, data: TrainingData, parameters: Floats) -> Floats:
         """Return the clipped gradient of each of a few records, `(n_runs, n_records, n_parameters)`.
 
         The parameters have shape `(n_runs, n_parameters)`.
@@ -183,7 +183,7 @@ class SupportsInitialParameters(Protocol):
 class SupportsCorrelatedNoise(Protocol):
     """Trainer whose noise may be correlated between steps; other trainers add independent noise."""
 
-    def noise_strategy(self) -> NDArray[np.float64] | None:
+    def noise_strategy(self) -> Floats | None:
         """Return C, `(steps, steps)`, for noise C^-1 Z on the sums of the steps; None for independent noise."""
 
 
@@ -201,7 +201,7 @@ def trainer_of(mechanism: Any) -> Any:
     return mechanism.trainer if isinstance(mechanism, SupportsTrainer) else mechanism
 
 
-def noise_strategy_of(trainer: Any) -> NDArray[np.float64] | None:
+def noise_strategy_of(trainer: Any) -> Floats | None:
     """Return C for the noise C^-1 Z of a trainer; None for independent noise."""
     return trainer.noise_strategy() if isinstance(trainer, SupportsCorrelatedNoise) else None
 

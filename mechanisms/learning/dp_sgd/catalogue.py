@@ -74,9 +74,7 @@ def build_model(model: Model | str, options: Mapping[str, Any]) -> Model:
         _refuse(options, "model", model)
         return model
     if not isinstance(model, str):
-        raise ParameterError(
-            f"model must be a Model or its name ({', '.join(models)}), but is {model!r}.", argument="model"
-        )
+        raise ParameterError(argument="model", value=model, allowed=f"be a Model or its name ({', '.join(models)})")
     named = dict(options)
     if model == "multilayer-perceptron" and "n_classes" in named:
         named["n_outputs"] = named.pop("n_classes")

@@ -10,9 +10,8 @@ clipped_gradients    ... of each record separately
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core import Neighbours, NeighboursError, Relation, check_records
+from ...core import Floats, Neighbours, NeighboursError, Relation, check_records
 from ..base import MAX_ROUNDING, AnyFloats, TrainingData, check_in_place, differing, gradients_of
 from ..models.trained import TrainedModels
 from .steps import clip_rows
@@ -86,7 +85,7 @@ def check_seen(recipe: Recipe, neighbours: Neighbours, directions: AnyFloats | N
         )
 
 
-def gradient_direction(recipe: Recipe, neighbours: Neighbours) -> NDArray[np.float64] | None:
+def gradient_direction(recipe: Recipe, neighbours: Neighbours) -> Floats | None:
     """Return the unit direction from side 0 to side 1 after clipping.
 
     None if the sides differ in more than gradient records, or if clipping leaves no difference.
@@ -100,12 +99,12 @@ def gradient_direction(recipe: Recipe, neighbours: Neighbours) -> NDArray[np.flo
     return None if norm < MAX_ROUNDING * recipe.clip_norm else np.asarray(total / norm)
 
 
-def clipped_gradient(recipe: Recipe, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+def clipped_gradient(recipe: Recipe, data: TrainingData, parameters: Floats) -> Floats:
     """Return the sum of the clipped gradients of `data` at parameters `(n_runs, n_parameters)`, same shape."""
     return np.asarray(clipped_gradients(recipe, data, parameters).sum(axis=1))
 
 
-def clipped_gradients(recipe: Recipe, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+def clipped_gradients(recipe: Recipe, data: TrainingData, parameters: Floats) -> Floats:
     """Return the clipped gradient of each record, `(n_runs, n_records, n_parameters)`.
 
     The parameters have shape `(n_runs, n_parameters)`. A blank record has a zero gradient under zero_out.

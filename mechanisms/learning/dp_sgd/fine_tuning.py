@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Data, Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -96,11 +96,11 @@ class FineTuning(Mechanism):
         return len(self.public[0])
 
     @cached_property
-    def representation(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def representation(self) -> tuple[Floats, Floats]:
         """Mean m `(n_features,)` and components V `(n_components, n_features)` of the public records."""
         return principal_components(np.array(self.public), self.base.network.n_features)
 
-    def represented(self, data: TrainingData) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def represented(self, data: TrainingData) -> tuple[Floats, Floats]:
         """Return the representation that encodes `data`: the public representation for any records."""
         return self.representation
 
@@ -180,7 +180,7 @@ class FineTuning(Mechanism):
     def initial_models(self, data: TrainingData) -> None:
         """Return None: models of the head do not apply to records before encoding."""
 
-    def losses(self, data: TrainingData, parameters: AnyFloats) -> NDArray[np.float64]:
+    def losses(self, data: TrainingData, parameters: AnyFloats) -> Floats:
         """Return the loss of each example, `(n_models, n_examples)`."""
         return self.base.losses(self.encoded(data), parameters)
 
@@ -192,12 +192,12 @@ class _LawOfHead:
     tuning: FineTuning
     law: LogDensity
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output, `(size,)`."""
         return self.law.log_density(outputs, self.tuning.encoded(dataset))
 
 
-def _encode(data: TrainingData, mean: NDArray[np.float64], components: NDArray[np.float64]) -> TrainingData:
+def _encode(data: TrainingData, mean: Floats, components: Floats) -> TrainingData:
     """Return the components of each record, normalised to norm 1; zero components stay 0.
 
     Records are scaled by powers of two, so that no product overflows. The products are sums that do not depend on the
@@ -210,7 +210,7 @@ def _encode(data: TrainingData, mean: NDArray[np.float64], components: NDArray[n
     return TrainingData(encoded, data.y, data.gradients)
 
 
-def principal_components(X: AnyFloats, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def principal_components(X: AnyFloats, k: int) -> tuple[Floats, Floats]:
     """Return the mean `(n_features,)` and k principal components `(k, n_features)`, largest entries positive."""
     mean = X.mean(axis=0)
     rows = np.linalg.svd(X - mean, full_matrices=False)[2][:k]

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import group, sampled_group_gaussian
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import PositiveInt
 from ...core.errors import NeighboursError, ParameterError, plural
@@ -138,7 +138,7 @@ class GroupPrivacy(Mechanism):
             )
 
 
-def _rows(data: TrainingData) -> list[tuple[str, NDArray[np.float64]]]:
+def _rows(data: TrainingData) -> list[tuple[str, Floats]]:
     """Return each record with its kind, so that an example never equals a gradient record."""
     examples = np.column_stack([data.X, data.y]) + 0.0
     gradients = np.empty((0, 0)) if data.gradients is None else data.gradients + 0.0

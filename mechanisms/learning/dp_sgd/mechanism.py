@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Annotated, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...core.arrays import Bools, Floats
 from ...core.base import Data, Dataset, LogDensity, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
 from ...core.errors import AccountingError, ParameterError
@@ -198,7 +199,7 @@ class DPSGD(AdversaryViews, Mechanism):
         return None if self.optimizer == "sgd" else optimizers.build(self.optimizer)
 
     @cached_property
-    def canary(self) -> NDArray[np.float64]:
+    def canary(self) -> Floats:
         """Unit direction of the gradient canary of `worst_case`.
 
         The first weight of the first unit; with clipping per layer, the first weight of every layer equally.
@@ -209,13 +210,12 @@ class DPSGD(AdversaryViews, Mechanism):
         return direction
 
     @cached_property
-    def seen_directions(self) -> NDArray[np.float64]:
+    def seen_directions(self) -> Floats:
         """Observed directions, `(m, n_parameters)`."""
         return self.canary[None, :] if self.directions is None else np.asarray(self.directions)
 
     @cached_property
     def recipe(self) -> Recipe:
-        """Options and fixed inputs of the trainer."""
         return Recipe(
             model=self.network,
             sampling=self.scheme,
@@ -240,13 +240,13 @@ class DPSGD(AdversaryViews, Mechanism):
         whole(0, size=size)
         return self._release(TrainingData.of(dataset), size, rng, None)
 
-    def release_subsets(self, records: Dataset, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
+    def release_subsets(self, records: Dataset, inclusion: Bools, rng: np.random.Generator) -> Outputs:
         """Return the outputs of one run for each row of `inclusion`, `(n_runs, n_records)`, on its records only."""
         data = TrainingData.of(records)
         mask = checked_inclusion(inclusion, len(data))
         return self._release(data, len(mask), rng, mask)
 
-    def fit_subsets(self, records: Dataset, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> TrainedModels:
+    def fit_subsets(self, records: Dataset, inclusion: Bools, rng: np.random.Generator) -> TrainedModels:
         """Train one model for each row of `inclusion`, `(n_models, n_records)`, for any view."""
         data = TrainingData.of(records)
         mask = checked_inclusion(inclusion, len(data))
@@ -385,9 +385,7 @@ class DPSGD(AdversaryViews, Mechanism):
 
     # --- private ------------------------------------------------------------------------------------------------------
 
-    def _release(
-        self, data: TrainingData, size: int, rng: np.random.Generator, inclusion: NDArray[np.bool_] | None
-    ) -> Outputs:
+    def _release(self, data: TrainingData, size: int, rng: np.random.Generator, inclusion: Bools | None) -> Outputs:
         if self.view == "final":
             return Outputs(self._final(data, size, rng, inclusion))
         trainer = self.trainer_on(data)
@@ -414,9 +412,7 @@ class DPSGD(AdversaryViews, Mechanism):
         """Return what the view shows of a step, from the noisy sums `along` the directions, in units of clip_norm."""
         return along
 
-    def _final(
-        self, data: TrainingData, size: int, rng: np.random.Generator, inclusion: NDArray[np.bool_] | None
-    ) -> AnyFloats:
+    def _final(self, data: TrainingData, size: int, rng: np.random.Generator, inclusion: Bools | None) -> AnyFloats:
         trainer = self.trainer_on(data)
         parameters = np.empty((size, self.network.n_parameters), dtype=self.dtype)
         for runs, included in trainer.blocks(size, inclusion):
@@ -453,7 +449,7 @@ class DPSGD(AdversaryViews, Mechanism):
                 argument=("batch_size", "relation", "sampling"),
             )
 
-    def _read_only(self, name: str) -> NDArray[np.float64]:
+    def _read_only(self, name: str) -> Floats:
         """Return `initial` or `directions` as a read-only array; raise `ParameterError` if the shape is wrong."""
         try:
             values = np.array(getattr(self, name), dtype=np.float64)

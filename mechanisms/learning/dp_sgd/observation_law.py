@@ -15,10 +15,9 @@ import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import GaussianDP
-from ...core import Dataset, Guarantee, Neighbours, Outputs, ParameterError
+from ...core import Dataset, Floats, Guarantee, Neighbours, Outputs, ParameterError
 from ..base import MAX_ROUNDING, AnyFloats, TrainingData
 from .directions import gradient_direction, sides_of
 from .noise.base import IndependentNoise, StepNoise
@@ -79,7 +78,7 @@ class Observations:
         return cls(sampling, shifts @ whiten.T, whiten)
 
 
-def log_density(values: AnyFloats, law: Observations) -> NDArray[np.float64]:
+def log_density(values: AnyFloats, law: Observations) -> Floats:
     """Return the log density, `(size,)`, of observations `(size, steps, m)`."""
     whitened = np.asarray(values, dtype=np.float64) @ law.whiten.T
     constant = np.linalg.slogdet(law.whiten)[1] - 0.5 * whitened.shape[2] * math.log(2.0 * math.pi)
@@ -98,7 +97,7 @@ class ObservationLaw:
     recipe: Recipe
     directions: AnyFloats
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of observations, `(size,)`; exact if examples contribute nothing along them."""
         return log_density(outputs.values, Observations.of(self.recipe, self.directions, TrainingData.of(dataset)))
 

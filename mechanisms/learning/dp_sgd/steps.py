@@ -23,9 +23,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core import NonNegative, Options, Positive, PositiveInt, named_in
+from ...core import Floats, NonNegative, Options, Positive, PositiveInt, named_in
 from ..base import AnyFloats
 from ..models.base import Model
 
@@ -35,7 +34,7 @@ from ..models.base import Model
 class Schedule(Protocol):
     """Learning rate of each step."""
 
-    def rates(self, steps: int) -> NDArray[np.float64]:
+    def rates(self, steps: int) -> Floats:
         """Return the learning rates of steps 1 to `steps`, `(steps,)`."""
 
 
@@ -49,7 +48,7 @@ class ConstantSchedule(Options):
 
     initial: Positive
 
-    def rates(self, steps: int) -> NDArray[np.float64]:
+    def rates(self, steps: int) -> Floats:
         return np.full(steps, float(self.initial))
 
 
@@ -67,7 +66,7 @@ class InverseSquareRoot(Options):
 
     initial: Positive
 
-    def rates(self, steps: int) -> NDArray[np.float64]:
+    def rates(self, steps: int) -> Floats:
         return self.initial / np.sqrt(np.arange(1, steps + 1))
 
 
@@ -86,7 +85,7 @@ class StepDecay(Options):
     factor: Positive
     every: PositiveInt
 
-    def rates(self, steps: int) -> NDArray[np.float64]:
+    def rates(self, steps: int) -> Floats:
         changes = np.arange(steps) // self.every
         return np.asarray(self.initial * float(self.factor) ** changes, dtype=np.float64)
 
@@ -104,7 +103,7 @@ class Cosine(Options):
     _: KW_ONLY
     final: NonNegative = 0.0
 
-    def rates(self, steps: int) -> NDArray[np.float64]:
+    def rates(self, steps: int) -> Floats:
         weights = 0.5 * (1.0 + np.cos(np.pi * np.arange(steps) / steps))
         return self.final + (self.initial - self.final) * weights
 

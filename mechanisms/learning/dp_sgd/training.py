@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import GaussianDP
-from ...core import AccountingError, Guarantee, ParameterError, Relation
+from ...core import AccountingError, Floats, Guarantee, ParameterError, Relation
 from ..base import AnyFloats, TrainingData
 from ..models.base import Model
 from ..models.passes import Workspace, accumulate, backward, forward, squared_norms
@@ -56,7 +56,7 @@ class Recipe:
 
     model: Model
     sampling: Sampling
-    rates: NDArray[np.float64]
+    rates: Floats
     noise_multiplier: float
     noise: StepNoise
     clip_norm: float

@@ -14,9 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core import Options, ParameterError, PositiveInt, named_in, plural
+from ...core import Floats, Options, ParameterError, PositiveInt, named_in, plural
 from ..base import AnyFloats, TrainingData
 from .losses import LOSSES, LossFunction
 
@@ -129,7 +128,7 @@ class Model(Options):
         full[:, : self.n_features] = X
         return full
 
-    def random_parameters(self, n_runs: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def random_parameters(self, n_runs: int, rng: np.random.Generator) -> Floats:
         """Draw flat parameters `(n_runs, n_parameters)`: weights from N(0, gain / n_inputs), and biases 0.
 
         The gain is 2 before a ReLU and 1 otherwise.

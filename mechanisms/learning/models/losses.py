@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import ParameterError
+from ...core import Floats, ParameterError
 from ..base import AnyFloats
 
 Labels = NDArray[Any]
@@ -39,7 +39,7 @@ class LossFunction(Protocol):
     def values(self, outputs: AnyFloats, targets: Labels) -> AnyFloats:
         """Return the loss of each example, `(n_runs, n)`, for outputs and targets of the shapes of `derive`."""
 
-    def log_probabilities(self, outputs: AnyFloats) -> NDArray[np.float64]:
+    def log_probabilities(self, outputs: AnyFloats) -> Floats:
         """Return the log probability of each class, `(n_runs, n, n_classes)`.
 
         Raises:
@@ -76,7 +76,7 @@ class Softmax:
         labels = np.broadcast_to(targets, (len(outputs), outputs.shape[2]))
         return -np.take_along_axis(log_probabilities, labels[:, None, :], axis=1)[:, 0, :]
 
-    def log_probabilities(self, outputs: AnyFloats) -> NDArray[np.float64]:
+    def log_probabilities(self, outputs: AnyFloats) -> Floats:
         return np.ascontiguousarray(_log_softmax(outputs.astype(np.float64)).transpose(0, 2, 1))
 
 
@@ -103,9 +103,9 @@ class Logistic:
         loss: AnyFloats = np.logaddexp(0.0, z) - targets * z
         return loss
 
-    def log_probabilities(self, outputs: AnyFloats) -> NDArray[np.float64]:
+    def log_probabilities(self, outputs: AnyFloats) -> Floats:
         z = outputs[:, 0, :].astype(np.float64)
-        log_probabilities: NDArray[np.float64] = np.stack([-np.logaddexp(0.0, z), -np.logaddexp(0.0, -z)], axis=-1)
+        log_probabilities: Floats = np.stack([-np.logaddexp(0.0, z), -np.logaddexp(0.0, -z)], axis=-1)
         return log_probabilities
 
 
@@ -127,7 +127,7 @@ class Squared:
         loss: AnyFloats = 0.5 * (outputs[:, 0, :] - targets) ** 2
         return loss
 
-    def log_probabilities(self, outputs: AnyFloats) -> NDArray[np.float64]:
+    def log_probabilities(self, outputs: AnyFloats) -> Floats:
         raise ParameterError(
             "a regression has no classes, and so no class probabilities. Use outputs or losses, or train a classifier."
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import ParameterError
+from ...core import Floats, ParameterError
 from ..base import AnyFloats, TrainingData
 from .base import Model
 from .passes import Workspace, backward, forward, squared_norms
@@ -57,7 +57,7 @@ class TrainedModels:
             values[models] = outputs[-1].transpose(0, 2, 1)
         return values
 
-    def log_probabilities(self, X: AnyFloats) -> NDArray[np.float64]:
+    def log_probabilities(self, X: AnyFloats) -> Floats:
         """Return the log probability of each class, `(n_models, n, n_classes)`, by a stable log-softmax."""
         data = self._data(X)
         values = np.empty((len(self), data.n_examples, self.n_classes))
@@ -65,7 +65,7 @@ class TrainedModels:
             values[models] = self.model.loss.log_probabilities(outputs[-1])
         return values
 
-    def losses(self, X: AnyFloats, y: NDArray[Any]) -> NDArray[np.float64]:
+    def losses(self, X: AnyFloats, y: NDArray[Any]) -> Floats:
         """Return the loss of each example, `(n_models, n)`."""
         data = self._data(X, y)
         targets = self.model.loss.targets(data.y, self.parameters.dtype)
@@ -74,7 +74,7 @@ class TrainedModels:
             values[models] = self.model.loss.values(outputs[-1], targets)
         return values
 
-    def gradients(self, X: AnyFloats, y: NDArray[Any]) -> NDArray[np.float64]:
+    def gradients(self, X: AnyFloats, y: NDArray[Any]) -> Floats:
         """Return the gradient of the loss at each example in the flat parameters, `(n_models, n, n_parameters)`."""
         data = self._data(X, y)
         gradients = np.empty((len(self), data.n_examples, self.model.n_parameters))
@@ -84,7 +84,7 @@ class TrainedModels:
                 gradients[models, :, layer.span] = outer.reshape(*outer.shape[:2], -1)
         return gradients
 
-    def gradient_norms(self, X: AnyFloats, y: NDArray[Any]) -> NDArray[np.float64]:
+    def gradient_norms(self, X: AnyFloats, y: NDArray[Any]) -> Floats:
         """Return the L2 norm of each gradient, `(n_models, n)`, without storing the gradients."""
         data = self._data(X, y)
         norms = np.empty((len(self), data.n_examples))

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import LaplaceDP
 from ...core import Dataset, Floats, Guarantee, Outputs
@@ -79,7 +78,7 @@ class ObjectivePerturbation(PerturbedRegression):
         points = np.asarray(outputs.values, dtype=np.float64)
         return np.asarray(-examples.gradient_sums(points) - examples.n_examples * strength * points)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`.
 
         The density is that of b, times the determinant of n times the second derivative of the objective, which is the

@@ -5,19 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
 from ...accounting import LaplaceDP
 from ...core import Dataset, Floats, Guarantee, Outputs
-from .regularised_logistic import (
-    PerturbedRegression,
-    SignedExamples,
-    minimise,
-    spherical_log_density,
-    spherical_noise,
-)
+from .regularised_logistic import PerturbedRegression, SignedExamples, minimise, spherical_log_density, spherical_noise
 
 
 @dataclass(frozen=True)
@@ -73,7 +66,7 @@ class OutputPerturbation(PerturbedRegression):
         noise = spherical_noise(size, examples.n_features, self.rate(examples.n_examples), rng)
         return Outputs(self._fit(examples) + noise)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`."""
         examples = SignedExamples.of(dataset)
         return spherical_log_density(outputs.values - self._fit(examples), self.rate(examples.n_examples))

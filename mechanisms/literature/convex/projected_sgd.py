@@ -227,19 +227,14 @@ class NoisyProjectedSGD(Mechanism):
         if self.claim == "formula":
             return ApproximateDP(self.epsilon, self.delta, relation=self.relation)
         return fixed_size_gaussian(
-            self.noise_multiplier,
-            sampling_probability=1.0 / self.n_records,
-            steps=self.n_steps,
-            relation=self.relation,
+            self.noise_multiplier, sampling_probability=1.0 / self.n_records, steps=self.n_steps, relation=self.relation
         ).calibrated_at(self.delta)
 
     def worst_case(self) -> Neighbours:
         """Return a pair with one feature and all records blank except one, whose gradient is L or -L."""
         return opposite_labels(self.n_records, self.lipschitz)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         for side in (0, 1):
             self._signed_rows(neighbours.side(side))
         check_one_example(neighbours)
-        return self

@@ -22,7 +22,7 @@ from scipy.special import expit, gammaln
 
 from ...accounting import PureMechanism
 from ...core.arrays import Floats
-from ...core.base import Data, Dataset, Mechanism, Neighbours
+from ...core.base import Data, Dataset, Neighbours
 from ...core.constraints import Positive
 from ...core.errors import ParameterError, ReleaseError, plural
 from ...core.records import check_records, check_worst_case
@@ -251,12 +251,10 @@ class PerturbedRegression(PureMechanism):
         check_worst_case(WORST_CASE_WEIGHT / self.regularisation, regularisation=self.regularisation)
         return opposite_labels(self.n_worst, 1.0)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         for side in (0, 1):
             SignedExamples.of(neighbours.side(side))
         check_one_example(neighbours)
-        return self
 
 
 def replace_one_only(relation: str | Relation, name: str) -> Relation:

@@ -32,10 +32,7 @@ class UncomposedSubsetCounts(Broken, LaplaceSubsetCounts):
     def noise(self) -> Laplace:
         """Laplace noise of scale 1 / epsilon; should be n_moved / epsilon."""
         return Laplace(
-            self.epsilon * self.n_moved,
-            sensitivity=self.n_moved,
-            n_queries=self.n_queries,
-            relation=self.relation,
+            self.epsilon * self.n_moved, sensitivity=self.n_moved, n_queries=self.n_queries, relation=self.relation
         )
 
     def exact_guarantee(self) -> Guarantee | None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, example
+from ...core.base import Dataset, Neighbours, example
 from ...core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -112,15 +112,14 @@ class SubsetCounts(RecordsMechanism):
     def _check_dataset(self, dataset: Dataset) -> None:
         _ = self.answers(dataset)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
+        super()._check_pair(neighbours)
         if np.count_nonzero(np.not_equal(neighbours.d0, neighbours.d1)) > 1:
             raise NeighboursError(
                 "d0 and d1 differ in more than one place: queries name their records, so that neighbours differ in "
                 "one bit.",
                 argument=("d0", "d1"),
             )
-        return self
 
 
 @dataclass(frozen=True)

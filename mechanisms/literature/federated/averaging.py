@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.arrays import Bools, Floats
+from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveProbability, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -130,11 +130,9 @@ class FederatedAveraging(FederatedLearner):
         )
         return sampling.guarantee(relative, steps=self.rounds, relation=self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
+    def _check_pair(self, neighbours: Neighbours) -> None:
         """Check that both sides are lists of clients of the model, and differ in one client."""
-        super().bind(neighbours)
         check_clients(neighbours, self.network)
-        return self
 
     def output_law(self) -> LogDensity | None:
         """Return the law of the trajectory, or of the final model after one round; None otherwise or without noise."""
@@ -149,7 +147,7 @@ class TrajectoryLaw:
 
     learner: FederatedAveraging
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of the models after the first, `(size,)`.
 
         Raises:
@@ -176,7 +174,7 @@ class TrajectoryLaw:
             terms.append(weight + log_gaussian(step - scale * centre, scale * learner._deviation))
         return np.asarray(reduce(np.logaddexp, terms))
 
-    def _samples(self, n: int) -> list[tuple[float, NDArray[np.bool_]]]:
+    def _samples(self, n: int) -> list[tuple[float, Bools]]:
         """Return the log probability and the membership mask of each sample of n clients."""
         rate = self.learner.sampling_probability
         if rate == 1.0:

@@ -235,7 +235,6 @@ class SensitivityNotOfClip(Broken, LocalNoiseAveraging):
 
     @property
     def _deviation(self) -> float:
-        """Standard deviation of the noise."""
         return self.noise_multiplier * self.sensitivity
 
     def guarantee(self) -> Guarantee:

@@ -7,11 +7,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import GaussianDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import one_of_names
 from ...core.errors import RelationError
 from ...core.guarantee import Guarantee
@@ -102,11 +101,9 @@ class LocalNoiseAveraging(FederatedLearner):
         relative_sensitivity = 2.0 if self.relation is Relation.REPLACE_ONE else 1.0
         return GaussianDP(math.sqrt(self.rounds) * relative_sensitivity / self.noise_multiplier, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
+    def _check_pair(self, neighbours: Neighbours) -> None:
         """Check that both sides are lists of clients of the model, and differ in one client at one position."""
-        super().bind(neighbours)
         check_clients(neighbours, self.network, in_place=True)
-        return self
 
     def output_law(self) -> LogDensity | None:
         """Return the law of the messages; None for the final model, or without noise."""
@@ -119,7 +116,7 @@ class MessageLaw:
 
     learner: LocalNoiseAveraging
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density, `(size,)`, of messages `(size, rounds, n_clients, n_parameters)`.
 
         The density is 0 for a number of clients other than that of the dataset.

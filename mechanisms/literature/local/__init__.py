@@ -12,11 +12,7 @@ rappor.py             RAPPOR: a value is coded in a Bloom filter, and each bit o
 subset_selection.py   Subset selection: a user sends a random set of values that is likelier to contain their value
 """
 
-from .bounded_mean import (
-    Duchi as Duchi,
-    Hybrid as Hybrid,
-    Piecewise as Piecewise,
-)
+from .bounded_mean import Duchi as Duchi, Hybrid as Hybrid, Piecewise as Piecewise
 from .bounded_vector import DuchiVector as DuchiVector, SampledAttributes as SampledAttributes
 from .hadamard import HadamardResponse as HadamardResponse
 from .hashing import CountMeanSketch as CountMeanSketch, LocalHashing as LocalHashing

@@ -20,7 +20,7 @@ from scipy import special
 from ...accounting import ExactDP
 from ...accounting.claims import PureMechanism
 from ...core.arrays import Floats
-from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Data, Dataset, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
@@ -87,8 +87,7 @@ class NumbersOfUsers(PureMechanism):
         largest = np.full(self.numbers_shape, self.limit) if self.numbers_shape else self.limit
         return Neighbours(-largest, largest, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         values0, values1 = self.values(neighbours.d0), self.values(neighbours.d1)
         same_users = values0.shape == values1.shape
         differs = values0 != values1 if same_users else np.ones(2, dtype=np.bool_)
@@ -99,7 +98,6 @@ class NumbersOfUsers(PureMechanism):
                 f"{values0.shape} and {values1.shape}" + (f", and {changed} users differ." if same_users else "."),
                 argument="neighbours",
             )
-        return self
 
     def mean_variance(self, dataset: Dataset) -> Floats:
         """Return the variance of `estimate_mean` for these users: only the messages are random, not the numbers."""

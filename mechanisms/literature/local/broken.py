@@ -46,7 +46,6 @@ class RangeAssumed(Broken, Duchi):
             return np.asarray(np.log(np.clip(0.5 + 0.5 * values / self.magnitude, 0.0, 1.0)))
 
     def exact_guarantee(self) -> ExactDP:
-        """Return the exact curve of `worst_case()`."""
         log_p = self._log_probability(np.array([-self.limit, self.limit]))
         return ExactDP.of_logs(log_p, log_p[::-1], relation=self.relation)
 
@@ -83,7 +82,6 @@ class TiesInBothSets(Broken, DuchiVector):
 
     @property
     def magnitude(self) -> float:
-        """Absolute value B of the numbers of a message."""
         d = self.n_numbers
         either = sum(math.comb(d, a) for a in range((d + 1) // 2, d + 1))
         return either / math.comb(d - 1, d // 2) / math.tanh(0.5 * self.epsilon)

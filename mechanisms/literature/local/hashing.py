@@ -93,7 +93,6 @@ class LocalHashing(_HashedValues):
 
     @property
     def g(self) -> int:
-        """Number of buckets."""
         return self.n_buckets or max(2, min(round(math.exp(min(self.epsilon, 50.0))) + 1, self.prime))
 
     @property
@@ -195,7 +194,6 @@ class CountMeanSketch(_HashedValues):
 
     @property
     def g(self) -> int:
-        """Number of buckets."""
         return self.n_buckets or min(1024, self.prime)
 
     @property

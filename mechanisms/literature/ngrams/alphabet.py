@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core import ParameterError
+from ...core import Ints, ParameterError
 
-Tokens = NDArray[np.int64]
+Tokens = Ints
 """Indices of symbols, from 0 to the size of the alphabet - 1."""
 
 

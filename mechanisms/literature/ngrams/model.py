@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...core import Floats, ParameterError, non_negative, positive, whole
 from .alphabet import Alphabet, Tokens
@@ -270,8 +270,8 @@ class NGramModel:
 
 def planted_probability(
     texts: Sequence[str], record: str, prefix: str, suffix: str, *, n: ArrayLike, copies: ArrayLike,
-    smoothing: float = 0.1,
-) -> NDArray[np.float64]:  # fmt: skip
+    smoothing: float = 0.1
+) -> Floats:  # fmt: skip
     """Return Pr[suffix | prefix] by exact models, after a record was planted in the texts.
 
     Args:

@@ -7,11 +7,11 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ExactDP
-from ...core import Data, Dataset, Floats, Guarantee, Mechanism, Neighbours, Outputs, PositiveInt, Relation, at_least
+from ...core import Data, Dataset, Guarantee, Mechanism, Neighbours, Outputs, PositiveInt, Relation, at_least
+from ...core.arrays import Bools, Floats, Ints
 from .repeated_queries import repeated_law
 from .vote_counts import Counts, as_neighbours, check_one_teacher, check_votes, moved_vote
 
@@ -46,7 +46,7 @@ class Aggregator(Mechanism):
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     @abstractmethod
-    def answers(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def answers(self, counts: Counts, size: int, rng: np.random.Generator) -> Ints:
         """Return the labels of `size` runs, `(size, n_queries)`, from checked votes."""
 
     @abstractmethod
@@ -54,7 +54,7 @@ class Aggregator(Mechanism):
         """Return the log probability of each label, and of no answer, for each query, `(n_queries, n_classes + 1)`."""
 
     @abstractmethod
-    def divergences(self, counts: Counts, answered: NDArray[np.bool_], orders: Floats) -> Floats:
+    def divergences(self, counts: Counts, answered: Bools, orders: Floats) -> Floats:
         """Return the Renyi divergences of each query on these votes, `(n_queries, n_orders)`; see `data_dependent`.
 
         `answered`, `(n_queries,)`, is true for the queries that the teachers answered.
@@ -96,7 +96,7 @@ class Aggregator(Mechanism):
         log_probabilities = np.where(possible, chosen, -np.inf)
         return self._joint(log_probabilities, labels)
 
-    def _joint(self, log_probabilities: Floats, labels: NDArray[np.int64]) -> Floats:
+    def _joint(self, log_probabilities: Floats, labels: Ints) -> Floats:
         """Return the joint log probability of the labels from that of each label, `(size, n_queries)`."""
         return np.asarray(log_probabilities.sum(axis=1))
 
@@ -120,10 +120,8 @@ class Aggregator(Mechanism):
             return None
         return repeated_law(log0[0], log1[0], self.n_queries, self.relation, most_answers=self.most_answers)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         check_one_teacher(self.counts(neighbours.d0), self.counts(neighbours.d1))
-        return self
 
 
 def never_abstains(log_winner: Floats) -> Floats:

@@ -7,12 +7,11 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
 
 from ...accounting import ExactDP, GaussianDP, PureDP
 from ...accounting.broken import Broken, certain_leak
-from ...core.arrays import Floats
+from ...core.arrays import Bools, Floats, Ints
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, example, known_law
 from ...core.constraints import Flag, OpenUnit, PositiveInt
 from ...core.errors import ParameterError
@@ -42,7 +41,7 @@ class SamePartForAll(Broken, TeacherVotes):
     source = "vanderschaarlab/mlforhealthlabpub, issue 29 (PATE-GAN)."
     correct_class = TeacherVotes
 
-    def teachers(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    def teachers(self, labels: Ints) -> Ints:
         """Return equal votes of all teachers: the label of the nearest record of the last part."""
         return np.repeat(labels[self.n_teachers - 1], self.n_teachers)
 
@@ -99,7 +98,7 @@ class TeachersKept(Broken, TeacherVotes):
         """Return None: the law of the outputs is computed for the worst case only."""
         return None
 
-    def labels(self, dataset: Dataset, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def labels(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Ints:
         """Return the labels of `size` runs, `(size, rounds)`, each from newly drawn parts."""
         return self.aggregator.answers(self.drawn_votes(dataset, size, rng), size, rng)
 
@@ -265,7 +264,7 @@ class CheckWithoutNoise(Broken, CheckedGNMax):
         """Largest lead at which the check fails: one vote is missing."""
         return 2 * (math.ceil(self.threshold) - 1) - self.n_teachers
 
-    def passes(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def passes(self, counts: Counts, size: int, rng: np.random.Generator) -> Bools:
         """Return True where at least `threshold` teachers agree, equal in every run."""
         return np.broadcast_to(self.support(counts) >= self.threshold, (size, self.n_queries))
 
@@ -319,8 +318,7 @@ class EpsilonOfVotes(Broken, Mechanism):
         super().__post_init__()
         if not isinstance(self.aggregator, Aggregator):
             raise ParameterError(
-                f"aggregator must be an aggregator of votes, such as GNMax(40.0), but is {self.aggregator!r}.",
-                argument="aggregator",
+                argument="aggregator", value=self.aggregator, allowed="be an aggregator of votes, such as GNMax(40.0)"
             )
 
     def epsilon(self, dataset: Dataset) -> float:
@@ -356,7 +354,5 @@ class EpsilonOfVotes(Broken, Mechanism):
         """Return the curve of a complete leak: the two epsilons of the worst case differ."""
         return certain_leak(self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         self.aggregator.bind(neighbours)
-        return self

@@ -7,11 +7,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ...accounting import GaussianDP
-from ...core import Finite, Floats, Guarantee, ParameterError, Positive, PositiveInt, UnitInterval, example, whole
+from ...core import Finite, Guarantee, ParameterError, Positive, PositiveInt, UnitInterval, example, whole
+from ...core.arrays import Bools, Floats, Ints
 from .aggregator import ABSTAINED, Aggregator, log_total
 from .renyi import CHECK_DEVIATION_RATIO, gaussian_divergences, log_check_miss, log_gaussian_miss
 from .vote_counts import Counts
@@ -39,21 +39,21 @@ class CheckedGNMax(Aggregator):
         """Return the quantity that is checked, `(n_queries,)`: the number of votes of the leading label."""
         return np.asarray(counts.max(axis=1), dtype=np.float64)
 
-    def otherwise(self) -> NDArray[np.int64]:
+    def otherwise(self) -> Ints:
         """Return the label of each query if the check fails, `(n_queries,)`: no answer."""
         return np.full(self.n_queries, ABSTAINED)
 
-    def passes(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def passes(self, counts: Counts, size: int, rng: np.random.Generator) -> Bools:
         """Return whether the teachers answer each query, `(size, n_queries)`."""
         noisy = rng.standard_normal((size, self.n_queries))
         noisy *= self.check_deviation
         noisy += self.support(counts)
-        passed: NDArray[np.bool_] = noisy >= self.threshold
+        passed: Bools = noisy >= self.threshold
         if self.most_answers is not None:
             passed &= np.cumsum(passed, axis=1) <= self.most_answers
         return passed
 
-    def answers(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def answers(self, counts: Counts, size: int, rng: np.random.Generator) -> Ints:
         passed = self.passes(counts, size, rng)
         labels = np.tile(self.otherwise(), (size, 1))
         queries = np.nonzero(passed)[1]
@@ -76,7 +76,7 @@ class CheckedGNMax(Aggregator):
         table[fallback] = log_total(table[fallback], fails)
         return table
 
-    def divergences(self, counts: Counts, answered: NDArray[np.bool_], orders: Floats) -> Floats:
+    def divergences(self, counts: Counts, answered: Bools, orders: Floats) -> Floats:
         """Return the sum of the divergences of the check of every query and of the released answers."""
         check = CHECK_DEVIATION_RATIO * self.check_deviation
         miss = log_check_miss(self.support(counts) - self.threshold, self.check_deviation)
@@ -139,7 +139,7 @@ class ConfidentGNMax(CheckedGNMax):
     def most_answers(self) -> int | None:
         return self.max_answers
 
-    def _joint(self, log_probabilities: Floats, labels: NDArray[np.int64]) -> Floats:
+    def _joint(self, log_probabilities: Floats, labels: Ints) -> Floats:
         """Return the joint log probability; after the last answer there is no label with probability 1."""
         if self.max_answers is None:
             return super()._joint(log_probabilities, labels)
@@ -212,7 +212,7 @@ class InteractiveGNMax(CheckedGNMax):
         """Return max_j (n_j - M p_j), `(n_queries,)`."""
         return np.asarray((counts - self.n_teachers * np.array(self.student)).max(axis=1))
 
-    def otherwise(self) -> NDArray[np.int64]:
+    def otherwise(self) -> Ints:
         """Return the student's label if the student is confident, else no answer."""
         rows = np.array(self.student)
         return np.where(rows.max(axis=1) > self.confidence, rows.argmax(axis=1), ABSTAINED)

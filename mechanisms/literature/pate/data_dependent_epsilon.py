@@ -151,8 +151,7 @@ class PrivateEpsilon(Mechanism):
         super().__post_init__()
         if not isinstance(self.aggregator, CheckedGNMax | GNMax):
             raise ParameterError(
-                f"aggregator must be a GNMax, ConfidentGNMax or InteractiveGNMax, but is {self.aggregator!r}.",
-                argument="aggregator",
+                argument="aggregator", value=self.aggregator, allowed="be a GNMax, ConfidentGNMax or InteractiveGNMax"
             )
         if self.order <= 1.0:
             raise ParameterError(f"order must be > 1, but is {self.order}.", argument="order")
@@ -244,15 +243,12 @@ class PrivateEpsilon(Mechanism):
         return as_neighbours((pair[0], pair[1]), self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """Return the exact curve of `worst_case()`."""
         pair = self.worst_case()
         (centre0, scale0), (centre1, scale1) = ((self.epsilon(d), self.deviation(d)) for d in (pair.d0, pair.d1))
         return TwoGaussiansDP(centre0, scale0, centre1, scale1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         check_one_teacher(self.aggregator.counts(neighbours.d0), self.aggregator.counts(neighbours.d1))
-        return self
 
 
 def _noise_divergences(orders: Floats, beta: float, noise: float) -> Floats:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Floats
+from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs, example
 from ...core.constraints import Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError
@@ -55,7 +55,7 @@ class VotesOfParts(Mechanism):
     def votes(self, dataset: Dataset) -> Counts:
         """Return the number of models that give each label to each query, `(n_queries, n_classes)`."""
 
-    def labels(self, dataset: Dataset, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def labels(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Ints:
         """Return the aggregated labels of `size` runs, `(size, n_queries)`; -1 for no answer."""
         return np.asarray(self.aggregator.release(self.votes(dataset), size, rng).values)
 
@@ -75,7 +75,7 @@ class VotesOfParts(Mechanism):
         """Return the exact guarantee of the aggregator, whose worst case has the same votes as this mechanism's."""
         return self.aggregator.exact_guarantee()
 
-    def labels_at_worst(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def labels_at_worst(self) -> tuple[Ints, Ints]:
         """Return one label for each part on both sides, with the votes of the worst case of the aggregator."""
         pair = self.aggregator.worst_case()
         (losing,) = np.flatnonzero(pair.d1[0] < pair.d0[0])
@@ -86,7 +86,7 @@ class VotesOfParts(Mechanism):
         return before, after
 
 
-def part_of(n_records: int, n_parts: int) -> list[NDArray[np.int64]]:
+def part_of(n_records: int, n_parts: int) -> list[Ints]:
     """Return the indices of the records of each part; record i belongs to part i mod n_parts.
 
     Raises:
@@ -109,17 +109,17 @@ def _check_one_record(records0: NDArray[Any], records1: NDArray[Any]) -> None:
         )
 
 
-def _mode(labels: NDArray[np.int64]) -> int:
+def _mode(labels: Ints) -> int:
     """Return the most frequent label, the smallest in a tie."""
     return int(np.bincount(labels).argmax())
 
 
-def _median(labels: NDArray[np.int64]) -> int:
+def _median(labels: Ints) -> int:
     """Return the lower median."""
     return int(np.sort(labels)[(len(labels) - 1) // 2])
 
 
-PART_STATISTICS: dict[str, Callable[[NDArray[np.int64]], int]] = {"mode": _mode, "median": _median}
+PART_STATISTICS: dict[str, Callable[[Ints], int]] = {"mode": _mode, "median": _median}
 
 
 @dataclass(frozen=True)
@@ -201,10 +201,8 @@ class SampleAndAggregate(VotesOfParts):
             )
         return Neighbours(*self.labels_at_worst(), self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         _check_one_record(self.records(neighbours.d0), self.records(neighbours.d1))
-        return self
 
 
 @dataclass(frozen=True)
@@ -240,7 +238,7 @@ class TeacherVotes(VotesOfParts):
         """Noisy majority of the votes, once in each round."""
         return LNMax(self.rate, draws=ONE_DRAW, n_teachers=self.n_teachers, n_classes=2, n_queries=self.rounds)
 
-    def records(self, dataset: Dataset) -> NDArray[np.int64]:
+    def records(self, dataset: Dataset) -> Ints:
         """Return the checked labels, 0 or 1, nearest record first, `(n_records,)`."""
         labels = np.asarray(dataset)
         if labels.ndim != 1 or labels.dtype.kind not in "biuf" or not np.isin(labels, (0, 1)).all():
@@ -255,7 +253,7 @@ class TeacherVotes(VotesOfParts):
             )
         return labels.astype(np.int64)
 
-    def teachers(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    def teachers(self, labels: Ints) -> Ints:
         """Return the vote of each teacher, `(n_teachers,)`; the nearest record of part j is record j."""
         return labels[: self.n_teachers]
 
@@ -268,7 +266,5 @@ class TeacherVotes(VotesOfParts):
         """Return a pair with half of the votes for label 1, and one more, where the rarer answer has ratio e^rate."""
         return Neighbours(*self.labels_at_worst(), self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         _check_one_record(self.records(neighbours.d0), self.records(neighbours.d1))
-        return self

@@ -8,11 +8,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ExactDP, GaussianDP, OptimalComposition, PureDP
 from ...accounting.numerics.binomial import response_logs
-from ...core import Floats, Guarantee, ParameterError, Positive, example, one_of_names
+from ...core import Bools, Floats, Guarantee, Ints, ParameterError, Positive, example, one_of_names
 from ...noise.laplace import draw_laplace
 from .aggregator import Aggregator, never_abstains
 from .renyi import gaussian_divergences, laplace_divergences, log_gaussian_miss, log_laplace_miss
@@ -78,7 +77,7 @@ class LNMax(Aggregator):
         """Lead at which label 0 wins about once in a hundred runs, because a larger one approaches the claim; or 0."""
         return 0 if self.draws == ONE_DRAW else min(self.n_teachers, math.ceil(WORST_CASE_LEAD / self.rate)) - 2
 
-    def answers(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def answers(self, counts: Counts, size: int, rng: np.random.Generator) -> Ints:
         if self.draws == ONE_DRAW:
             noisy_ones = counts[..., 1] + rng.laplace(scale=1.0 / self.rate, size=(size, self.n_queries))
             return np.asarray(noisy_ones > self.n_teachers / 2, dtype=np.int64)
@@ -90,7 +89,7 @@ class LNMax(Aggregator):
         log_law = log_laplace_majority if self.draws == ONE_DRAW else log_laplace_winner
         return never_abstains(log_law(counts, self.rate))
 
-    def divergences(self, counts: Counts, answered: NDArray[np.bool_], orders: Floats) -> Floats:
+    def divergences(self, counts: Counts, answered: Bools, orders: Floats) -> Floats:
         if self.draws == ONE_DRAW:
             return laplace_divergences(log_laplace_majority(counts, self.rate).min(axis=1), 0.5 * self.rate, orders)
         return laplace_divergences(log_laplace_miss(counts, self.rate), self.rate, orders)
@@ -140,7 +139,7 @@ class GNMax(Aggregator):
 
     standard_deviation: Positive
 
-    def answers(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def answers(self, counts: Counts, size: int, rng: np.random.Generator) -> Ints:
         noisy = rng.standard_normal((size, *counts.shape))
         noisy *= self.standard_deviation
         noisy += counts
@@ -149,7 +148,7 @@ class GNMax(Aggregator):
     def log_labels(self, counts: Counts) -> Floats:
         return never_abstains(log_gaussian_winner(counts, self.standard_deviation))
 
-    def divergences(self, counts: Counts, answered: NDArray[np.bool_], orders: Floats) -> Floats:
+    def divergences(self, counts: Counts, answered: Bools, orders: Floats) -> Floats:
         sd = self.standard_deviation
         return gaussian_divergences(log_gaussian_miss(counts, sd), sd, orders)
 

@@ -8,10 +8,9 @@ from hashlib import blake2b
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core.arrays import Floats
-from ...core.base import Data, Dataset, LogDensity, Mechanism, Neighbours, Outputs, example
+from ...core.arrays import Floats, Ints
+from ...core.base import Data, Dataset, LogDensity, Neighbours, Outputs, example
 from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -184,7 +183,7 @@ class PATE(VotesOfParts):
             students[start : start + runs] = self.learn(labels[start : start + runs])
         return Outputs(students)
 
-    def learn(self, labels: NDArray[np.int64]) -> Floats:
+    def learn(self, labels: Ints) -> Floats:
         """Return students `(n_runs, n_parameters)` trained on labels `(n_runs, n_queries)`, -1 for none."""
         labels = self.seen_labels(labels)
         inputs = self.network.inputs(self.public, np.dtype(np.float64))
@@ -202,7 +201,7 @@ class PATE(VotesOfParts):
             weights -= self.learning_rate * (weight_per_label * slope + self.ridge * weights)
         return weights.reshape(len(labels), -1)
 
-    def seen_labels(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    def seen_labels(self, labels: Ints) -> Ints:
         """Return the training labels of the student for all public points, -1 for none, `(n_runs, n_points)`."""
         known = np.full((len(labels), len(self.public)), UNLABELLED)
         known[:, : labels.shape[1]] = labels
@@ -218,7 +217,7 @@ class PATE(VotesOfParts):
         """False: a record influences the student through the labels of a teacher, not only through its own loss."""
         return False
 
-    def losses(self, data: TrainingData, parameters: Floats) -> NDArray[np.float64]:
+    def losses(self, data: TrainingData, parameters: Floats) -> Floats:
         """Return the loss `(n_models, n_examples)` of each example under students `(n_models, n_parameters)`."""
         return TrainedModels(self.network, np.asarray(parameters)).losses(data.X, data.y)
 
@@ -236,9 +235,7 @@ class PATE(VotesOfParts):
         d0, d1 = (TrainingData(X, labels) for labels in self.labels_at_worst())
         return Neighbours(d0, d1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         for side in (0, 1):
             self.data(neighbours.side(side))
         check_in_place(neighbours, "parts")
-        return self

@@ -18,10 +18,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
-from ...core import Floats
+from ...core import Floats, Ints
 
 CHECK_DEVIATION_RATIO = math.sqrt(2.0)
 """Ratio of the deviation of an equivalent GNMax of two labels to that of a check.
@@ -30,7 +29,7 @@ A moved vote changes the support of a check by 1, but the lead of a GNMax by 2.
 """
 
 
-def log_gaussian_miss(counts: NDArray[np.int64], standard_deviation: float) -> Floats:
+def log_gaussian_miss(counts: Ints, standard_deviation: float) -> Floats:
     """Return log of the sum over the other labels i of Phi(-(n_first - n_i) / (sigma sqrt(2))), `(n,)`.
 
     The result is at most log(1 - 1/m).
@@ -42,7 +41,7 @@ def log_gaussian_miss(counts: NDArray[np.int64], standard_deviation: float) -> F
     return _capped(log_ndtr(-_leads(counts) / (math.sqrt(2.0) * standard_deviation)), counts.shape[1])
 
 
-def log_laplace_miss(counts: NDArray[np.int64], rate: float) -> Floats:
+def log_laplace_miss(counts: Ints, rate: float) -> Floats:
     """Return log of the sum over the other labels of (2 + x) / 4 e^-x, x = rate * lead, `(n,)`.
 
     The result is at most log(1 - 1/m).
@@ -113,7 +112,7 @@ def laplace_divergences(log_miss: Floats, rate: float, orders: Floats) -> Floats
     return np.asarray(np.where(valid & (bound < data_independent), np.maximum(bound, 0.0), data_independent)[inverse])
 
 
-def _leads(counts: NDArray[np.int64]) -> Floats:
+def _leads(counts: Ints) -> Floats:
     """Return the leads of the first label over each other label, `(n, m - 1)`."""
     ordered = np.sort(counts, axis=1).astype(np.float64)
     return ordered[:, -1:] - ordered[:, :-1]

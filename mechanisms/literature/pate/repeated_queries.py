@@ -6,12 +6,11 @@ import math
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ExactDP
 from ...accounting.numerics.binomial import log_choose, log_orders
-from ...core import Floats, Relation
+from ...core import Floats, Ints, Relation
 
 MAX_OUTCOMES = 200_000
 """Largest number of outcomes that are enumerated."""
@@ -72,7 +71,7 @@ def _grouped(log_law0: Floats, log_law1: Floats) -> Floats:
     return np.column_stack([merged, laws[:, -1]])
 
 
-def _splits(total: int, parts: int) -> NDArray[np.int64]:
+def _splits(total: int, parts: int) -> Ints:
     """Return all ways to write `total` as an ordered sum of `parts` whole numbers >= 0, one in each row."""
     if parts == 0:
         return np.zeros((int(total == 0), 0), dtype=np.int64)
@@ -83,7 +82,7 @@ def _splits(total: int, parts: int) -> NDArray[np.int64]:
     return np.diff(ends, axis=1) - 1
 
 
-def _multinomial(log_laws: Floats, splits: NDArray[np.int64]) -> Floats:
+def _multinomial(log_laws: Floats, splits: Ints) -> Floats:
     """Return the log probability of each row of counts under each law, `(2, n_rows)`."""
     with np.errstate(invalid="ignore"):
         terms = np.where(splits > 0, splits * log_laws[:, None, :], 0.0)

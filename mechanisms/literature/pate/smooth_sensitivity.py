@@ -23,10 +23,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri, ndtri_exp
 
-from ...core import Floats
+from ...core import Floats, Ints
 from .renyi import gaussian_divergences
 
 STEPS_PER_VOTE = 32
@@ -71,7 +70,7 @@ class SteppedBound:
         values[0] = self.order / sigma**2
         return np.minimum.accumulate(values)
 
-    def places(self, log_miss: Floats) -> NDArray[np.int64]:
+    def places(self, log_miss: Floats) -> Ints:
         """Return the grid position of each query, from 0: `(n,)` for `(n,)` values of log q."""
         t = -ndtri_exp(log_miss - math.log(self.n_classes - 1.0)) / math.sqrt(2.0)
         positions = np.floor(np.minimum(t * self.standard_deviation * STEPS_PER_VOTE, 1e15) + _SLACK) - self._start

@@ -11,15 +11,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core import OpenUnit, Options, ParameterError, PositiveInt, one_of_names
+from ...core import Floats, Ints, OpenUnit, Options, ParameterError, PositiveInt, one_of_names
 from ...learning.base import AnyFloats
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Labels = NDArray[np.int64]
+Labels = Ints
 
 CLASS_SHARES = ("equal", "answers", "as-spread")
 UNLABELLED = -1
@@ -100,7 +99,7 @@ class LabelSpreading(Options):
         scale = diags_array(joined.sum(axis=1) ** -0.5)
         return csr_array(scale @ joined @ scale)
 
-    def _weights(self, spread: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _weights(self, spread: Floats, answers: Floats) -> Floats:
         """Return the weights that bring the total of each class to its share, `(n_runs, n_classes)`."""
         if self.class_shares == "as-spread":
             return np.ones(spread.shape[1:])

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Options, ParameterError, Positive
+from ...core import Ints, Options, ParameterError, Positive
 from ...learning.base import AnyFloats
 from .disjoint_parts import part_of
 
-Labels = NDArray[np.int64]
+Labels = Ints
 
 
 class Teachers(Options):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ...core import Dataset, Neighbours, NeighboursError, ParameterError, whole
+from ...core import Dataset, Ints, Neighbours, NeighboursError, ParameterError, whole
 
-Counts = NDArray[np.int64]
+Counts = Ints
 
 
 def count_votes(labels: ArrayLike, n_classes: int) -> Counts:

@@ -70,7 +70,6 @@ class LaplaceTopK(TopK):
 
     @property
     def rate(self) -> float:
-        """Inverse of the noise scale."""
         spread = 8.0 * self.sensitivity * math.sqrt(self.k * math.log(self.n_candidates / self.delta))
         return self.epsilon / spread
 

@@ -151,8 +151,7 @@ class Shuffled(Mechanism):
         d0[0], d1[0] = pair.d0, pair.d1
         return Neighbours(d0, d1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Shuffled:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         values0, values1 = self._values(neighbours.d0), self._values(neighbours.d1)
         counts0, counts1 = (np.bincount(v, minlength=self.randomizer.n_categories) for v in (values0, values1))
         if (moved := int(np.abs(counts0 - counts1).sum()) // 2) > 1:
@@ -161,7 +160,6 @@ class Shuffled(Mechanism):
                 "Change one entry only.",
                 argument="neighbours",
             )
-        return self
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve on `worst_case()`; None if there are more than a million counts."""

@@ -131,7 +131,6 @@ class ProposeTestRelease(RecordsMechanism):
         return Neighbours(d0, d1, self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """Return the exact curve of `worst_case()`."""
         pair = self.worst_case()
         log0, log1 = (self._log_chances(d) for d in (pair.d0, pair.d1))
         distance = abs(self.median(pair.d1) - self.median(pair.d0)) / self.scale

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ...core.arrays import Floats
-from ...core.base import Data, Dataset, Mechanism, Neighbours
+from ...core.base import Data, Dataset, Neighbours
 from ...core.constraints import Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
@@ -89,8 +89,7 @@ class RestrictedEdgeCount(NoisyQuery):
         d1[-1, :-1] = d1[:-1, -1] = 1
         return Neighbours(d1[:-1, :-1].copy(), d1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         small, large = sorted((_checked(neighbours.d0), _checked(neighbours.d1)), key=len)
         rests = (np.delete(np.delete(large, i, axis=0), i, axis=1) for i in range(len(large)))
         if len(large) != len(small) + 1 or not any(np.array_equal(rest, small) for rest in rests):
@@ -99,7 +98,6 @@ class RestrictedEdgeCount(NoisyQuery):
                 f"{len(neighbours.d1)} vertices. Delete one row and the same column.",
                 argument="d0",
             )
-        return self
 
 
 def _checked(dataset: Dataset) -> Floats:

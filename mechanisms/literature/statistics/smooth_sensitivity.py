@@ -136,7 +136,6 @@ class SmoothSensitivityMedian(RecordsMechanism):
         return Neighbours(d0, d1, self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """Return the exact curve of `worst_case()`."""
         pair = self.worst_case()
         (centre0, scale0), (centre1, scale1) = ((self.median(d), self.scale(d)) for d in (pair.d0, pair.d1))
         curve = TwoCauchysDP if self.noise == "cauchy" else two_laplaces

@@ -102,8 +102,7 @@ class ColumnMeans(Mechanism):
             )
         if self.population is not None and not isinstance(self.population, Population):
             raise ParameterError(
-                f"population must be None or a Population, such as Uniform(), but is {self.population!r}.",
-                argument="population",
+                argument="population", value=self.population, allowed="be None or a Population, such as Uniform()"
             )
 
     @property
@@ -159,9 +158,8 @@ class ColumnMeans(Mechanism):
         person = draw_people(frequencies, 1, np.random.default_rng([self.population.seed, 1]))[0]
         return Neighbours(Study(frequencies), Study(frequencies, person), self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        """Return self if the pair is two arrays that differ in a row, or two studies that differ in the person."""
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
+        """Check that the pair is two arrays that differ in a row, or two studies that differ in the person."""
         d0, d1 = (self._checked(neighbours.side(side)) for side in (0, 1))
         if isinstance(d0, Study) and isinstance(d1, Study):
             if not np.array_equal(d0.frequencies, d1.frequencies):
@@ -176,7 +174,6 @@ class ColumnMeans(Mechanism):
             raise NeighboursError("one side is a Study and the other an array: give two studies or two arrays.")
         else:
             check_records(neighbours)
-        return self
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return `size` vectors of means, shape `(size, n_attributes)`."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP
 from ...accounting.broken import BrokenPureDP
+from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, Neighbours, Outputs, example
 from ...core.constraints import Positive, PositiveInt, at_least
 from ...core.errors import ParameterError
@@ -80,7 +81,7 @@ class Resampled(BrokenPureDP, RecordsMechanism):
         """Return (0, delta)-DP: a table that contains the differing record is impossible on the other side."""
         return ApproximateDP(0.0, self.share_shown, self.relation, exact=True)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each table of ordered rows, `(size,)`; -inf if a row is not a record."""
         records, rows = self.records(dataset), outputs.values
         if rows.shape[2] != records.shape[1]:
@@ -100,7 +101,7 @@ class Resampled(BrokenPureDP, RecordsMechanism):
         _ = self.records(dataset)
 
 
-def _copies(records: NDArray[Any], rows: NDArray[Any]) -> NDArray[np.int64]:
+def _copies(records: NDArray[Any], rows: NDArray[Any]) -> Ints:
     """Return the number of records equal to each row, `(n_rows,)`, by labels of prefixes, column by column."""
     record_label, row_label = np.zeros(len(records), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     matched = np.ones(len(rows), dtype=np.bool_)

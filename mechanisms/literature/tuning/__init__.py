@@ -7,11 +7,7 @@ private_selection.py   Private selection: mechanisms that publish one of several
 repetitions.py         Random number of runs of a private algorithm whose best output is published
 """
 
-from .candidate import (
-    NoisyCandidate as NoisyCandidate,
-    RandomMechanism as RandomMechanism,
-    TuningTrial as TuningTrial,
-)
+from .candidate import NoisyCandidate as NoisyCandidate, RandomMechanism as RandomMechanism, TuningTrial as TuningTrial
 from .private_selection import (
     BestOfRepetitions as BestOfRepetitions,
     ChoosesRun as ChoosesRun,

@@ -168,12 +168,10 @@ class NoisyCandidate(TuningTrial):
         d1[0] = 0.0
         return Neighbours(d0, d1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         check_distance(
             self.scores(neighbours.d0), self.scores(neighbours.d1), sensitivity=self.sensitivity, norm=np.inf
         )
-        return self
 
 
 def _nodes(start: float, end: float, width: float) -> tuple[Floats, Floats]:

@@ -12,12 +12,7 @@ workload.py    Workloads: linear queries over the cells of a domain, as the rows
 """
 
 from .base import Query as Query
-from .counts import (
-    Count as Count,
-    Histogram as Histogram,
-    MedianUtility as MedianUtility,
-    PrefixCounts as PrefixCounts,
-)
+from .counts import Count as Count, Histogram as Histogram, MedianUtility as MedianUtility, PrefixCounts as PrefixCounts
 from .domain import Domain as Domain, check_memory as check_memory
 from .marginals import Marginals as Marginals
 from .sums import Mean as Mean, Sum as Sum

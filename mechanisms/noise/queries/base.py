@@ -67,9 +67,7 @@ def column_of(dataset: Dataset, column: Column) -> NDArray[Any]:
     if hasattr(dataset, "columns") and hasattr(dataset, "to_numpy"):
         if column not in dataset.columns:
             names = ", ".join(map(repr, list(dataset.columns)[:12]))
-            raise ParameterError(
-                f"column must be one of the dataset's columns ({names}), but is {column!r}.", argument="column"
-            )
+            raise ParameterError(argument="column", value=column, allowed=f"be one of the dataset's columns ({names})")
         return np.asarray(dataset[column].to_numpy())
     values = np.asarray(dataset)
     if values.ndim == 1 and column is None:

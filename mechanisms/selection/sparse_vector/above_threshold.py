@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureMechanism
 from ...core.arrays import Bools, Floats
-from ...core.base import Data, Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Data, Dataset, Neighbours, Outputs
 from ...core.constraints import Finite, Flag, Positive, PositiveInt
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -128,10 +128,8 @@ class SparseVector(PureMechanism):
         d0, d1 = (v if self.n_queries > 1 else v[0] for v in (start, start + self.sensitivity * signs))
         return Neighbours(d0, d1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
         check_pair(neighbours, self.query, self.answers, sensitivity=self.sensitivity, norm=np.inf)
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, shape `(size,)`; -inf if impossible."""

@@ -12,20 +12,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Bools, Ints
+
 ABOVE, BELOW, STOPPED = 1, 0, -1
 Answers = NDArray[np.int8]
 _ANSWERS = 3
 _MAX_COUNTED_CODE = 2**20  # codes up to here are counted in a table, larger ones sorted
 
 
-def as_answers(values: NDArray[Any]) -> tuple[Answers, NDArray[np.bool_] | None]:
+def as_answers(values: NDArray[Any]) -> tuple[Answers, Bools | None]:
     """Return numbers as answers, and a mask of the rows that hold only answers; None if all rows do."""
     answers = np.clip(values, STOPPED, ABOVE).astype(np.int8, copy=False)
     known = (answers == values).all(axis=1)
     return answers, None if known.all() else known
 
 
-def distinct(answers: Answers) -> tuple[Answers, NDArray[np.int64]]:
+def distinct(answers: Answers) -> tuple[Answers, Ints]:
     """Return the distinct rows, and the index of the row of each run.
 
     Args:
@@ -48,12 +50,12 @@ def distinct(answers: Answers) -> tuple[Answers, NDArray[np.int64]]:
     return answers[run[used]], (np.cumsum(used) - 1)[code]
 
 
-def _renumbered(code: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+def _renumbered(code: Ints) -> tuple[Ints, int]:
     values, place = np.unique(code, return_inverse=True)
     return place.reshape(len(code)), len(values)
 
 
-def possible(patterns: Answers, stop_after: int) -> NDArray[np.bool_]:
+def possible(patterns: Answers, stop_after: int) -> Bools:
     """Return a mask of the patterns that stop after `stop_after` answers above, and only then, shape `(n,)`."""
     above = np.cumsum(patterns == ABOVE, axis=1)
     stopped = np.zeros(patterns.shape, dtype=bool)

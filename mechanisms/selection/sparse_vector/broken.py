@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ExactDP, compose
 from ...accounting.broken import Broken
 from ...accounting.numerics.laplace import laplace_log_cdf
-from ...core import Dataset, Floats, Guarantee, Mechanism, Neighbours, Outputs, Relation
+from ...core import Bools, Dataset, Floats, Guarantee, Mechanism, Neighbours, Outputs, Relation
 from ...noise.queries.base import AnyQuery
 from . import NumericalSparseVector
 from .above_threshold import MAX_PATTERNS, AboveThreshold, SparseVector
@@ -122,7 +121,7 @@ class NoQueryNoise(NeverStops):
     def _factors(self) -> tuple[float, float]:
         return 2.0, 0.0
 
-    def _log_comparisons(self, below: NDArray[np.bool_], above: NDArray[np.bool_], queries: Floats) -> Floats:
+    def _log_comparisons(self, below: Bools, above: Bools, queries: Floats) -> Floats:
         """Return the log probability that the noisy threshold lies between the queries below and those above."""
         low = np.where(below, queries, -np.inf).max(axis=1, initial=-np.inf)
         high = np.where(above, queries, np.inf).min(axis=1, initial=np.inf)
@@ -230,7 +229,7 @@ class ReleasesTestedValue(_OwnScales, ReleasesValues):
         """Return queries at the threshold that all move up."""
         return self._moved(np.ones(self.n_queries))
 
-    def _released(self, above: NDArray[np.bool_], noisy: Floats, exact: float, rng: np.random.Generator) -> Floats:
+    def _released(self, above: Bools, noisy: Floats, exact: float, rng: np.random.Generator) -> Floats:
         return np.where(above, noisy, 0.0)
 
     def _log_rest(self, pattern: Answers, log_p: float, released: Floats, queries: Floats) -> Floats:
@@ -283,17 +282,8 @@ class TwoBrokenSparseVectors(Broken, Mechanism):
 
     @cached_property
     def _parts(self) -> tuple[ReleasesTestedValue, NoiseWithoutCount]:
-        options: dict[str, Any] = {
-            "threshold": self.threshold,
-            "stop_after": self.stop_after,
-            "sensitivity": self.sensitivity,
-            "query": self.query,
-            "relation": self.relation,
-        }
-        return (
-            ReleasesTestedValue(self.epsilon, self.n_queries, **options),
-            NoiseWithoutCount(self.epsilon, self.n_queries, **options),
-        )
+        options: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        return ReleasesTestedValue(**options), NoiseWithoutCount(**options)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return `size` independent runs, shape `(size, 2 n_queries)`."""
@@ -311,7 +301,7 @@ class TwoBrokenSparseVectors(Broken, Mechanism):
         self._parts[0].bind(neighbours)
         return self
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`; -inf where impossible."""
         tested, answers = np.split(outputs.values, 2, axis=1)
         first, second = self._parts

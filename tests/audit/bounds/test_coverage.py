@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.audit import calls
+from tests.audit.coverage import Coverage, count_misses
 
 from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand
-from dpassay.audit.calibration.coverage import Coverage, count_misses
 from dpassay.audit.calibration.laws import (
     FiniteLaw,
     all_equal,

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 from tests.audit import calls
+from tests.audit.coverage import count_misses
 
 from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.families import family_of, least_member
 from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success, success_lower
-from dpassay.audit.calibration.coverage import count_misses
 from dpassay.audit.evidence.scores import PairScores, Successes
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms import KAryRandomizedResponse

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 from scipy import special
 from tests.audit import calls
+from tests.audit.coverage import bounds_drawn
 
 from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
@@ -16,7 +17,6 @@ from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.family import Family
 from dpassay.audit.bounds.pair.joint import JointExact
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand
-from dpassay.audit.calibration.coverage import _bounds_drawn
 from dpassay.audit.calibration.laws import randomized_response
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
@@ -42,7 +42,7 @@ def test_perfect_attack_at_the_detectable_epsilon_has_power_90_percent(bound, cl
 
     def shown(epsilon):
         return float(
-            (_bounds_drawn(fixed, randomized_response(epsilon, delta), repeats=400, seed=1, **level) > claim).mean()
+            (bounds_drawn(fixed, randomized_response(epsilon, delta), repeats=400, seed=1, **level) > claim).mean()
         )
 
     assert shown(least_epsilon) > 0.9 - 4.8 * math.sqrt(0.09 / 400)

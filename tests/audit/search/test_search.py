@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.audit.coverage import Coverage
 
 from dpassay.attacks.distinguishing.threshold import Threshold
 from dpassay.audit import Verdict, audit
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
-from dpassay.audit.calibration.coverage import Coverage
 from dpassay.audit.search import SCREENING_CONFIDENCE, SearchResult, search
 from dpassay.audit.trials.seeds import Stage, child_seed
 from dpassay.mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse

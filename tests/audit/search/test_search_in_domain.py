@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from tests.audit.coverage import Coverage
 
 from dpassay.audit import Verdict, audit
 from dpassay.audit.bounds.pair.joint import JointExact
-from dpassay.audit.calibration.coverage import Coverage
 from dpassay.audit.search import SearchResult, search
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace, Neighbours, PureDP
 from dpassay.mechanisms.catalogue import catalogue

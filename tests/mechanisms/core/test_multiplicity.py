@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy import integrate, stats
+from tests.audit.coverage import bounds_drawn
 
 from dpassay.audit.bounds.numerics.binomial import quantile
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
-from dpassay.audit.calibration.coverage import _bounds_drawn
 from dpassay.audit.calibration.laws import laplace_ratio
 from dpassay.mechanisms.core import ParameterError, holm
 from dpassay.mechanisms.core.multiplicity import bonferroni, e_bh, e_from_p, shared_confidence
@@ -259,7 +259,7 @@ def best_of(n, *, confidence, repeats):
     """Return the largest of `n` bounds on fresh scores of the same law, repeatedly."""
     level = {"n_out": 150, "n_in": 150, "confidence": confidence, "seed": 7}
     bound = ClopperPearson(threshold=0.999)
-    return _bounds_drawn(bound, laplace_ratio(1.0), repeats=repeats * n, **level).reshape(repeats, n).max(axis=1)
+    return bounds_drawn(bound, laplace_ratio(1.0), repeats=repeats * n, **level).reshape(repeats, n).max(axis=1)
 
 
 def test_the_best_of_several_bounds_holds_at_a_shared_confidence_only():

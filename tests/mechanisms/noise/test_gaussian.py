@@ -110,10 +110,6 @@ def test_gaussian_noise_is_not_pure():
     assert mechanism.guarantee().epsilon(0.0) == math.inf
 
 
-def test_with_noise_multiplier_equals_the_constructor():
-    assert Gaussian.with_noise_multiplier(2.0, sensitivity=3.0) == Gaussian(noise_multiplier=2.0, sensitivity=3.0)
-
-
 def test_sensitivity_is_measured_in_the_l2_norm():
     mechanism = Gaussian(noise_multiplier=1.0, n_queries=2)
     mechanism.bind(Neighbours([0, 0], [0.6, 0.8], "add_remove"))

@@ -1,6 +1,5 @@
 """Intentionally broken DP-SGD: each claims one epsilon and has another.
 
-accounting.py    Intentionally broken accountants: no run of a mechanism shows these bugs, but numbers that are known
 base.py          Intentionally broken DP-SGD: base classes and accounting
 batches.py       Intentionally broken batches in DP-SGD: normalised, logged, skipped or weighted
 clipping.py      Intentionally broken clipping in DP-SGD

@@ -23,11 +23,10 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....accounting import GaussianDP
 from ....accounting.broken import Broken, certain_leak
-from ....core import Dataset, Guarantee, LogDensity, Neighbours, Outputs, ParameterError, PositiveInt, Relation
+from ....core import Dataset, Floats, Guarantee, LogDensity, Neighbours, Outputs, ParameterError, PositiveInt, Relation
 from ...base import MAX_ROUNDING, AnyFloats, TrainingData
 from ...models import LogisticRegression, MultiLayerPerceptron
 from ...models.base import Model
@@ -143,13 +142,13 @@ class BrokenDPSGD(Broken, DPSGD):
         noiseless = replace(self, noise_multiplier=0.0)
         return np.asarray(noiseless.release(data, 1, np.random.default_rng(0)).values[0])
 
-    def _noise_log_density(self, noise: AnyFloats) -> NDArray[np.float64]:
+    def _noise_log_density(self, noise: AnyFloats) -> Floats:
         """Return the log density of the noise `(size, steps, m)` in the observations, up to a constant.
 
         The noise is independent Gaussian; directions that are not orthogonal are whitened.
         """
         whitened = noise @ np.linalg.inv(np.linalg.cholesky(self.seen_directions @ self.seen_directions.T)).T
-        density: NDArray[np.float64] = standard_log_density(whitened / self.noise_multiplier)
+        density: Floats = standard_log_density(whitened / self.noise_multiplier)
         return density
 
 
@@ -159,7 +158,7 @@ class _NoiseAroundCentre:
 
     broken: BrokenDPSGD
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of observations, `(size,)`."""
         centre = self.broken._centre(TrainingData.of(dataset))
         return self.broken._noise_log_density(outputs.values - centre)
@@ -178,13 +177,13 @@ class Unclipped(Trainer):
         return None if self.data.gradients is None else self.data.gradients.astype(self.dtype)
 
 
-def standard_log_density(values: AnyFloats) -> NDArray[np.float64]:
+def standard_log_density(values: AnyFloats) -> Floats:
     """Return the log density of independent standard normals `(size, ...)`, one number per row, up to a constant."""
     rows = values.reshape(len(values), -1).astype(np.float64, copy=False)
     return np.asarray(-0.5 * np.einsum("ij,ij->i", rows, rows))
 
 
-def where_zero(differences: AnyFloats, log_density: AnyFloats) -> NDArray[np.float64]:
+def where_zero(differences: AnyFloats, log_density: AnyFloats) -> Floats:
     """Return `log_density` `(size,)` where all `differences` of a row are 0, and -inf elsewhere."""
     rows = np.abs(differences).reshape(len(differences), -1)
     return np.where(rows.max(axis=1, initial=0.0) < OBSERVATION_TOLERANCE, log_density, -np.inf)
@@ -245,8 +244,7 @@ class MicroStepsCounted(MiscountedTrainer):
     """Broken: DP-SGD with gradient accumulation in which every micro-step is counted as a step.
 
     A batch is processed in G parts that fit the memory. The claim holds, and is that of G times the steps: noise
-    calibrated to it is too large (see `noise_counting_micro_steps`). An audit must not flag it, and the bound stays far
-    below the claim.
+    calibrated to it is too large. An audit must not flag it, and the bound stays far below the claim.
 
     Args:
         micro_batches: G, number of parts of a batch, >= 1; 1 is correct.

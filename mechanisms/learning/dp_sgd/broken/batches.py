@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ....accounting import ExactDP, GaussianDP, PrivacyLossDP
 from ....core import Dataset, Guarantee, LogDensity, Neighbours, Outputs, ParameterError, PositiveInt, Relation
+from ....core.arrays import Bools, Floats
 from ...base import AnyFloats, TrainingData
 from ...models import LogisticRegression
 from ...models.base import Model
@@ -19,7 +19,7 @@ from ...models.passes import forward, squared_norms
 from .. import DPSGD
 from ..observation_law import Observations
 from ..sampling import FullBatch, PoissonSampling, Sampling
-from ..sampling.base import BatchDraw, Mask, gaussian_exponent
+from ..sampling.base import BatchDraw, Draws, Mask, gaussian_exponent
 from ..sampling.poisson import sampled_sums_log_likelihood
 from ..training import Batch, Trainer
 from .base import ALL_BY_FIVE, OBSERVATION_TOLERANCE, UNBOUNDED_NORM, BrokenDPSGD, where_zero
@@ -155,9 +155,7 @@ class _StatisticReleased(BrokenDPSGD):
 
     trainer_class: ClassVar[type[_StatisticLogged]]
 
-    def _release(
-        self, data: TrainingData, size: int, rng: np.random.Generator, inclusion: NDArray[np.bool_] | None
-    ) -> Outputs:
+    def _release(self, data: TrainingData, size: int, rng: np.random.Generator, inclusion: Bools | None) -> Outputs:
         if self.view != "noisy_gradients":
             return super()._release(data, size, rng, inclusion)
         trainer = self.trainer_class(self.recipe, data)
@@ -168,7 +166,7 @@ class _StatisticReleased(BrokenDPSGD):
                 values[runs, step, -1] = trainer.statistic
         return Outputs(values)
 
-    def _noise_log_density(self, noise: AnyFloats) -> NDArray[np.float64]:
+    def _noise_log_density(self, noise: AnyFloats) -> Floats:
         return where_zero(noise[:, :, -1], super()._noise_log_density(noise[:, :, :-1]))
 
     def exact_guarantee(self) -> Guarantee | None:
@@ -345,7 +343,7 @@ class _LawWithGaps:
 
     broken: EmptyBatchSkipped
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of observations `(size, steps, m)`, `(size,)`; the part of empty batches is known."""
         broken, data = self.broken, TrainingData.of(dataset)
         law = Observations.of(broken.recipe, broken.seen_directions, data)
@@ -409,9 +407,7 @@ class WeightedPoissonSampling(PoissonSampling):
     def width(self, n_records: int) -> int:
         return n_records
 
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Draws:
         while True:
             drawn = rng.random((n_runs, n_records)) < self.rates_of_records
             yield BatchDraw(None, drawn if inclusion is None else drawn & inclusion)

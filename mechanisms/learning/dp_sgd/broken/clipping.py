@@ -10,11 +10,10 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....accounting import GaussianDP
 from ....accounting.broken import Broken
-from ....core import Guarantee, Neighbours, NeighboursError, PositiveInt, Relation
+from ....core import Floats, Guarantee, Neighbours, NeighboursError, PositiveInt, Relation
 from ...base import AnyFloats, TrainingData, check_in_place
 from ...models import MultiLayerPerceptron
 from ...models.base import Model
@@ -326,7 +325,7 @@ class PerLayerFullClip(BrokenDPSGD):
     trainer_class: ClassVar[type[Trainer]] = _EachToTheWhole
 
     @cached_property
-    def canary(self) -> NDArray[np.float64]:
+    def canary(self) -> Floats:
         """Unit vector with equal entries at the first weight of every layer."""
         starts = [layer.start for layer in self.network.layers]
         return np.asarray(np.eye(self.network.n_parameters)[starts].sum(axis=0) / math.sqrt(len(starts)))
@@ -364,7 +363,7 @@ class LayerNotClipped(BrokenDPSGD):
     trainer_class: ClassVar[type[Trainer]] = _LastNotClipped
 
     @cached_property
-    def canary(self) -> NDArray[np.float64]:
+    def canary(self) -> Floats:
         """Unit vector at the first weight of the last layer."""
         return np.asarray(np.eye(self.network.n_parameters)[self.network.layers[-1].start])
 

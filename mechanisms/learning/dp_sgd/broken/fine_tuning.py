@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....accounting import GaussianDP
 from ....accounting.broken import Broken
-from ....core import Dataset, Guarantee, LogDensity, Neighbours, Outputs, ParameterError, Relation
+from ....core import Dataset, Floats, Guarantee, LogDensity, Neighbours, Outputs, ParameterError, Relation
 from ...base import TrainingData
 from ...models.architectures import LogisticRegression
 from ..fine_tuning import FineTuning, principal_components
@@ -64,7 +63,7 @@ class EncoderOfPrivateRecords(Broken, FineTuning):
                 argument="base",
             )
 
-    def represented(self, data: TrainingData) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def represented(self, data: TrainingData) -> tuple[Floats, Floats]:
         """Return principal components of all records; should be those of the public records."""
         return principal_components(np.concatenate([np.array(self.public), data.X]), self.base.network.n_features)
 
@@ -93,7 +92,7 @@ class EncoderOfPrivateRecords(Broken, FineTuning):
         recipe = self.base.recipe
         return float(recipe.rates[0] * recipe.noise_multiplier * recipe.clip_norm / (self.base.scheme.divisor or 1.0))
 
-    def centre(self, dataset: Dataset) -> NDArray[np.float64]:
+    def centre(self, dataset: Dataset) -> Floats:
         """Return the parameters without the noise, `(n_parameters,)`."""
         noiseless = replace(self.base, noise_multiplier=0.0)
         return np.asarray(noiseless.release(self.encoded(dataset), 1, np.random.default_rng(0)).values[0])
@@ -102,7 +101,7 @@ class EncoderOfPrivateRecords(Broken, FineTuning):
         """Return self, whose `log_density` is exact."""
         return self
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of parameters, `(size,)`."""
         z = (outputs.values - self.centre(dataset)) / self.deviation
         constant = np.log(self.deviation) + 0.5 * np.log(2.0 * np.pi)

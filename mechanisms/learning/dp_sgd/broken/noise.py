@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....accounting import GaussianDP
-from ....core import Guarantee, LogDensity
+from ....core import Floats, Guarantee, LogDensity
 from ...base import AnyFloats, TrainingData
 from ...models.base import Model
 from ..mechanism import DPSGD
@@ -228,7 +228,7 @@ class NoiseReusedInSteps(BrokenDPSGD):
             return None
         return self._revealed() if (scheme.n_records or 0) > scheme.batch_size else None
 
-    def _noise_log_density(self, noise: AnyFloats) -> NDArray[np.float64]:
+    def _noise_log_density(self, noise: AnyFloats) -> Floats:
         return where_zero(np.diff(noise, axis=1), super()._noise_log_density(noise[:, :1]))
 
 
@@ -268,7 +268,7 @@ class NoiseReusedInLayers(BrokenDPSGD):
     trainer_class: ClassVar[type[Trainer]] = _OneNoiseForLayers
 
     @cached_property
-    def seen_directions(self) -> NDArray[np.float64]:
+    def seen_directions(self) -> Floats:
         """Unit vectors at the first weight of every layer, unless `directions` is given."""
         if self.directions is not None:
             return np.asarray(self.directions)
@@ -283,7 +283,7 @@ class NoiseReusedInLayers(BrokenDPSGD):
         """Return the curve of a complete leak if another layer has the same noise without the record."""
         return self._revealed() if len(self.network.layers) > 1 and self.clipping != "per-layer" else None
 
-    def _noise_log_density(self, noise: AnyFloats) -> NDArray[np.float64]:
+    def _noise_log_density(self, noise: AnyFloats) -> Floats:
         return where_zero(np.diff(noise, axis=2), standard_log_density(noise[:, :, :1] / self.noise_multiplier))
 
 
@@ -320,7 +320,7 @@ class NoiseOfFixedSeed(BrokenDPSGD):
     def _centre(self, data: TrainingData) -> AnyFloats:
         return np.asarray(self.release(data, 1, np.random.default_rng(0)).values[0])
 
-    def _noise_log_density(self, noise: AnyFloats) -> NDArray[np.float64]:
+    def _noise_log_density(self, noise: AnyFloats) -> Floats:
         return where_zero(noise, np.zeros(len(noise)))
 
 
@@ -353,7 +353,7 @@ class PartWithoutNoise(BrokenDPSGD):
         """Return the curve of a complete leak."""
         return self._revealed()
 
-    def _noise_log_density(self, noise: AnyFloats) -> NDArray[np.float64]:
+    def _noise_log_density(self, noise: AnyFloats) -> Floats:
         return where_zero(noise, np.zeros(len(noise)))
 
 
@@ -378,7 +378,7 @@ class BiasWithoutNoise(PartWithoutNoise):
     trainer_class: ClassVar[type[Trainer]] = _WeightsOnly
 
     @cached_property
-    def canary(self) -> NDArray[np.float64]:
+    def canary(self) -> Floats:
         """Unit vector at the bias of the first unit."""
         return np.asarray(np.eye(self.network.n_parameters)[_bias_positions(self.network)[0]])
 
@@ -474,7 +474,7 @@ class NoiseAfterAdam(BrokenDPSGD):
     trainer_class: ClassVar[type[Trainer]] = _NoiseAfterAdam
 
     @cached_property
-    def canary(self) -> NDArray[np.float64]:
+    def canary(self) -> Floats:
         """Unit vector with equal coordinates."""
         return np.full(self.network.n_parameters, self.network.n_parameters**-0.5)
 

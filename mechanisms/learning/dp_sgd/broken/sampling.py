@@ -6,7 +6,6 @@ is counted as Poisson sampling is missing: at a small delta its epsilon is small
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -18,7 +17,7 @@ from ....core import Guarantee, LogDensity, ParameterError
 from ...base import AnyFloats
 from ..mechanism import DPSGD
 from ..sampling import CyclicPoisson, RandomAllocation, Sampling, ShuffledEpochs, TruncatedPoisson
-from ..sampling.base import BatchDraw, Mask
+from ..sampling.base import Draws, Mask
 from .base import MiscountedTrainer
 
 HUNDRED_BATCHES = ShuffledEpochs(batch_size=1, n_records=100)
@@ -53,10 +52,7 @@ class CountedAsPoisson(MiscountedTrainer):
     @cached_property
     def _claim(self) -> Guarantee:
         return PrivacyLossDP.gaussian(
-            self.noise_multiplier,
-            sampling_probability=self.counted_rate,
-            steps=self.steps,
-            relation=self.relation,
+            self.noise_multiplier, sampling_probability=self.counted_rate, steps=self.steps, relation=self.relation
         )
 
 
@@ -183,9 +179,7 @@ class CyclicCountedAsPoisson(CountedAsPoisson):
 class OneAllocation(RandomAllocation):
     """Broken: random allocation that is drawn once and repeated in every epoch."""
 
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Draws:
         first = super().draws(n_records, n_runs, inclusion, rng)
         epoch = [next(first) for _ in range(self.batches_per_epoch)]
         while True:

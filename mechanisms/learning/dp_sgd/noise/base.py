@@ -56,7 +56,6 @@ class StepNoise(Options):
         It overwrites an array `(n_runs, n_parameters)`, of the same shape in every step.
         """
 
-    @abstractmethod
     def account(
         self,
         scheme: type[Sampling],
@@ -69,9 +68,16 @@ class StepNoise(Options):
     ) -> Guarantee:
         """Return the guarantee of the noisy sums; the arguments are those of `Sampling.account`.
 
+        It is that of a Gaussian mechanism with strategy C. With one band the noise is independent, and the accountant
+        of the sampling scheme applies.
+
         Raises:
             AccountingError: a sampling or relation that no theorem covers.
         """
+        strategy = None if self.independent else self.strategy(steps)
+        if strategy is None or count_bands(strategy) == 1:
+            return scheme.account(noise_multiplier, steps=steps, relation=relation, accounting=accounting, **rates)
+        return scheme.account_correlated(strategy, noise_multiplier, relation=relation, **rates)
 
     def guarantee(self, sampling: Sampling, noise_multiplier: float, *, steps: int, relation: Relation) -> Guarantee:
         """Return the guarantee for an instance of a sampling scheme, by the first of its accountants."""
@@ -117,19 +123,6 @@ class IndependentNoise(StepNoise):
     def correlate(self, steps: int) -> Callable[[NDArray[Any]], None]:
         return _unchanged
 
-    def account(
-        self,
-        scheme: type[Sampling],
-        noise_multiplier: float,
-        *,
-        steps: int,
-        relation: Relation,
-        accounting: str,
-        **rates: float,
-    ) -> Guarantee:
-        """Return the guarantee of the sampling scheme."""
-        return scheme.account(noise_multiplier, steps=steps, relation=relation, accounting=accounting, **rates)
-
     def guarantee(self, sampling: Sampling, noise_multiplier: float, *, steps: int, relation: Relation) -> Guarantee:
         return sampling.guarantee(noise_multiplier, steps=steps, relation=relation)
 
@@ -155,27 +148,6 @@ class CorrelatedNoise(StepNoise):
 
     def correlate(self, steps: int) -> Callable[[NDArray[Any]], None]:
         return ForwardSubstitution(self.strategy(steps))
-
-    def account(
-        self,
-        scheme: type[Sampling],
-        noise_multiplier: float,
-        *,
-        steps: int,
-        relation: Relation,
-        accounting: str,
-        **rates: float,
-    ) -> Guarantee:
-        """Return the guarantee of the sampling scheme for a Gaussian mechanism with strategy C.
-
-        With one band the noise is independent, and the accountant of the sampling scheme applies.
-        """
-        strategy = self.strategy(steps)
-        if count_bands(strategy) == 1:
-            return IndependentNoise().account(
-                scheme, noise_multiplier, steps=steps, relation=relation, accounting=accounting, **rates
-            )
-        return scheme.account_correlated(strategy, noise_multiplier, relation=relation, **rates)
 
 
 @lru_cache(maxsize=32)

@@ -15,17 +15,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....accounting.dp_sgd.correlated_noise import Participation, correlated_gaussian
-from ....core import AccountingError, Guarantee, Options, ParameterError, Relation, named_in
+from ....core import AccountingError, Bools, Floats, Guarantee, Options, ParameterError, Relation, named_in
 from ...base import AnyFloats
 
 Rows = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+Mask = Bools
 
 DENSE_RATE = 0.4
 """Smallest rate at which all records are multiplied by 0 or 1, instead of gathering the sampled records."""
@@ -42,6 +42,10 @@ class BatchDraw:
 
     rows: Rows | None
     included: Mask | None
+
+
+Draws: TypeAlias = Iterator[BatchDraw]
+"""A draw for each step."""
 
 
 @named_in("dpassay.mechanisms.learning.dp_sgd.catalogue:samplings")
@@ -75,9 +79,7 @@ class Sampling(Options):
         """Public number by which the noisy sum of a step is divided; None for the number of records."""
 
     @abstractmethod
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Draws:
         """Yield one draw for each step, without end.
 
         Args:
@@ -104,7 +106,7 @@ class Sampling(Options):
         """Number of records of the larger side of the worst-case pair; 1 if other records change nothing."""
         return 1
 
-    def worst_case_place(self, strategy: NDArray[np.float64]) -> int:
+    def worst_case_place(self, strategy: Floats) -> int:
         """Return the index of the differing record of the worst-case pair for correlated noise of that strategy."""
         return 0
 
@@ -148,7 +150,7 @@ class Sampling(Options):
 
     @classmethod
     def account_correlated(
-        cls, strategy: NDArray[np.float64], noise_multiplier: float, *, relation: Relation, **rates: float
+        cls, strategy: Floats, noise_multiplier: float, *, relation: Relation, **rates: float
     ) -> Guarantee:
         """Return the guarantee of noisy sums G + C^-1 Z, all of which are released; without amplification by default.
 
@@ -185,13 +187,11 @@ class Sampling(Options):
         """
         raise ParameterError(f"no density is known for the batches of {type(self).__name__}. Choose another attack.")
 
-    def knows_correlated(self, strategy: NDArray[np.float64]) -> bool:
+    def knows_correlated(self, strategy: Floats) -> bool:
         """Return True if `correlated_log_likelihood` is known for noise of that strategy."""
         return self.same_batches
 
-    def correlated_log_likelihood(
-        self, values: AnyFloats, shifts: AnyFloats, strategy: NDArray[np.float64]
-    ) -> AnyFloats:
+    def correlated_log_likelihood(self, values: AnyFloats, shifts: AnyFloats, strategy: Floats) -> AnyFloats:
         """Return the log density of C times the noisy sums, `(n_runs,)`, whose noise is independent.
 
         Args:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....accounting.dp_sgd.correlated_noise import FixedOrder, Participation, amplified_banded, count_bands
-from ....core import AccountingError, Guarantee, PositiveInt, Relation
+from ....core import AccountingError, Floats, Guarantee, PositiveInt, Relation
 from ...base import AnyFloats
-from .base import BatchDraw, Mask, Sampling, gaussian_exponent, single_contribution
+from .base import BatchDraw, Draws, Mask, Sampling, gaussian_exponent, single_contribution
 from .poisson import POISSON_ACCOUNTANTS, PoissonSampling
 
 
@@ -54,9 +52,7 @@ class CyclicPoisson(PoissonSampling):
     def width(self, n_records: int) -> int:
         return -(-n_records // self.batches_per_epoch)
 
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Draws:
         while True:
             for block in range(self.batches_per_epoch):
                 members = np.arange(block, n_records, self.batches_per_epoch)
@@ -88,7 +84,7 @@ class CyclicPoisson(PoissonSampling):
 
     @classmethod
     def account_correlated(
-        cls, strategy: NDArray[np.float64], noise_multiplier: float, *, relation: Relation, **rates: float
+        cls, strategy: Floats, noise_multiplier: float, *, relation: Relation, **rates: float
     ) -> Guarantee:
         """Return the guarantee of `amplified_banded`, or without amplification for more bands than blocks."""
         _check(relation)
@@ -120,12 +116,10 @@ class CyclicPoisson(PoissonSampling):
             sum(super(CyclicPoisson, self).log_likelihood(values[:, part], shifts[part]) for part in parts)
         )
 
-    def knows_correlated(self, strategy: NDArray[np.float64]) -> bool:
+    def knows_correlated(self, strategy: Floats) -> bool:
         return count_bands(strategy) <= self.batches_per_epoch
 
-    def correlated_log_likelihood(
-        self, values: AnyFloats, shifts: AnyFloats, strategy: NDArray[np.float64]
-    ) -> AnyFloats:
+    def correlated_log_likelihood(self, values: AnyFloats, shifts: AnyFloats, strategy: Floats) -> AnyFloats:
         """Return the log density for one record that contributes: each visit of its block is a mixture of two.
 
         A visit in step t shifts C times the sums by column t of C; the columns of two visits have no row in common.

@@ -7,20 +7,18 @@ ShuffledEpochs    a fresh random order each epoch, as the data loaders of most f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ....accounting import GaussianDP
 from ....accounting.dp_sgd.correlated_noise import AnyOrder, FixedOrder, Participation
 from ....accounting.dp_sgd.deterministic_batches import deterministic_batches
-from ....core import Relation, whole
+from ....core import Floats, Relation, whole
 from ...base import AnyFloats
-from .base import BatchDraw, Mask, Rows, gaussian_exponent
+from .base import BatchDraw, Draws, Mask, Rows, gaussian_exponent
 from .fixed_size import BatchSampling, Members, common_and_differing
 
 
@@ -51,14 +49,12 @@ class EpochSampling(BatchSampling):
     def own_rates(self) -> dict[str, float]:
         return {"batches_per_epoch": -(-self.known_records() // self.batch_size)}
 
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Draws:
         members = Members.of(n_records, n_runs, inclusion)
         return epochs(members, self.batch_size, rng if self.order == "shuffled" else None)
 
 
-def epochs(members: Members, size: int, rng: np.random.Generator | None) -> Iterator[BatchDraw]:
+def epochs(members: Members, size: int, rng: np.random.Generator | None) -> Draws:
     """Yield batches of consecutive members, with `rng` in a fresh random order each epoch.
 
     Runs may have epochs of different lengths.
@@ -94,7 +90,7 @@ class CyclicBatches(EpochSampling):
     ordered: ClassVar[bool] = True
     same_batches: ClassVar[bool] = True
 
-    def worst_case_place(self, strategy: NDArray[np.float64]) -> int:
+    def worst_case_place(self, strategy: Floats) -> int:
         batches = self.own_rates()["batches_per_epoch"]
         return FixedOrder(int(batches)).first_step(strategy) * self.batch_size
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -13,7 +12,7 @@ from ....accounting.dp_sgd.correlated_noise import MinSeparation
 from ....accounting.dp_sgd.fixed_size import fixed_size_gaussian, fixed_size_losses
 from ....core import AccountingError, Guarantee, ParameterError, PositiveInt, Relation, plural
 from ...base import AnyFloats
-from .base import BatchDraw, Mask, Rows, Sampling, gaussian_exponent
+from .base import BatchDraw, Draws, Mask, Rows, Sampling, gaussian_exponent
 
 
 @dataclass(frozen=True)
@@ -137,9 +136,7 @@ class FixedSizeSampling(BatchSampling):
     def accountants_under(cls, relation: Relation) -> tuple[str, ...]:
         return ("privacy-loss", "renyi") if relation is Relation.REPLACE_ONE else cls.accountants
 
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Draws:
         members = Members.of(n_records, n_runs, inclusion)
         self._check_size(int(members.counts.min()))
         use_keys = members.counts.max() <= MAX_KEYED_RATIO * self.batch_size

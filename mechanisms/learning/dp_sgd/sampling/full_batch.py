@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from ....accounting import GaussianDP
 from ....accounting.dp_sgd.correlated_noise import FixedOrder
 from ....core import Positive, Relation
 from ...base import AnyFloats
-from .base import BatchDraw, Mask, Sampling, gaussian_exponent
+from .base import BatchDraw, Draws, Mask, Sampling, gaussian_exponent
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,7 @@ class FullBatch(Sampling):
     def width(self, n_records: int) -> int:
         return n_records
 
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Draws:
         while True:
             yield BatchDraw(None, inclusion)
 

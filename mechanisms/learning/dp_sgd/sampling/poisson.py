@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import reduce
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from ....accounting.dp_sgd.correlated_noise import MinSeparation, Participation
 from ....accounting.kinds.renyi import MomentsDP
 from ....core import Guarantee, ParameterError, Positive, PositiveProbability, Relation, plural
 from ...base import AnyFloats
-from .base import DENSE_RATE, BatchDraw, Mask, Rows, Sampling, gaussian_exponent, padded
+from .base import DENSE_RATE, BatchDraw, Draws, Mask, Rows, Sampling, gaussian_exponent, padded
 from .full_batch import FullBatch
 
 MAX_SUBSETS = 2**10
@@ -60,9 +60,7 @@ class PoissonSampling(Sampling):
         expected = self.sampling_probability * n_records
         return n_records if self.sampling_probability >= DENSE_RATE else int(expected + 2.5 * expected**0.5) + 1
 
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Draws:
         rate = float(self.sampling_probability)
         while rate == 1.0:
             yield BatchDraw(None, inclusion)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from ....accounting.dp_sgd.random_allocation import check_allocation, random_all
 from ....accounting.numerics.binomial import log_choose
 from ....core import Positive, PositiveInt, Relation
 from ...base import AnyFloats
-from .base import BatchDraw, Mask, Sampling, gaussian_exponent, sampled_rows, single_contribution
+from .base import Draws, Mask, Sampling, gaussian_exponent, sampled_rows, single_contribution
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,7 @@ class RandomAllocation(Sampling):
         expected = self.inclusion_probability * n_records
         return min(n_records, int(expected + 2.5 * expected**0.5) + 1)
 
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Draws:
         """Yield the records of each step: one with r uses left in u steps takes part with probability r / u.
 
         Fan, Muller, Rezucha (1962): the steps of a record are then a uniform subset.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import reduce
 from typing import ClassVar
@@ -15,7 +15,7 @@ from ....accounting.dp_sgd.truncated_poisson import truncated_poisson
 from ....accounting.numerics.binomial import binomial_pmf, binomial_sf
 from ....core import AccountingError, ParameterError, Positive, PositiveInt, PositiveProbability, Relation, plural
 from ...base import AnyFloats
-from .base import BatchDraw, Mask, Sampling, gaussian_exponent
+from .base import BatchDraw, Draws, Mask, Sampling, gaussian_exponent
 from .fixed_size import common_and_differing
 
 
@@ -67,9 +67,7 @@ class TruncatedPoisson(Sampling):
                 argument="n_records",
             )
 
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Draws:
         """Yield the records with the smallest of independent uniform keys, of those with a key below the rate."""
         width = self.width(n_records)
         while True:

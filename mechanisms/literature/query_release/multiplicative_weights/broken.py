@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....accounting.broken import Broken
-from ....core import Floats, example
+from ....core import Bools, Floats, example
 from .dual_query import DualQuery
 from .mwem import MWEM
 from .online import PrivateMultiplicativeWeights
@@ -74,7 +73,7 @@ class ExactErrors(Broken, PrivateMultiplicativeWeights):
     def query_scale(self) -> float:
         return 0.0
 
-    def _log_comparisons(self, errors: Floats, below: NDArray[np.bool_], above: NDArray[np.bool_]) -> Floats:
+    def _log_comparisons(self, errors: Floats, below: Bools, above: Bools) -> Floats:
         """Return 0 where exactly the errors above the threshold are answered as above, else -inf."""
         consistent = (errors >= self.threshold) == above
         return np.where((consistent | ~(below | above)).all(axis=1), 0.0, -np.inf)

@@ -231,12 +231,7 @@ class PrivateMultiplicativeWeights(WorkloadRelease):
 
 
 def _log_comparison_probability(
-    queries: Floats,
-    below: Bools,
-    above: Bools,
-    *,
-    threshold: float,
-    scales: tuple[float, float],
+    queries: Floats, below: Bools, above: Bools, *, threshold: float, scales: tuple[float, float]
 ) -> Floats:
     """Return the log probability that the queries `below` are below one noisy threshold, and those `above` above it.
 

@@ -97,10 +97,7 @@ class NoisyTables(NoisyQuery, RecordsMechanism):
     def noise(self) -> Geometric:
         """Noise mechanism that is applied to all counts."""
         return Geometric(
-            self.epsilon,
-            sensitivity=self.sensitivity,
-            n_queries=len(self.tables.statistics),
-            relation=self.relation,
+            self.epsilon, sensitivity=self.sensitivity, n_queries=len(self.tables.statistics), relation=self.relation
         )
 
     @property

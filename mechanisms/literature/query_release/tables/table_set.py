@@ -117,11 +117,7 @@ def census_domain(n_blocks: int = 1) -> CensusDomain:
 
 
 def census_tables(
-    detail: str = "counts",
-    *,
-    n_blocks: int = 1,
-    age_groups: Sequence[tuple[int, int]] = AGE_GROUPS,
-    threshold: int = 0,
+    detail: str = "counts", *, n_blocks: int = 1, age_groups: Sequence[tuple[int, int]] = AGE_GROUPS, threshold: int = 0
 ) -> TableSet:
     """Return the tables published about the block, or about block A of several.
 

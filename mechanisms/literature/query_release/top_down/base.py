@@ -19,7 +19,7 @@ import numpy as np
 from ....accounting import ExactDP
 from ....accounting.numerics.binomial import convolved_logs
 from ....core.arrays import Floats, Ints
-from ....core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, example
+from ....core.base import Dataset, LogDensity, Neighbours, Outputs, example
 from ....core.constraints import AddOrReplace, one_of_names
 from ....core.errors import NeighboursError, ParameterError
 from ....core.guarantee import Guarantee
@@ -288,11 +288,10 @@ class TopDown(RecordsMechanism):
     def _check_dataset(self, dataset: Dataset) -> None:
         _ = self.plan.counts(dataset)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
+        super()._check_pair(neighbours)
         public = [self.plan.public(self.plan.counts(neighbours.side(side))) for side in (0, 1)]
         self._check_agreement(*public)
-        return self
 
     def _check_agreement(self, public0: list[Floats], public1: list[Floats]) -> None:
         for invariant, values0, values1 in zip(self.invariants, public0, public1, strict=True):

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ....accounting.broken import Broken, certain_leak
-from ....core import Guarantee, Mechanism, Neighbours, ParameterError, RecordsMechanism, Relation
+from ....core import Guarantee, Neighbours, ParameterError, RecordsMechanism, Relation
 from .noise import GeometricTopDown
 
 
@@ -59,9 +59,9 @@ class InvariantsIgnored(Broken, GeometricTopDown):
         """Return a single person whom an invariant counts in different cells, or counts only on side 1."""
         return self.invariant_neighbours.pair(*self._distinguished)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        """Return self, even for pairs that differ in the invariants; should refuse them."""
-        return RecordsMechanism.bind(self, neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
+        """Accept pairs that differ in the invariants, too; should refuse them."""
+        RecordsMechanism._check_pair(self, neighbours)
 
     def exact_guarantee(self) -> Guarantee:
         """Return the curve of a complete leak."""

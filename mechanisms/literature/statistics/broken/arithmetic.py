@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....core import Dataset, Neighbours, one_of_names
+from ....core import Dataset, Floats, Neighbours, one_of_names
 from ....noise.broken_statistic import BrokenStatistic, numbers
 
 WRAPPED_SUM_UPPER = 2**30
@@ -51,7 +50,6 @@ class WrappedSum(BrokenStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Declared sensitivity."""
         return float(WRAPPED_SUM_UPPER)
 
     def statistic(self, dataset: Dataset) -> float:
@@ -102,7 +100,6 @@ class SinglePrecisionSum(BrokenStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Declared sensitivity."""
         return SINGLE_PRECISION_UPPER
 
     def statistic(self, dataset: Dataset) -> float:
@@ -118,6 +115,6 @@ class SinglePrecisionSum(BrokenStatistic):
         return Neighbours(d0, d1, self.relation)
 
 
-def _sequential_sum(values: NDArray[np.float64]) -> float:
+def _sequential_sum(values: Floats) -> float:
     """Return the sum in float32, from the first to the last."""
     return float(np.cumsum(values, dtype=np.float32)[-1]) if len(values) else 0.0

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....accounting.broken import certain_leak
 from ....core import Dataset, Finite, Guarantee, Neighbours, Outputs, ParameterError, Positive, Relation, check_fields
+from ....core.arrays import Floats
 from ....noise.broken_statistic import BrokenStatistic, numbers
 
 
@@ -107,7 +107,6 @@ class UpperBoundIgnored(BrokenStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Declared sensitivity."""
         return max(abs(self.lower), abs(self.upper if self.correct else self.lower)) ** 2
 
     def statistic(self, dataset: Dataset) -> float:
@@ -154,7 +153,6 @@ class ClippedCopyUnused(BrokenStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Declared sensitivity."""
         return self.bound
 
     def worst_case(self) -> Neighbours:
@@ -207,7 +205,7 @@ class NaNSurvivesClipping(BrokenStatistic):
             return outputs
         return Outputs(np.zeros(size), np.full(size, "nan"))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`; log probability of the event."""
         events = outputs.labels != ""
         if np.isnan(self.statistic(dataset)):

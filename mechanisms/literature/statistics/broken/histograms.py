@@ -6,12 +6,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....accounting import LaplaceDP
 from ....accounting.broken import Broken, certain_leak
 from ....accounting.numerics.laplace import laplace_log_density
-from ....core import Dataset, Flag, Floats, Guarantee, Neighbours, Outputs, ParameterError, Relation, at_least
+from ....core import Bools, Dataset, Flag, Floats, Guarantee, Neighbours, Outputs, ParameterError, Relation, at_least
 from ....noise.broken_statistic import BrokenStatistic, numbers
 from ....noise.laplace import draw_laplace
 from ..stability_histogram import StabilityHistogram
@@ -55,7 +54,7 @@ class DomainFromData(BrokenStatistic):
             )
         return np.bincount(values.astype(np.int64), minlength=self.n_categories).astype(np.float64)
 
-    def listed(self, dataset: Dataset) -> NDArray[np.bool_]:
+    def listed(self, dataset: Dataset) -> Bools:
         """Return a mask of the categories in the answer, shape `(n_categories,)`."""
         return np.ones(self.n_categories, dtype=np.bool_) if self.correct else self.counts(dataset) > 0
 
@@ -70,7 +69,7 @@ class DomainFromData(BrokenStatistic):
         values[:, ~self.listed(dataset)] = 0.0
         return Outputs(values)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`; -inf where another set is listed."""
         listed = self.listed(dataset)
         noise = outputs.values.astype(np.float64) - self.counts(dataset)

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....accounting.numerics.laplace import log_laplace
 from ....core import Dataset, Flag, Floats, Guarantee, LogDensity, Neighbours, Outputs, Positive, PositiveInt
@@ -150,7 +149,7 @@ class MeanWithExactCounts(BrokenStatistic):
         """Return self where the count is exact or noisy in both places; None if only one of the flags is set."""
         return self if self.all_exact or self.all_noisy else None
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`; undefined for a single flag."""
         if self.all_exact:
             return super().log_density(outputs, dataset)

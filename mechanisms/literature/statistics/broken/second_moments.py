@@ -6,7 +6,6 @@ import math
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import multigammaln
 
 from ....accounting import ExactDP, LaplaceDP
@@ -96,7 +95,7 @@ class WishartNoise(BrokenPureDP, RecordsMechanism):
             noise = factors @ factors.swapaxes(1, 2)
         return Outputs(noise + self.statistic(dataset))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`; -inf where impossible."""
         noise = outputs.values.astype(np.float64) - self.statistic(dataset)
         d = self.n_features

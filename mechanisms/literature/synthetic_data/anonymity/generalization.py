@@ -199,8 +199,7 @@ class GeneralizedCells:
         unknown = sorted({str(value) for value in table[self.sensitive]} - {str(value) for value in self.values})
         if unknown:
             raise ParameterError(
-                f"values must list all values of {self.sensitive!r}, but lack {', '.join(unknown)}.",
-                argument="values",
+                f"values must list all values of {self.sensitive!r}, but lack {', '.join(unknown)}.", argument="values"
             )
         sensitive = np.array([index[value] for value in table[self.sensitive]], dtype=np.int64)
         return self.cell(table) * len(self.values) + sensitive
@@ -211,11 +210,7 @@ class GeneralizedCells:
         query = Histogram(edges=tuple(range(n_counts + 1)))
         relation = Relation.of(relation)
         return Geometric(
-            epsilon,
-            sensitivity=int(query.sensitivity(relation)),
-            n_queries=n_counts,
-            query=query,
-            relation=relation,
+            epsilon, sensitivity=int(query.sensitivity(relation)), n_queries=n_counts, query=query, relation=relation
         )
 
     def table(self, counts: ArrayLike) -> Floats:

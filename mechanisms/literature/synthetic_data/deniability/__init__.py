@@ -34,11 +34,7 @@ from .plausible_deniability import (
     plausibly_deniable as plausibly_deniable,
 )
 from .release import NOT_RELEASED as NOT_RELEASED, DeniableRelease as DeniableRelease
-from .seeds import (
-    SeedBasedSynthesis as SeedBasedSynthesis,
-    SeedGenerator as SeedGenerator,
-    TabulatedSeedGenerator as TabulatedSeedGenerator,
-)
+from .seeds import SeedBasedSynthesis as SeedBasedSynthesis, SeedGenerator as SeedGenerator
 from .structure import (
     NoisyEntropies as NoisyEntropies,
     entropy_sensitivity as entropy_sensitivity,

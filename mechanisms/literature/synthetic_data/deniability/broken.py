@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....accounting.broken import Broken, certain_leak
 from ....accounting.numerics.laplace import laplace_log_density
-from ....core import Dataset, Flag, Floats, Guarantee, LogDensity, Neighbours, Outputs, example
+from ....core import Bools, Dataset, Flag, Floats, Guarantee, LogDensity, Neighbours, Outputs, example
 from .laplace_statistics import LaplaceStatistics
 from .parameters import NoisyFamilyCounts
 from .release import DeniableRelease
@@ -43,7 +41,7 @@ class DeterministicTest(_BrokenRelease):
     cause = "Plausible deniability, k records that could have produced a release, does not imply differential privacy."
     source = "Bindschaedler, Shokri and Gunter (2017), privacy test 1."
 
-    def _passes(self, excess: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def _passes(self, excess: Floats, rng: np.random.Generator) -> Bools:
         return super()._passes(excess, rng) if self.correct else excess >= 0.0
 
     def _log_pass(self, excess: Floats) -> Floats:
@@ -72,7 +70,7 @@ class NoPrivacyTest(_BrokenRelease):
     cause = "The generator is private, but its seeds are not."
     source = "Bindschaedler, Shokri and Gunter (2017), without their privacy test."
 
-    def _passes(self, excess: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def _passes(self, excess: Floats, rng: np.random.Generator) -> Bools:
         return super()._passes(excess, rng) if self.correct else np.full(excess.shape, fill_value=True)
 
     def _log_pass(self, excess: Floats) -> Floats:
@@ -125,12 +123,6 @@ class _NoiseMissing(Broken, LaplaceStatistics):
 
     correct: bool
 
-    def twin(self) -> Self:
-        """Return the correct twin, with the same options."""
-        broken: Any = self
-        twin: Self = replace(broken, correct=True)
-        return twin
-
     def bare(self) -> slice:
         """Return the slice of the numbers without noise."""
         raise NotImplementedError
@@ -146,7 +138,7 @@ class _NoiseMissing(Broken, LaplaceStatistics):
         """Return self, whose `log_density` is exact."""
         return self
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of the noisy numbers, shape `(size,)`; -inf where one without noise is not exact."""
         exact = self.answers(dataset)
         noise = np.subtract(outputs.values, exact, dtype=np.float64)

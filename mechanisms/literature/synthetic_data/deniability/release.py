@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from ....accounting import ExactDP
 from ....core.arrays import Bools, Floats, Ints
-from ....core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ....core.base import Dataset, LogDensity, Neighbours, Outputs
 from ....core.constraints import AddOrReplace
 from ....core.errors import NeighboursError, ParameterError, plural
 from ....core.guarantee import Guarantee
@@ -193,8 +193,8 @@ class DeniableRelease(RecordsMechanism):
     def _check_dataset(self, dataset: Dataset) -> None:
         _ = self._cells(dataset)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
+    def _check_pair(self, neighbours: Neighbours) -> None:
+        super()._check_pair(neighbours)
         sizes = [len(self._cells(neighbours.side(side))) for side in (0, 1)]
         if self.relation is Relation.ADD_REMOVE and min(sizes) < self.k:
             raise NeighboursError(
@@ -202,4 +202,3 @@ class DeniableRelease(RecordsMechanism):
                 f"has {min(sizes)}. Use more records, or a smaller k.",
                 argument="k",
             )
-        return self

@@ -2,7 +2,6 @@
 
     SeedGenerator         the interface that a privacy test needs
     SeedBasedSynthesis    a Bayesian network that keeps some attributes of the seed and draws the others
-    TabulatedSeedGenerator        any generator of few records, as a table of probabilities
 
 Records are cell numbers. For each output, every generator in this module has a few levels: at each level Pr[output |
 seed] is one number, and the records of a dataset at this level are counted. So a test of thousands of outputs on a
@@ -12,12 +11,10 @@ large dataset needs no table of outputs by records.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ....core import Dataset, Floats, Ints, Options, ParameterError, named_in, whole
 from ....noise.queries.domain import Domain
@@ -163,60 +160,3 @@ class SeedBasedSynthesis(SeedGenerator):
         position = next((position for position in self.network.places if self.domain.shape[position] > 1), 0)
         other[0, position] = self.domain.shape[position] - 1
         return first, other
-
-
-@dataclass(frozen=True, eq=False)
-class TabulatedSeedGenerator(SeedGenerator):
-    """Any generator of few records: row d holds Pr[y | d] for all outputs y.
-
-    Args:
-        probabilities: `(n_seeds, n_outputs)`; each row sums to 1 within 1e-9.
-
-    A dataset is an array `(n_records,)` of whole numbers below n_seeds.
-
-    Example:
-        >>> TabulatedSeedGenerator([[0.5, 0.5], [0.0, 1.0]]).counts(np.array([1]), np.array([0, 0, 1]))
-        array([[2., 1.]])
-    """
-
-    probabilities: Floats | Sequence[Sequence[float]]
-
-    def __post_init__(self) -> None:
-        table: ArrayLike = np.array(self.probabilities, dtype=np.float64)
-        probabilities = np.asarray(table)
-        if probabilities.ndim != 2 or not (
-            np.all(probabilities >= 0.0) and np.all(np.abs(probabilities.sum(axis=1) - 1.0) <= 1e-9)
-        ):
-            raise ParameterError("probabilities must be a table whose rows sum to 1.", argument="probabilities")
-        object.__setattr__(self, "probabilities", probabilities)
-
-    @property
-    def table(self) -> Floats:
-        """Probabilities as an array, `(n_seeds, n_outputs)`."""
-        return np.asarray(self.probabilities)
-
-    @property
-    def n_outputs(self) -> int:
-        return int(self.table.shape[1])
-
-    def cells(self, dataset: Dataset) -> Ints:
-        return Domain((("record", len(self.table)),)).records(np.asarray(dataset).reshape(-1, 1))[:, 0]
-
-    def draw(self, seeds: Ints, rng: np.random.Generator) -> Ints:
-        steps = np.cumsum(self.table, axis=1)[:, :-1]
-        return np.asarray((steps[seeds] <= rng.random(len(seeds))[:, np.newaxis]).sum(axis=1))
-
-    def log_levels(self, outputs: Ints) -> Floats:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.table.T[outputs]))
-
-    def levels(self, outputs: Ints, seeds: Ints) -> Ints:
-        return np.where(self.table[seeds, outputs] > 0.0, seeds, -1)
-
-    def counts(self, outputs: Ints, cells: Ints) -> Floats:
-        histogram = np.bincount(cells, minlength=len(self.table)).astype(np.float64)
-        return np.where(self.table.T[outputs] > 0.0, histogram, 0.0)
-
-    def two_records(self) -> tuple[Ints, Ints]:
-        """Return the first and the last record."""
-        return np.array([0]), np.array([len(self.table) - 1])

@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....accounting.broken import Broken
-from ....core import Floats, Guarantee, Ints, Neighbours, Relation
+from ....core import Bools, Floats, Guarantee, Ints, Neighbours, Relation
 from ....noise.queries.domain import Domain
 from ..base import CodedTable, Generator
 from . import spanning_trees as trees
@@ -90,7 +89,7 @@ class MergedByExactCounts(Broken, MST):
     source = "Constructed; the compression of McKenna, Miklau and Sheldon (2021) without its noise."
     correct_class = MST
 
-    def kept(self, answers: Floats, table: CodedTable, position: int) -> NDArray[np.bool_]:
+    def kept(self, answers: Floats, table: CodedTable, position: int) -> Bools:
         exact = table.marginal((table.domain.names[position],))
         return np.broadcast_to(exact >= RARE_DEVIATIONS * self.noise(table.domain).one_way, answers.shape)
 

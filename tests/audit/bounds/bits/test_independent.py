@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 from scipy import special, stats
 from tests.audit import calls
+from tests.audit.coverage import FALSE_ALARM
 from tests.audit.one_run_laws import BitLaw, bit_misses, gaussian, random_game
 
 from dpassay.audit import audit_scores
 from dpassay.audit.bounds.bits import assumption_tests, independent
-from dpassay.audit.bounds.bits.assumption_tests import INFLUENCE, MISFIT, _fit_test, _influence_test
-from dpassay.audit.bounds.bits.curve_of_ranks import CurveOfRanks
+from dpassay.audit.bounds.bits.assumption_tests import INFLUENCE, MISFIT, CurveOfRanks, _fit_test, _influence_test
 from dpassay.audit.bounds.bits.independent import OneRunIndependent, _right_guesses_tail
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.catalogue import choose_bounds
 from dpassay.audit.bounds.families import family_of
 from dpassay.audit.bounds.numerics.binomial import quantile
-from dpassay.audit.calibration.coverage import FALSE_ALARM
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.results.audit_result import AuditResult

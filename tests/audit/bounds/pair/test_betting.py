@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.audit import calls
+from tests.audit.coverage import FALSE_ALARM
 
 from dpassay.audit.bounds.numerics import martingale
 from dpassay.audit.bounds.numerics.binomial import quantile
@@ -15,7 +16,6 @@ from dpassay.audit.bounds.numerics.martingale import Bets, Stretch, block_edges,
 from dpassay.audit.bounds.pair import betting
 from dpassay.audit.bounds.pair.betting import RESOLUTION, STAKES, Betting
 from dpassay.audit.bounds.pair.learned_events import rounds
-from dpassay.audit.calibration.coverage import FALSE_ALARM
 from dpassay.audit.calibration.laws import (
     SampledLaw,
     all_equal,

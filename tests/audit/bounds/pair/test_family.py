@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import special, stats
 from tests.audit import calls
+from tests.audit.coverage import bounds_drawn, count_misses
 
 from dpassay.audit import AuditResult, Verdict, audit
 from dpassay.audit.bounds.families import family_of, least_member
@@ -19,7 +20,6 @@ from dpassay.audit.bounds.numerics import event_region
 from dpassay.audit.bounds.numerics.event_region import EventRegion
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.family import Family
-from dpassay.audit.calibration.coverage import _bounds_drawn, count_misses
 from dpassay.audit.calibration.laws import SampledLaw, gaussian, geometric, laplace, randomized_response
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.accounting import (
@@ -356,7 +356,7 @@ def test_mean_bound_on_gaussian_noise_of_epsilon_8_reaches_its_mark(n, repeats, 
     mu, pilot = GaussianDP.for_budget(epsilon=8, delta=DELTA).mu, max(n // 10, 50)
     sizes, level = {"n_out": n - pilot, "n_in": n - pilot, "n_pilot": pilot}, {"confidence": 0.95, "delta": DELTA}
     bound = calls.against(Family(), GaussianDP(mu))
-    bounds = _bounds_drawn(bound, gaussian(mu), repeats=repeats, seed=1, **level, **sizes)
+    bounds = bounds_drawn(bound, gaussian(mu), repeats=repeats, seed=1, **level, **sizes)
     assert bounds.mean() >= least
     assert np.mean(bounds > 8.0) <= 0.15
 

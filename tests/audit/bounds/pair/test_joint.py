@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 from tests.audit import calls
+from tests.audit.coverage import bounds_drawn, count_misses
 
 from dpassay.audit import audit
 from dpassay.audit.bounds.numerics import unconditional
@@ -16,7 +17,6 @@ from dpassay.audit.bounds.numerics.unconditional import Ordering, UnconditionalT
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.joint import JointExact
 from dpassay.audit.bounds.pair.pilot import _known_ratio_limits
-from dpassay.audit.calibration.coverage import _bounds_drawn, count_misses
 from dpassay.audit.calibration.laws import all_equal, gaussian, geometric, laplace, laplace_ratio, randomized_response
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.mechanisms import Laplace
@@ -315,7 +315,7 @@ def test_bound_with_its_event_from_a_pilot_keeps_its_level_in_long_runs(law, con
 
 def test_mean_bound_on_laplace_is_that_of_the_best_test_of_one_event():
     # the bias of a limit at 95 % is 1.645 standard errors: 0.0736 at p = 0.5, q = 0.184, n = 1000
-    known = _bounds_drawn(
+    known = bounds_drawn(
         JointExact(threshold=0.999), laplace_ratio(1.0), repeats=100, n_out=1000, n_in=1000, confidence=0.95, seed=2
     )
     assert known.mean() == pytest.approx(1 - 1.645 * 0.0736, abs=4 * 0.0736 / 10)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy import stats
+from tests.audit.coverage import FALSE_ALARM
 
 from dpassay.audit import PairScores, audit_scores
 from dpassay.audit.bounds.catalogue import build
@@ -14,7 +15,6 @@ from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.joint import JointExact
 from dpassay.audit.bounds.pair.orientation import ENTRY, Exchanged, is_reversed
 from dpassay.audit.bounds.pair.pilot import reversed_on
-from dpassay.audit.calibration.coverage import FALSE_ALARM
 from dpassay.audit.evidence.scores import PairCounts, Tally
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.results.audit_result import AuditResult

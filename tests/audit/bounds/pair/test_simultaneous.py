@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 from tests.audit import calls
+from tests.audit.coverage import bounds_drawn
 
 from dpassay.audit.bounds.numerics.binomial import quantile, upper
 from dpassay.audit.bounds.numerics.noncrossing import local_level
 from dpassay.audit.bounds.pair.pilot import candidates
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand, band
-from dpassay.audit.calibration.coverage import _bounds_drawn
 from dpassay.audit.calibration.laws import laplace
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.mechanisms.core import ParameterError
@@ -67,7 +67,7 @@ def test_noise_free_laplace_scores_give_a_sound_and_tight_bound(n, least):
 )
 def test_mean_bound_on_laplace_noise_has_its_known_value(n, repeats, expected):
     # independent simulation of the same band, tolerance 0.02
-    bounds = _bounds_drawn(BAND, laplace(1.0), repeats=repeats, n_out=n, n_in=n, confidence=0.95, seed=1)
+    bounds = bounds_drawn(BAND, laplace(1.0), repeats=repeats, n_out=n, n_in=n, confidence=0.95, seed=1)
     assert bounds.mean() == pytest.approx(expected, abs=0.02)
     assert bounds.max() < 1.0
 

@@ -26,7 +26,6 @@ from dpassay.audit.evidence.scores import Tally
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.present.plots import BoundClaim, LadderPlot, figure_of
-from dpassay.experiments.present.plots.accountants import AccountantCurves
 from dpassay.experiments.present.plots.certificate import CertificateRow, MissRates, Power
 from dpassay.experiments.present.plots.draw import draw_result, overview, plots_of
 from dpassay.experiments.present.plots.scores import ScoreHistogram
@@ -39,7 +38,6 @@ from dpassay.experiments.present.plots.style import (
     series_colour,
     style_axes,
 )
-from dpassay.mechanisms.accounting.dp_sgd.noisy_sgd import ACCOUNTANTS
 
 COLOURS = r"\b(black|grey|gray|red|blue|amber|green|dark|light|pale|purple|orange|shaded|thin|hollow|dotted|dashed)\b"
 
@@ -92,8 +90,6 @@ def plots() -> dict[str, Any]:
     observed["sweep"] = overview(laplace_sweep())
     observed["broken sweep"] = overview(broken_sweep())
     observed["from zero"] = overview(sweep_of([{"a.k": k} for k in (0.0, 1.0, 90.0)], mixed))
-    epsilon = {name: np.array([1.0, 3.0]) / (i + 1) for i, name in enumerate(ACCOUNTANTS)}
-    observed["accountants"] = AccountantCurves(np.array([1.0, 9.0]), epsilon, 4.0, 0.01, 1e-5, shown=((20.0, 0.0),))
     observed["power"] = Power(
         "a law", 0.0, 1.0, 0.95,
         (("ours", "bound", (100, 10_000), (0.0, 0.9)), ("best of all", "uncorrected", (100, 10_000), (9.0, 2.0))),

@@ -1,15 +1,15 @@
 """Broken accountants: known values with and without the bug."""
 
 import pytest
-
-from dpassay.mechanisms.accounting import ClonesDP
-from dpassay.mechanisms.accounting.composition.advanced import AdvancedComposition
-from dpassay.mechanisms.core import ParameterError
-from dpassay.mechanisms.learning.dp_sgd.broken.accounting import (
+from tests.mechanisms.learning.dp_sgd.broken.broken_accountants import (
     epsilon_of_directions,
     odometer_reading,
     shuffled_epsilon_in_groups,
 )
+
+from dpassay.mechanisms.accounting import ClonesDP
+from dpassay.mechanisms.accounting.composition.advanced import AdvancedComposition
+from dpassay.mechanisms.core import ParameterError
 
 
 @pytest.mark.parametrize(  # both by hand

@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 from dp_accounting import dp_event, rdp
 from scipy import stats
+from tests.mechanisms.learning.dp_sgd.broken.broken_accountants import (
+    midpoint_noise_multiplier,
+    noise_counting_micro_steps,
+)
 from tests.mechanisms.sgd_twin import gradient, layers_of, loss
 
 from dpassay.attacks.base import Target
@@ -23,7 +27,6 @@ from dpassay.mechanisms.core import AccountingError, Neighbours, NeighboursError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.accounting import _steps_guarantee
-from dpassay.mechanisms.learning.dp_sgd.broken.accounting import midpoint_noise_multiplier, noise_counting_micro_steps
 from dpassay.mechanisms.learning.dp_sgd.broken.base import BrokenDPSGD, MicroStepsCounted, ReplacedCountedAsAdded
 from dpassay.mechanisms.learning.dp_sgd.broken.batches import (
     BatchNormalised,

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import stats
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.literature.statistics.claims_statistics import APART, FINE, ROUNDING
+from tests.mechanisms.literature.synthetic_data.deniability.tabulated import TabulatedSeedGenerator
 
 from dpassay.mechanisms.core import Neighbours
 from dpassay.mechanisms.literature.synthetic_data.deniability import (
@@ -14,7 +15,6 @@ from dpassay.mechanisms.literature.synthetic_data.deniability import (
     NoisyEntropies,
     NoisyFamilyCounts,
     SeedBasedSynthesis,
-    TabulatedSeedGenerator,
     markov_chain,
 )
 from dpassay.mechanisms.literature.synthetic_data.deniability.broken import (

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.mechanisms import claims_laws as laws
+from tests.mechanisms.literature.synthetic_data.deniability.tabulated import TabulatedSeedGenerator
 
 from dpassay.mechanisms.combinators.repeated import Repeated
 from dpassay.mechanisms.core import Neighbours, NeighboursError, ParameterError
@@ -15,7 +16,6 @@ from dpassay.mechanisms.literature.synthetic_data.deniability import (
     DeniabilityDP,
     DeniableRelease,
     SeedBasedSynthesis,
-    TabulatedSeedGenerator,
     likelihood_buckets,
     markov_chain,
     n_plausible_seeds,

@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.accounting import ApproximateDP
-from ...mechanisms.core import Floats, Guarantee, whole
-from ..bounds.base import PairBound
-from ..bounds.families import CurveFamily
-from ..bounds.numerics.binomial import quantile
-from ..evidence.statement import Statement
-from .laws import Law
-
-FALSE_ALARM = 1e-6
+from dpassay.audit.bounds.base import PairBound
+from dpassay.audit.bounds.families import CurveFamily
+from dpassay.audit.bounds.numerics.binomial import quantile
+from dpassay.audit.calibration.cell import FALSE_ALARM
+from dpassay.audit.calibration.laws import Law
+from dpassay.audit.evidence.statement import Statement
+from dpassay.mechanisms.accounting import ApproximateDP
+from dpassay.mechanisms.core import Floats, Guarantee, whole
 
 
 @dataclass(frozen=True)
@@ -63,24 +62,15 @@ def count_misses(
 ) -> Coverage:
     """Repeat the audit from pilot to bound, and count how often the bound exceeds the true epsilon.
 
-    All arguments are those of `_bounds_drawn`.
-
-    Example:
-        >>> from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
-        >>> from dpassay.audit.calibration.laws import randomized_response
-        >>> fixed = ClopperPearson(threshold=2.0)
-        >>> sizes = {"n_out": 100, "n_in": 100}
-        >>> coverage = count_misses(fixed, randomized_response(1.0), repeats=500, **sizes, confidence=0.8, seed=1)
-        >>> coverage.holds
-        True
+    All arguments are those of `bounds_drawn`.
     """
-    bounds = _bounds_drawn(bound, law, repeats=repeats, confidence=confidence, delta=delta, **audits)
+    bounds = bounds_drawn(bound, law, repeats=repeats, confidence=confidence, delta=delta, **audits)
     exact = float(law.curve.epsilon(delta))
     above = int(np.count_nonzero(bounds > exact * (1.0 + 1e-12)))
     return Coverage(bound.name, law.name, exact, repeats, above, 1.0 - confidence, float(bounds.mean()))
 
 
-def _bounds_drawn(
+def bounds_drawn(
     bound: PairBound,
     law: Law,
     *,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....accounting.amplification.clones import divergence
-from ....accounting.amplification.closed_form import shuffled_epsilon
-from ....core import Floats, Guarantee, arithmetic, bisect, open_unit, positive, whole
-from ..accounting import calibrate_noise
+from dpassay.mechanisms.accounting.amplification.clones import divergence
+from dpassay.mechanisms.accounting.amplification.closed_form import shuffled_epsilon
+from dpassay.mechanisms.core import Floats, Guarantee, arithmetic, bisect, open_unit, positive, whole
+from dpassay.mechanisms.learning.dp_sgd.accounting import calibrate_noise
 
 # --- composition ------------------------------------------------------------------------------------------------------
 
