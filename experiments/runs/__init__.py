@@ -17,6 +17,6 @@ writing.py        Writing the files of a result: numbers, evidence card, figures
 """
 
 from .again import report as report
-from .calibration import CalibrationRun as CalibrationRun, calibrate as calibrate
+from .kept import keep as keep
 from .runner import run as run
 from .writing import ConfigRun as ConfigRun

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ...audit.calibration.certificate import Certificate
 from ...audit.evidence.verdict import Verdict
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
@@ -37,18 +38,18 @@ class ConfigRun:
 
     Args:
         directory: the run directory.
-        result: see `Result`.
+        result: see `Result`; or the certificate of bounds.
         files: the figures, the reports and the evidence.
     """
 
     directory: Path
-    result: Result
+    result: Result | Certificate
     files: tuple[Path, ...]
 
     @property
     def verdict(self) -> Verdict | None:
-        """Verdict on the claims; None for metrics."""
-        return self.result.verdict if isinstance(self.result, SweepResult) else None
+        """Verdict of the result; None for metrics of membership attacks, and for risks without a holdout."""
+        return self.result.verdict
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per audit or attack, as in results.csv."""

@@ -12,7 +12,7 @@ from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.trials.options import RunOptions
 from ...mechanisms.core import ParameterError
 from ...mechanisms.core.fingerprint import fingerprint
-from ..data.table_files import read_table
+from ..data.table_files import csv_text, read_table
 from .base import HERE, FileTask
 
 if TYPE_CHECKING:
@@ -80,11 +80,10 @@ class TableRisk(FileTask):
         )
         return replace(result, real_file=self.real.name)
 
-    def write_records(self, file: Path) -> None:
-        """Write the real records that were found, with their values, as CSV."""
-        from ..data.table_files import csv_text
-
-        file.write_text(csv_text(self.result.records_frame(self.evidence["real"])))
+    @property
+    def records_text(self) -> str:
+        """CSV of the real records that were found, with their values."""
+        return csv_text(self.result.records_frame(self.evidence["real"]))
 
     @property
     def digests(self) -> Mapping[str, str]:
