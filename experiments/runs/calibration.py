@@ -24,7 +24,7 @@ from ...audit.calibration.published import published_rules
 from ...audit.trials.options import RunOptions
 from ...mechanisms.core import ParameterError, listed, whole
 from ..present.results.provenance import HOME, digest_of, versions
-from ..tasks.base import HERE, CommandTask
+from ..tasks.base import HERE, CommandTask, stated
 
 UNEQUAL = ((20, 2_000), (2_000, 20))
 NO_LEAK_SIZES = ((605, 605), (2_722, 2_722))
@@ -66,7 +66,7 @@ class Calibration(CommandTask):
     bound: tuple[str, ...] = ()
     repeats: int | None = None
     peers: bool = False
-    seed: int
+    seed: int = stated(0)
 
     def __post_init__(self) -> None:
         if self.full and self.published:

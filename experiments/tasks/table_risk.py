@@ -13,7 +13,7 @@ from ...audit.trials.options import RunOptions
 from ...mechanisms.core import ParameterError
 from ...mechanisms.core.fingerprint import fingerprint
 from ..data.table_files import csv_text, read_table
-from .base import HERE, FileTask
+from .base import HERE, FileTask, stated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,8 +42,8 @@ class TableRisk(FileTask):
     secret: tuple[str, ...] = ()
     category: tuple[str, ...] = ()
     unit: str | None = None
-    confidence: float
-    seed: int
+    confidence: float = stated(0.95)
+    seed: int = stated(0)
 
     def __post_init__(self) -> None:
         named: dict[Path, str] = {}
