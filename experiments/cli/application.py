@@ -13,7 +13,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ParamSpec, Protocol
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
 
@@ -78,14 +78,7 @@ def command(name: str, panel: str) -> Callable[[Callable[P, int]], Callable[P, N
     return register
 
 
-class Judged(Protocol):
-    """A result, with a verdict or without one."""
-
-    @property
-    def verdict(self) -> Verdict | None: ...
-
-
-def exit_code_of(result: Judged, *, strict: bool = False, compared: Comparison | None = None) -> int:
+def exit_code_of(result: Any, *, strict: bool = False, compared: Comparison | None = None) -> int:
     """Return the exit code of a result: of its verdict; 0 without one, as for metrics of membership attacks.
 
     With a comparison, a violation that the baseline has too is no failure, and lost power is one. A question that is
@@ -94,7 +87,7 @@ def exit_code_of(result: Judged, *, strict: bool = False, compared: Comparison |
     if reason := getattr(result, "unanswered", ""):
         print_error(reason)
         return MISTAKE
-    verdict = result.verdict
+    verdict: Verdict | None = result.verdict
     if compared is not None and verdict is not None and verdict.value != "dependent":
         if compared.failures:
             return VIOLATION

@@ -35,8 +35,7 @@ def report(directory: Path | str, *, pdf: bool = False) -> ConfigRun:
     run_directory = RunDirectory(Path(directory))
     result, heading = _saved(run_directory)
     known, inputs = recorded(run_directory)
-    files = write_results(result, heading, run_directory, inputs=inputs, known=known, pdf=pdf)
-    return ConfigRun(run_directory.path, result, tuple(files))
+    return write_results(result, heading, run_directory, inputs=inputs, known=known, pdf=pdf)
 
 
 def card(directory: Path | str) -> tuple[Card, ConfigRun]:
@@ -65,15 +64,8 @@ def card(directory: Path | str) -> tuple[Card, ConfigRun]:
             f"{run_directory.path} does not say how its numbers were made: environment.json is missing or damaged, or "
             "the last session did not finish. Run the experiment again; it continues from its trials."
         )
-    made, files = write_evidence(
-        result,
-        run_directory,
-        title=heading.title,
-        command=heading.command,
-        environment=known,
-        unit=heading.unit,
-        inputs=inputs,
-    )
+    about = {"title": heading.title, "command": heading.command, "unit": heading.unit}
+    made, files = write_evidence(result, run_directory, **about, environment=known, inputs=inputs)
     return made, ConfigRun(run_directory.path, result, tuple(files))
 
 

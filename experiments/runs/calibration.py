@@ -109,10 +109,6 @@ class Calibration(CommandTask):
         made_by = {"command": self.command_line, "code": digest_of(HOME, CODE), "versions": versions()}
         return certify(self.plan, self.methods, seed=self.seed, made_by=made_by, **vars(options))
 
-    def answer(self, evidence: Certificate) -> Certificate:
-        """Return the certificate."""
-        return evidence
-
 
 def laws() -> list[tuple[Law, tuple[float, ...]]]:
     """Return the laws of the certificate, with the deltas at which each is tested."""

@@ -86,8 +86,7 @@ def _keep(result: Any, task: FileTask, directory: RunDirectory, request: Mapping
         written = SweepResult.of([{}], [result], result.confidence, seed=seed, **about)
     directory.claim_judged(to_toml({**heading.to_dict(), **request}))
     with session(directory, seed, None):
-        files = write_results(written, heading, directory, ids=task.record_ids, pdf=pdf)
-    return ConfigRun(directory.path, written, tuple(files))
+        return write_results(written, heading, directory, ids=task.record_ids, pdf=pdf)
 
 
 __all__ = ["keep"]

@@ -135,8 +135,7 @@ def run_loaded(
                 answers = _run_tasks(tasks, config, directory, execution, cluster)
             result = _joined(config, source.name, tasks, answers)
             heading, ids = Heading.of(result, config, source.name), tasks[0].record_ids
-            files = write_results(result, heading, directory, ids=ids, inputs=inputs, pdf=pdf)
-    return ConfigRun(directory.path, result, tuple(files))
+            return write_results(result, heading, directory, ids=ids, inputs=inputs, pdf=pdf)
 
 
 def plan(config: Config, source: Source, execution: Execution) -> list[PointTask]:
@@ -163,7 +162,7 @@ def _reused(config: Config, name: str, directory: RunDirectory, execution: Execu
     if not done.complete or (pdf and all(file.suffix != ".pdf" for file in files)):
         directory.claim(config)
         with session(directory, config.seed, None):
-            files = write_results(result, Heading.of(result, config, name), directory, pdf=pdf)
+            return write_results(result, Heading.of(result, config, name), directory, pdf=pdf)
     return ConfigRun(directory.path, result, tuple(files))
 
 

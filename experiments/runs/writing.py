@@ -124,8 +124,8 @@ def write_results(
     inputs: Mapping[str, str] | None = None,
     known: Mapping[str, Any] | None = None,
     pdf: bool = False,
-) -> list[Path]:
-    """Write the numbers, the evidence card, the figures and the reports; return all but the numbers.
+) -> ConfigRun:
+    """Write the numbers, the evidence card, the figures and the reports, and return the finished run.
 
     Risks of a table have neither card nor figures.
 
@@ -139,18 +139,12 @@ def write_results(
     _write_numbers(result, directory)
     if isinstance(result, MembershipResult) and ids:
         directory.write("results.records.csv", csv_text(_record_frame(result, ids)))
-    if isinstance(result, RiskResult):
-        return _pages(result, heading, directory, pdf=pdf)
-    _, evidence = write_evidence(
-        result,
-        directory,
-        title=heading.title,
-        command=heading.command,
-        environment=environment() if known is None else known,
-        unit=heading.unit,
-        inputs=inputs,
-    )
-    return [*_pages(result, heading, directory, pdf=pdf), *evidence]
+    evidence: list[Path] = []
+    if not isinstance(result, RiskResult):
+        known = environment() if known is None else known
+        about = {"title": heading.title, "command": heading.command, "unit": heading.unit}
+        _, evidence = write_evidence(result, directory, **about, environment=known, inputs=inputs)
+    return ConfigRun(directory.path, result, (*_pages(result, heading, directory, pdf=pdf), *evidence))
 
 
 def _pages(result: Result, heading: Heading, directory: RunDirectory, *, pdf: bool) -> list[Path]:
