@@ -156,7 +156,7 @@ def _reused(config: Config, name: str, directory: RunDirectory, execution: Execu
     execution.report(
         f"{directory.path} is finished; its results follow. To repeat the run, remove it or choose another --out."
     )
-    result = read_result(done.results, config, directory)
+    result = read_result(done.results, directory, config)
     numbers = ("results.json", "results.csv")
     files = [directory.path / product for product in directory.products() if product not in numbers]
     if not done.complete or (pdf and all(file.suffix != ".pdf" for file in files)):
