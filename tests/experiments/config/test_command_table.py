@@ -35,7 +35,7 @@ def test_table_gives_the_files_and_the_exit_code_of_the_command(scores):
     done = CliRunner().invoke(app, ["run", "mine.toml", "--quiet"])
     again = CliRunner().invoke(app, ["judge", "scores.csv", "--epsilon", "0.5", "--out", "by-command"])
     assert done.exit_code == again.exit_code == 1, done.output + again.output
-    assert "report:  runs/mine/report.html" in done.stdout
+    assert "results: runs/mine" in done.stdout
     made = {path.relative_to("by-command") for path in Path("by-command").rglob("*") if path.is_file()}
     assert made == {path.relative_to("runs/mine") for path in Path("runs/mine").rglob("*") if path.is_file()}
     assert len(made) > 5
