@@ -16,6 +16,7 @@ from ...audit.calibration.certificate import Certificate
 from ...audit.evidence.verdict import Verdict
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
+from ...mechanisms.core import ParameterError
 from ..config.schema import Config
 from ..data.table_files import csv_text
 from ..present.results.provenance import environment
@@ -57,6 +58,8 @@ class ConfigRun:
 
     def to_latex(self) -> str:
         """Return the table of results as LaTeX, as in results.tex; it needs the package booktabs."""
+        if isinstance(self.result, Certificate):
+            raise ParameterError("a certificate has no table in LaTeX. Use to_frame().")
         return latex_table(self.result)
 
 

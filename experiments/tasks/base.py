@@ -132,5 +132,10 @@ class FileTask(CommandTask):
         """Names of the records of the result; empty if it has none."""
         return ()
 
+    @property
+    def records_text(self) -> str:
+        """CSV of the real records that a table discloses, with their values; empty for other questions."""
+        return ""
+
 
 __all__ = ["CommandTask", "FileTask", "Task", "stated"]
