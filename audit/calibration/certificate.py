@@ -21,15 +21,16 @@ from __future__ import annotations
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core import Floats, ParameterError, PositiveInt, check_fields, describe, open_unit, whole
+from ..evidence.verdict import Verdict
 from ..results.saved import Saved
 from ..trials.array_files import Expected
 from ..trials.options import RunOptions, versions
@@ -40,6 +41,9 @@ from ..trials.workers import named_errors, options
 from .cell import FALSE_ALARM, CertificateCell, check_cell, judged
 from .laws import Law
 from .methods import BOUND, KINDS, N_THRESHOLD_SCORES, CoverageSetup, Method, Sample
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 AUDITS_PER_JOB = 250
 """Number of audits that one job simulates, with a separate random stream."""
@@ -152,6 +156,20 @@ class Certificate(Saved):
     def decides(self) -> bool:
         """True if a bound that always misses would fail in some cell."""
         return len(self.undecided) < len(self.bounds)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Verdict on the coverage of all bounds: a violation if one misses too often."""
+        return Verdict.VIOLATION if self.failures else Verdict.CONSISTENT if self.decides else Verdict.UNDERPOWERED
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per cell."""
+        import pandas as pd
+
+        names = ("significance", "miss_rate", "interval_low", "interval_high", "holds")
+        derived = ((cell.significance, cell.miss_rate, *cell.interval, cell.holds) for cell in self.cells)
+        rows = zip(self.cells, derived, strict=True)
+        return pd.DataFrame([asdict(cell) | dict(zip(names, values, strict=True)) for cell, values in rows])
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...mechanisms.core import confidence_text, fixed, number, percent, percent_between, plural
-from ..results.result_text import ResultText, TextSection, TextTable, Tone
+from ..results.result_text import ResultText, TextSection, TextTable, Tone, tone_of
 from .cell import CertificateCell
 from .certificate import Certificate
 from .methods import BOUND, PEER, PUBLISHED, UNCORRECTED
@@ -31,7 +31,7 @@ def describe(certificate: Certificate) -> ResultText:
         for place, c in enumerate(_confidences(certificate))
     ]
     return ResultText(
-        tone=Tone.VIOLATION if certificate.failures else Tone.CONSISTENT if certificate.decides else Tone.UNDERPOWERED,
+        tone=tone_of(certificate.verdict),
         headline=_headline(certificate),
         answer=" ".join(filter(None, (_answer(certificate), _contrast(certificate)))),
         facts=(

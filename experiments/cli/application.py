@@ -13,7 +13,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
 
@@ -78,11 +78,16 @@ def command(name: str, panel: str) -> Callable[[Callable[P, int]], Callable[P, N
     return register
 
 
-def exit_code_of(verdict: Verdict | None, *, strict: bool, compared: Comparison | None = None) -> int:
-    """Return the exit code of a verdict; 0 without one, as for metrics of membership attacks.
+def exit_code_of(result: Any, *, strict: bool = False, compared: Comparison | None = None) -> int:
+    """Return the exit code of a result: of its verdict; 0 without one, as for metrics of membership attacks.
 
-    With a comparison, a violation that the baseline has too is no failure, and lost power is one.
+    With a comparison, a violation that the baseline has too is no failure, and lost power is one. A question that is
+    left unanswered, as by risks without a holdout, is a mistake, whose reason is printed.
     """
+    if reason := getattr(result, "unanswered", ""):
+        print_error(reason)
+        return MISTAKE
+    verdict: Verdict | None = result.verdict
     if compared is not None and verdict is not None and verdict.value != "dependent":
         if compared.failures:
             return VIOLATION

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as option
-from .application import VIOLATION, command, exit_code_of, print_error, print_progress
+from .application import command, exit_code_of, print_error, print_progress
 from .supervisor import exit_code
 
 PANEL = "Audits"
@@ -18,8 +18,6 @@ POWER_LOSS = 0.25
 """Default of --power-loss, as in `dpassay.experiments.ci.comparison`."""
 CHECK_CONFIDENCE = 1 - 1e-6
 """Default confidence of `dpassay check`, for CI builds: one false alarm in a million."""
-MISSES = VIOLATION
-"""Exit code of `dpassay calibrate` if a bound exceeds the exact epsilon more often than allowed."""
 
 
 @command("run", PANEL)
@@ -75,8 +73,8 @@ def run_command(
     except KeyboardInterrupt as error:
         return _interrupted(error, "trials")
     show_run(done, verbose=verbose)
-    write_run(files, done, config, strict=strict, report_line=print_error)
-    return exit_code_of(done.verdict, strict=strict)
+    write_run(files, done, config, strict=strict)
+    return exit_code_of(done.result, strict=strict)
 
 
 @command("merge", PANEL)
@@ -98,7 +96,7 @@ def merge_command(
     report_line = None if quiet else print_progress
     done = merge(directories, out, allow=tuple(allow or ()), progress=not quiet, report_line=report_line, pdf=pdf)
     show_run(done, verbose=verbose)
-    return exit_code_of(done.verdict, strict=strict)
+    return exit_code_of(done.result, strict=strict)
 
 
 @command("check", PANEL)
@@ -180,7 +178,7 @@ def check_command(
     seconds, compared = time.monotonic() - began, earlier.compared(result)
     sys.stdout.write(f"{first_screen(result, verbose=verbose)}{earlier.text(compared)}")
     place = place_of_target(target, program)
-    write_check(files, result, compared, place, seconds=seconds, strict=strict, report_line=print_error)
+    write_check(files, result, compared, place, seconds=seconds, strict=strict)
     if out is not None:
         write_pages(result, out)
     reported = result if isinstance(result, AuditResult) else result.reported
@@ -189,7 +187,7 @@ def check_command(
         explained.step(f"the file {witness}", lambda: reported.to_witness(witness), None)
         for text in explained.warnings:
             print_error(text)
-    return exit_code_of(result.verdict, strict=strict, compared=compared)
+    return exit_code_of(result, strict=strict, compared=compared)
 
 
 @command("calibrate", PANEL)
@@ -215,25 +213,18 @@ def calibrate_command(
     quiet: option.Quiet = False,
 ) -> int:
     """Measure coverage and tightness of the bounds on distributions with a known exact epsilon."""
-    from ..runs.calibration import calibrate
-    from .terminal import show_calibration
+    from ...audit.trials.options import RunOptions
+    from ..runs.calibration import Calibration
+    from ..runs.kept import keep
+    from .terminal import show_run
 
+    task = Calibration.of(locals())
     try:
-        done = calibrate(
-            full=full,
-            published=published,
-            bounds=bound or (),
-            repeats=repeats,
-            peers=peers,
-            seed=seed,
-            out=out,
-            n_jobs=jobs,
-            progress=not quiet,
-        )
+        done = keep(task, out or Path("runs") / "certificate", RunOptions(jobs, progress=not quiet))
     except KeyboardInterrupt as error:
         return _interrupted(error, "simulations")
-    show_calibration(done)
-    return 0 if done.certificate.holds else MISSES
+    show_run(done)
+    return exit_code_of(done.result)
 
 
 def _interrupted(error: KeyboardInterrupt, saved: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,25 +10,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ...audit.api import audit
 from ...audit.results.audit_result import AuditResult
 from ...audit.search import DEFAULT_TIMEOUT, StressResult, domain_from, search, stress
-from ...audit.trials.array_files import read_text
 from ...mechanisms.accounting import ApproximateDP, PureDP
 from ...mechanisms.adapters.command import BATCH_SECONDS, Command, PlainCommand
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.guard import limit_calls, mark_expendable
 from ...mechanisms.adapters.functions.isolated_function import IsolatedFunction, NoFunctionError
 from ...mechanisms.adapters.functions.target import load_target
-from ...mechanisms.core import Dataset, Guarantee, Mechanism, Neighbours, NeighboursError, ParameterError, plural
+from ...mechanisms.core import Guarantee, Mechanism, Neighbours, NeighboursError, ParameterError, plural
 from ..ci.checked import SESSION, CheckedClaims
+from ..data.json_text import read_dataset
 from .recorded import RecordedTarget
 from .supervisor import in_child
 
-LONGEST_SHOWN = 200
-"""Largest number of characters of a dataset in a message."""
 NO_EPSILON = "--epsilon is missing: only a mechanism knows its own claim."
 
 
@@ -69,7 +64,7 @@ class Claimed:
             return None
         if self.d0 is None or self.d1 is None:
             raise ParameterError("give both --d0 and --d1, or, for a mechanism, neither.")
-        d0, d1 = (_dataset(name, text, as_json) for name, text in (("--d0", self.d0), ("--d1", self.d1)))
+        d0, d1 = (read_dataset(name, text, as_json) for name, text in (("--d0", self.d0), ("--d1", self.d1)))
         return Neighbours(d0, d1, self.relation or "add_remove")  # type: ignore[arg-type]
 
 
@@ -252,11 +247,11 @@ def _stress(audited: Any, target: str | None, *, claimed: Claimed, hostile: Stre
         raise ParameterError("--stress needs an example dataset: add --d0, such as --d0 '[0.2, 0.7, 0.5]'.")
     if claimed.epsilon is None and not isinstance(audited, Mechanism):
         raise ParameterError(NO_EPSILON)
-    bounds = None if hostile.bounds is None else _dataset("--bounds", hostile.bounds, True)
+    bounds = None if hostile.bounds is None else read_dataset("--bounds", hostile.bounds, True)
     options["timeout"] = options.get("timeout") or (None if target is None else DEFAULT_TIMEOUT)
     result = stress(
         audited,
-        None if claimed.d0 is None else _dataset("--d0", claimed.d0, target is None),
+        None if claimed.d0 is None else read_dataset("--d0", claimed.d0, target is None),
         claim=claimed.guarantee(),
         bounds=bounds,
         relation=claimed.relation,
@@ -326,50 +321,3 @@ def _wrapped(
         style="many-runs" if many else None,
         records=claimed.records,
     )
-
-
-def _names_a_file(argument: str) -> bool:
-    """Return whether an argument is the path of a file; False also for what no path can be."""
-    try:
-        return Path(argument).is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _dataset(option: str, argument: str, as_json: bool) -> Dataset:
-    """Return a dataset from JSON, or from a file of JSON."""
-    named = argument.startswith("@")
-    text = _file(option, argument.removeprefix("@")) if named else argument
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParameterError(_not_json(option, argument, error, in_file=named), argument=option) from error
-    if as_json or not isinstance(value, list):
-        return value
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        return value
-    return array if array.dtype.kind in "biuf" else value
-
-
-def _not_json(option: str, argument: str, error: Exception, *, in_file: bool) -> str:
-    excerpt = argument if len(argument) <= LONGEST_SHOWN else f"{argument[:LONGEST_SHOWN]}..."
-    if in_file:
-        return (
-            f"{option} must be a dataset in JSON, but the file {excerpt[1:]!r} is not JSON ({error}). Write a column "
-            "of numbers as [1, 0, 1], and a table, such as a CSV, as a list of rows: [[34, 1], [51, 0]]."
-        )
-    advice = f" For the file write '@{excerpt}'." if _names_a_file(argument) else ""
-    allowed = "be JSON, such as '[1, 0, 1]', or @FILE for a file of JSON"
-    return f"{option} must {allowed}, but is {excerpt!r} ({error}).{advice}"
-
-
-def _file(option: str, name: str) -> str:
-    """Return the text of a file; raises `ParameterError` if it cannot be read."""
-    try:
-        return read_text(Path(name))
-    except (OSError, ValueError) as error:
-        reason = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
-        reason = (error.strerror if isinstance(error, OSError) else None) or reason
-        raise ParameterError(f"{option} cannot be read from the file {name!r}: {reason}.", argument=option) from error

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from . import options as option
-from .application import command, exit_code_of, print_error
-
-if TYPE_CHECKING:
-    from ..tasks.base import FileTask
+from .application import command
 
 PANEL = "Files of other programs"
 
@@ -120,17 +117,10 @@ def judge_command(
 ) -> int:
     """Audit a claim with a file of attack scores computed elsewhere."""
     from ..tasks.judgement import Judgement
-    from .outcomes import write_judged
+    from .outcomes import finish
     from .outputs import OutputFiles
-    from .terminal import first_screen
 
-    files = OutputFiles(markdown, json_)
-    files.check_writable()
-    task = Judgement.of(locals())
-    sys.stdout.write(first_screen(task.result, verbose=verbose))
-    write_judged(files, task.result, report_line=print_error)
-    _keep(task, out)
-    return exit_code_of(task.result.verdict, strict=strict)
+    return finish(Judgement.of(locals()), OutputFiles(markdown, json_), out=out, strict=strict, verbose=verbose)
 
 
 @command("membership", PANEL)
@@ -175,16 +165,11 @@ def membership_command(
 ) -> int:
     """Attack shadow models trained elsewhere, and report how well each attack identifies members."""
     from ..tasks.membership import MembershipStudy
+    from .outcomes import finish
     from .outputs import OutputFiles
-    from .terminal import first_screen
 
-    files = OutputFiles(json_file=json_)
-    files.check_writable()
-    task = MembershipStudy.of(locals())
-    sys.stdout.write(first_screen(task.result, verbose=verbose or per_model))
-    files.write("", json_text=task.result.to_json())
-    _keep(task, out)
-    return 0
+    task, files = MembershipStudy.of(locals()), OutputFiles(json_file=json_)
+    return finish(task, files, out=out, verbose=verbose or per_model)
 
 
 @command("text", PANEL)
@@ -244,12 +229,10 @@ def text_command(
 ) -> int:
     """Attack a language model from the log probabilities of texts; with --coins, audit the claim of its training."""
     from ..tasks.texts import TextStudy
-    from .terminal import first_screen
+    from .outcomes import finish
+    from .outputs import OutputFiles
 
-    task = TextStudy.of(locals())
-    sys.stdout.write(first_screen(task.result, verbose=verbose))
-    _keep(task, out)
-    return exit_code_of(None if task.result.audit is None else task.result.audit.verdict, strict=strict)
+    return finish(TextStudy.of(locals()), OutputFiles(), out=out, strict=strict, verbose=verbose)
 
 
 @command("risk", PANEL)
@@ -296,26 +279,8 @@ def risk_command(
     verbose: option.Verbose = False,
 ) -> int:
     """Measure what a synthetic table discloses about the records it was made of; exit with 1 on a finding."""
-    from ...mechanisms.core import plural, terminal
     from ..tasks.table_risk import TableRisk
-    from .outcomes import code_of_risk
-    from .terminal import first_screen
+    from .outcomes import finish
+    from .outputs import OutputFiles
 
-    task = TableRisk.of(locals())
-    sys.stdout.write(terminal(first_screen(task.result, verbose=verbose)))
-    if records is not None:
-        task.write_records(records)
-        n_found = plural(len(task.result.found), "record")
-        sys.stdout.write(f"wrote {n_found} to {terminal(str(records))}: values of real people, for this machine only\n")
-    _keep(task, out)
-    return code_of_risk(task.result)
-
-
-def _keep(task: FileTask, out: Path | None) -> None:
-    """Keep the results of a task in a directory, if there is one, and print the path of the first page."""
-    if out is None:
-        return
-    from ..runs.kept import keep
-    from .terminal import show_files
-
-    show_files(keep(task, out)[0])
+    return finish(TableRisk.of(locals()), OutputFiles(records=records), out=out, verbose=verbose)

@@ -278,32 +278,10 @@ WitnessFile = Annotated[
 
 # --- names of arguments in messages -----------------------------------------------------------------------------------
 
+_SAME_NAME = """allow attack bound cluster confidence delta epsilon ignore negatives p python queries repeats seed share
+slice stop timeout trials unit"""
 OF_ARGUMENTS = {
-    **{
-        name: name
-        for name in (
-            "allow",
-            "attack",
-            "bound",
-            "cluster",
-            "confidence",
-            "delta",
-            "epsilon",
-            "ignore",
-            "negatives",
-            "p",
-            "python",
-            "queries",
-            "repeats",
-            "seed",
-            "share",
-            "slice",
-            "stop",
-            "timeout",
-            "trials",
-            "unit",
-        )
-    },
+    **{name: name for name in re.findall(r"\w+", _SAME_NAME)},
     **{"bounds": "bound", "categories": "category", "domain": "search", "n_jobs": "jobs", "secrets": "secret"},
 }
 """Arguments of the library -> the options that set them."""

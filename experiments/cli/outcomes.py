@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...audit.results.audit_result import AuditResult
 from ...audit.search.stress_result import StressResult
-from ...mechanisms.core import ParameterError, StoreError, number, terminal
+from ...mechanisms.core import ParameterError, StoreError, number, plural, terminal
 from ..ci.checked import CheckedClaims, claims_of
 from ..ci.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
 from ..ci.findings import findings_of, text_for_builds
@@ -19,14 +19,12 @@ from ..ci.text import describe_comparison
 from ..present.builds.findings import Findings, Place, line_of_table
 from ..present.builds.step_summary import section
 from ..present.results.sweep import SweepResult
-from .application import MISTAKE, VIOLATION, print_error, print_progress
-from .outputs import OutputFiles
+from .application import exit_code_of, print_progress
+from .outputs import OutputFiles, write_text
 
 if TYPE_CHECKING:
-    from ...audit.metrics.table_risk.result import RiskResult
     from ..runs.writing import ConfigRun
-
-Report = Callable[[str], None]
+    from ..tasks.base import FileTask
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,6 @@ def write_check(
     *,
     seconds: float,
     strict: bool,
-    report_line: Report,
 ) -> None:
     """Write the files of `dpassay check`."""
     summary = _summary_of_audit(result)
@@ -82,26 +79,36 @@ def write_check(
     timed = {claims_of(result).title: seconds}
     found = findings_of(result, place, seconds=timed, strict=strict, comparison=compared)
     files.write(summary, json_text=result.to_json(), found=found)
-    files.write_step_summary(summary, report_line)
 
 
-def write_judged(files: OutputFiles, result: AuditResult, *, report_line: Report) -> None:
-    """Write the files of `dpassay judge`."""
-    files.write(_summary_of_audit(result), json_text=result.to_json())
-    files.write_step_summary(_summary_of_audit(result), report_line)
+def finish(task: FileTask, files: OutputFiles, *, out: Path | None, strict: bool = False, verbose: bool = False) -> int:
+    """Run a task on files: print its result, write the requested files and the directory, and return the exit code.
+
+    Raises:
+        DpassayError: as for the result of the task; or a file or the directory cannot be written.
+    """
+    from ..runs.kept import keep
+    from .terminal import first_screen, show_files
+
+    files.check_writable()
+    result = task.result
+    sys.stdout.write(terminal(first_screen(result, verbose=verbose)))
+    if isinstance(result, AuditResult):
+        files.write(_summary_of_audit(result), json_text=result.to_json())
+    elif files.json_file is not None:
+        write_text(files.json_file, result.to_json())
+    if files.records is not None:
+        write_text(files.records, task.records_text)
+        n_found = plural(len(result.found), "record")
+        to = terminal(str(files.records))
+        sys.stdout.write(f"wrote {n_found} to {to}: values of real people, for this machine only\n")
+    if out is not None:
+        show_files(keep(task, out))
+    return exit_code_of(result, strict=strict)
 
 
 def _summary_of_audit(result: AuditResult | StressResult) -> str:
     return section(text_for_builds(result), heading="dpassay check")
-
-
-def write_comparison(
-    files: OutputFiles, comparison: Comparison, notes: Sequence[str], *, heading: str, report_line: Report
-) -> None:
-    """Write the files of `dpassay compare`."""
-    summary = section(describe_comparison(comparison, notes), heading=heading)
-    files.write(summary)
-    files.write_step_summary(summary, report_line)
 
 
 def refuse_without_claims(files: OutputFiles, config: str, settings: Mapping[str, Any]) -> None:
@@ -156,11 +163,9 @@ def refuse_results(files: OutputFiles, **flags: bool) -> None:
         )
 
 
-def write_run(files: OutputFiles, done: ConfigRun, config: str, *, strict: bool, report_line: Report) -> None:
+def write_run(files: OutputFiles, done: ConfigRun, config: str, *, strict: bool) -> None:
     """Write the files of `dpassay run`."""
-    summary, found = _section(done), _findings_of_run(done, config, strict)
-    files.write(summary, found=found)
-    files.write_step_summary(summary, report_line)
+    files.write(_section(done), found=_findings_of_run(done, config, strict))
 
 
 def _section(done: ConfigRun) -> str:
@@ -179,11 +184,3 @@ def _findings_of_run(done: ConfigRun, config: str, strict: bool) -> Findings | N
     place = Place(config, file, line_of_table(file, "mechanism"))
     seconds = seconds_of(done.directory, done.result, claims_of(done.result))
     return findings_of(done.result, place, seconds=seconds, strict=strict)
-
-
-def code_of_risk(result: RiskResult) -> int:
-    """Return the exit code of the risks of a table; print the reason where there is no verdict."""
-    if not result.n_holdout:
-        print_error("no verdict without a holdout: split one off at random before the table is made; pass --holdout.")
-        return MISTAKE
-    return VIOLATION if result.leaks else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from ..present.builds.findings import Findings
 from ..present.builds.junit import junit
 from ..present.builds.sarif import sarif
 from ..present.builds.step_summary import append, step_summary_file
+from .application import print_error
 
 
 @dataclass(frozen=True)
@@ -21,16 +21,18 @@ class OutputFiles:
         markdown: file to which a summary is appended.
         json_file: the complete result.
         junit_file, sarif_file: the findings for build servers.
+        records: the real records that a table discloses, with their values.
     """
 
     markdown: Path | None = None
     json_file: Path | None = None
     junit_file: Path | None = None
     sarif_file: Path | None = None
+    records: Path | None = None
 
     def check_writable(self, *others: Path | None) -> None:
         """Raise `StoreError` for a file that cannot be written, before anything has run."""
-        for file in (self.markdown, self.json_file, self.junit_file, self.sarif_file, *others):
+        for file in (*vars(self).values(), *others):
             if file is not None:
                 _check_writable(file)
 
@@ -38,7 +40,7 @@ class OutputFiles:
         """Write the requested files, and append the summary to that of the GitHub step, if there is one.
 
         Raises:
-            StoreError: a requested file cannot be written.
+            StoreError: a requested file cannot be written. That of the step is no error, and is reported.
         """
         if self.markdown is not None:
             append(self.markdown, summary)
@@ -48,16 +50,13 @@ class OutputFiles:
             for file, text in ((self.junit_file, junit), (self.sarif_file, sarif)):
                 if file is not None:
                     write_text(file, text(found))
-
-    def write_step_summary(self, summary: str, report_line: Callable[[str], None]) -> None:
-        """Append the summary to that of the GitHub step; a file that cannot be written is reported, and no error."""
-        file = step_summary_file()
-        if file is None or (self.markdown is not None and self.markdown.resolve() == file.resolve()):
+        step = step_summary_file()
+        if step is None or (self.markdown is not None and self.markdown.resolve() == step.resolve()):
             return
         try:
-            append(file, summary)
+            append(step, summary)
         except StoreError as error:
-            report_line(str(error))
+            print_error(str(error))
 
 
 def _check_writable(file: Path) -> None:

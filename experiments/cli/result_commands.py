@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from . import options as option
-from .application import VIOLATION, command, exit_code_of, print_error, print_progress
+from .application import VIOLATION, command, exit_code_of, print_progress
 from .audit_commands import POWER_LOSS
 
 PANEL = "Saved results"
@@ -23,16 +23,12 @@ def report_command(
     verbose: option.Verbose = False,
 ) -> int:
     """Regenerate the figures and reports of a finished run from its saved results."""
-    from ...audit.metrics.table_risk.result import RiskResult
     from ..runs.again import report
-    from .outcomes import code_of_risk
     from .terminal import show_run
 
     done = report(directory, pdf=pdf)
     show_run(done, verbose=verbose)
-    if isinstance(done.result, RiskResult):
-        return code_of_risk(done.result)
-    return exit_code_of(done.verdict, strict=strict)
+    return exit_code_of(done.result, strict=strict)
 
 
 @command("card", PANEL)
@@ -48,7 +44,7 @@ def card_command(
     sys.stdout.write(terminal(made.to_markdown()))
     for file in done.files:
         print_progress(str(file))
-    return exit_code_of(done.verdict, strict=strict)
+    return exit_code_of(done.result, strict=strict)
 
 
 @command("compare", PANEL)
@@ -66,7 +62,8 @@ def compare_command(
     """Compare two results: exit with 1 for a new violation, or for less power."""
     from ..ci.comparison import compare
     from ..ci.saved_runs import load, run_notes
-    from .outcomes import write_comparison
+    from ..ci.text import describe_comparison
+    from ..present.builds.step_summary import section
     from .outputs import OutputFiles
     from .terminal import show_comparison
 
@@ -76,8 +73,7 @@ def compare_command(
     comparison = compare(first.checked, second.checked, power_loss=power_loss)
     notes = run_notes(first, second, comparison)
     show_comparison(comparison, notes)
-    heading = f"dpassay compare: {before} and {after}"
-    write_comparison(files, comparison, notes, heading=heading, report_line=print_error)
+    files.write(section(describe_comparison(comparison, notes), heading=f"dpassay compare: {before} and {after}"))
     return VIOLATION if comparison.failures else 0
 
 

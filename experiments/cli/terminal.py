@@ -20,7 +20,6 @@ from ..present.results.sweep import SweepResult
 if TYPE_CHECKING:
     from ...audit.trials.plan import Slice
     from ..ci.comparison import Comparison
-    from ..runs.calibration import CalibrationRun
     from ..runs.writing import ConfigRun
     from .doctor import Check
 
@@ -113,14 +112,6 @@ def show_files(run: ConfigRun) -> None:
     out.print(Text(line(f"results: {run.directory}")), soft_wrap=True)
     if page in run.files:
         out.print(Text(line(f"report:  {page}")), soft_wrap=True)
-
-
-def show_calibration(done: CalibrationRun) -> None:
-    """Print the text of a certificate, and the paths of its files."""
-    _show_text(done.certificate.text())
-    out = console()
-    out.print(Text(line(f"results: {done.directory}")), soft_wrap=True)
-    out.print(Text(line(f"report:  {done.page}")), soft_wrap=True)
 
 
 def show_comparison(comparison: Comparison, notes: Sequence[str]) -> None:

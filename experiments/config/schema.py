@@ -32,6 +32,7 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from ...mechanisms.core import ConfigError, listed, unknown_name_message
+from .command_table import command_of
 from .exclusions import AUDITS_ONLY, check_exclusions, is_set
 from .overrides import apply
 from .sections import (
@@ -133,10 +134,16 @@ class Config(Section):
             ConfigError: no such file, not TOML, or not a valid configuration; the message has file, line and key.
         """
         source = Source.find(name_or_path, settings)
-        table = source.tables
-        source.check_values(table)
-        config = cls.check(apply(table, source.settings), source)
-        return config.model_copy(update={"sweep": unswept(config.sweep, source.settings)}), source
+        return cls.of(source), source
+
+    @classmethod
+    def of(cls, source: Source) -> Config:
+        """Validate the configuration of a source, with its settings; raises `ConfigError` as `load` does."""
+        if (command := command_of(source)) is not None:
+            raise source.error((command,), f"[{command}] has no trials of its own, as experiments have: run it alone.")
+        source.check_values(source.tables)
+        config = cls.check(apply(source.tables, source.settings), source)
+        return config.model_copy(update={"sweep": unswept(config.sweep, source.settings)})
 
     @classmethod
     def check(cls, table: Mapping[str, Any], source: Source) -> Config:

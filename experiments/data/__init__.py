@@ -6,6 +6,7 @@ examples.py       Datasets for learning: a table split into features and target,
 images.py         Fixed features of images that are not learned from data
 incomes.py        Incomes of people: eleven attributes of the census of 1994, or of synthetic people where it is not
                   available
+json_text.py      Datasets as JSON text, as on the command line, or in a file of JSON
 mails.py          Synthetic short mails: public phrases, and in some of them a code that belongs to one person
 people.py         Synthetic people: a population with places, birth dates and illnesses, and ratings with dates
 score_files.py    Scores of runs, canaries or rounds in a file: CSV, NPZ or Parquet

@@ -185,9 +185,10 @@ def _array(path: Path) -> pd.DataFrame:
     return pd.DataFrame(array, columns=[f"column {i + 1}" for i in range(array.shape[1])])
 
 
-def csv_text(table: pd.DataFrame) -> str:
+def csv_text(table: pd.DataFrame, *, missing: str = "") -> str:
     """Return a table as CSV, without cells or names that a spreadsheet would take for formulas."""
-    text: str = table.map(csv_cell).rename(columns=csv_cell).to_csv(index=False, lineterminator="\n")
+    cells = table.map(csv_cell).rename(columns=csv_cell)
+    text: str = cells.to_csv(index=False, lineterminator="\n", na_rep=missing)
     return text
 
 

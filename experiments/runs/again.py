@@ -35,8 +35,7 @@ def report(directory: Path | str, *, pdf: bool = False) -> ConfigRun:
     run_directory = RunDirectory(Path(directory))
     result, heading = _saved(run_directory)
     known, inputs = recorded(run_directory)
-    files = write_results(result, heading, run_directory, inputs=inputs, known=known, pdf=pdf)
-    return ConfigRun(run_directory.path, result, tuple(files))
+    return write_results(result, heading, run_directory, inputs=inputs, known=known, pdf=pdf)
 
 
 def card(directory: Path | str) -> tuple[Card, ConfigRun]:
@@ -65,15 +64,8 @@ def card(directory: Path | str) -> tuple[Card, ConfigRun]:
             f"{run_directory.path} does not say how its numbers were made: environment.json is missing or damaged, or "
             "the last session did not finish. Run the experiment again; it continues from its trials."
         )
-    made, files = write_evidence(
-        result,
-        run_directory,
-        title=heading.title,
-        command=heading.command,
-        environment=known,
-        unit=heading.unit,
-        inputs=inputs,
-    )
+    about = {"title": heading.title, "command": heading.command, "unit": heading.unit}
+    made, files = write_evidence(result, run_directory, **about, environment=known, inputs=inputs)
     return made, ConfigRun(run_directory.path, result, tuple(files))
 
 
@@ -83,10 +75,10 @@ def _saved(directory: RunDirectory) -> tuple[Result, Heading]:
         judged = (directory.path / JUDGED).is_file()
     if not judged:
         config, source = directory.config()
-        result: Result = read_result(directory.read("results.json"), config, directory)
+        result = read_result(directory.read("results.json"), directory, config)
         return result, Heading.of(result, config, source.name)
     _refuse_parts(directory)
-    result = _read_any(directory)
+    result = read_result(directory.read("results.json"), directory)
     title = result.title if isinstance(result, SweepResult) else directory.path.resolve().name
     try:
         return result, Heading.from_dict(tomllib.loads(directory.read(JUDGED)), title)
@@ -102,23 +94,19 @@ def _refuse_parts(directory: RunDirectory) -> None:
         raise StoreError(f"{directory.path} has its results in folders. Pass one of them: {listed}.")
 
 
-def _read_any(directory: RunDirectory) -> Result:
-    """Load the numbers of a directory without a configuration, by the format that they state."""
-    kinds = {kind.FORMAT: kind for kind in (SweepResult, MembershipResult, RiskResult)}
-    text = directory.read("results.json")
-    try:
-        return kinds.get(json.loads(text).get("format"), SweepResult).from_json(text)
-    except (ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise ResultError(f"{directory.path / 'results.json'}: {error}") from error
+def read_result(text: str, directory: RunDirectory, config: Config | None = None) -> Result:
+    """Return the numbers of a directory: of its configuration, or without one by the format that they state.
 
-
-def read_result(text: str, config: Config, directory: RunDirectory) -> SweepResult | MembershipResult:
-    """Load the result of a run directory; raise `ResultError` if it is damaged or of another configuration."""
-    read = SweepResult.from_json if config.membership is None else MembershipResult.from_json
+    Raises:
+        ResultError: they are damaged, or of another configuration.
+    """
     path = directory.path / "results.json"
     try:
-        result = read(text)
-    except ResultError as error:
+        if config is None:
+            kinds = {kind.FORMAT: kind for kind in (SweepResult, MembershipResult, RiskResult)}
+            return kinds.get(json.loads(text).get("format"), SweepResult).from_json(text)
+        result: Result = (SweepResult if config.membership is None else MembershipResult).from_json(text)
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise ResultError(f"{path}: {error}") from error
     if isinstance(result, SweepResult) and result.fingerprint != config.fingerprint:
         raise ResultError(

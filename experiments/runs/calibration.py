@@ -1,19 +1,10 @@
-"""`dpassay calibrate`: coverage and power of all bounds.
-
-task (plan, methods) -> certificate -> certificate.csv, certificate.json, figures, report.html
-"""
+"""Coverage and power of all bounds, measured on distributions with a known exact epsilon."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from ...audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify
 from ...audit.calibration.laws import (
@@ -30,20 +21,11 @@ from ...audit.calibration.laws import (
 )
 from ...audit.calibration.methods import Method, catalogue_methods, uncorrected
 from ...audit.calibration.published import published_rules
-from ...audit.trials.folder import Folder
 from ...audit.trials.options import RunOptions
-from ...mechanisms.core import ParameterError, StoreError, csv_cell, listed, whole
-from ..present.results.provenance import HOME, digest_of, environment, versions
-from ..tasks.base import HERE, CommandTask
+from ...mechanisms.core import ParameterError, listed, whole
+from ..present.results.provenance import HOME, digest_of, versions
+from ..tasks.base import HERE, CommandTask, stated
 
-if TYPE_CHECKING:
-    from ..present.pages import Drawn
-
-OUT = Path("runs") / "certificate"
-TITLE = "Coverage of the lower bounds"
-"""Title of the page."""
-TRIALS = "trials/certificate"
-"""Folder of the finished simulations in the directory."""
 UNEQUAL = ((20, 2_000), (2_000, 20))
 NO_LEAK_SIZES = ((605, 605), (2_722, 2_722))
 """Scores a side from which 1,001 and 5,001 canaries of one run are made."""
@@ -65,8 +47,12 @@ class Calibration(CommandTask):
     """Coverage and power of bounds: `dpassay calibrate`.
 
     Args:
-        full, published, repeats, peers, seed: see `calibrate`.
-        bound: its `bounds`.
+        full: all sizes and 2,000 audits a setting, which takes hours of processor time; else the quick plan.
+        published: whether to measure, on scores that leak nothing, the rules of published audits next to the bounds.
+        bound: names of the catalogue; empty for all bounds on pairs of scores.
+        repeats: audits a setting; None for those of the plan.
+        peers: whether to measure the estimators of jax-privacy on the same samples.
+        seed: of all samples.
 
     Raises:
         UnknownNameError: no such bound.
@@ -80,7 +66,7 @@ class Calibration(CommandTask):
     bound: tuple[str, ...] = ()
     repeats: int | None = None
     peers: bool = False
-    seed: int
+    seed: int = stated(0)
 
     def __post_init__(self) -> None:
         if self.full and self.published:
@@ -122,29 +108,6 @@ class Calibration(CommandTask):
         """Simulate the audits that are not in the store, by the same code."""
         made_by = {"command": self.command_line, "code": digest_of(HOME, CODE), "versions": versions()}
         return certify(self.plan, self.methods, seed=self.seed, made_by=made_by, **vars(options))
-
-    def answer(self, evidence: Certificate) -> Certificate:
-        """Return the certificate."""
-        return evidence
-
-
-@dataclass(frozen=True)
-class CalibrationRun:
-    """A finished certificate, and its files.
-
-    Args:
-        certificate: the numbers.
-        directory, files: the run directory, and the files in it.
-    """
-
-    certificate: Certificate
-    directory: Path
-    files: tuple[Path, ...]
-
-    @property
-    def page(self) -> Path:
-        """Path of the report."""
-        return self.directory / "report.html"
 
 
 def laws() -> list[tuple[Law, tuple[float, ...]]]:
@@ -196,107 +159,6 @@ def _no_leak_plan(repeats: int = 1_000) -> CertificatePlan:
     return CertificatePlan("no leak", (setting,), confidences=(0.95, 0.99), numbers=min(few, 20))
 
 
-def calibrate(
-    *,
-    full: bool = False,
-    published: bool = False,
-    bounds: Sequence[str] = (),
-    repeats: int | None = None,
-    peers: bool = False,
-    seed: int = 0,
-    out: Path | str | None = None,
-    n_jobs: int = 1,
-    progress: bool = False,
-) -> CalibrationRun:
-    """Measure coverage and power of the bounds, and write the certificate.
-
-    Finished simulations are kept in `out`: the same call continues from there, with the same numbers.
-
-    Args:
-        full: all sizes and 2,000 audits a setting, which takes hours of processor time; else the quick plan.
-        published: whether to measure, on scores that leak nothing, the rules of published audits next to the bounds.
-        bounds: names of the catalogue; empty for all bounds on pairs of scores.
-        repeats: audits a setting; None for those of the plan.
-        peers: whether to measure the estimators of jax-privacy on the same samples.
-        seed: of all samples.
-        out: directory of the files; None for runs/certificate.
-        n_jobs: number of processes; does not affect the numbers.
-        progress: whether to show a progress bar.
-
-    Returns:
-        The certificate and its files: certificate.csv, certificate.json, environment.json, figures/, report.html.
-
-    Raises:
-        UnknownNameError: no such bound.
-        ParameterError: a number out of range, a bound without a law, or peers that are not installed.
-        FingerprintError, StoreError: the directory has another certificate, or one of other code; or it cannot be
-            written.
-    """
-    task = Calibration(full=full, published=published, bound=tuple(bounds), repeats=repeats, peers=peers, seed=seed)
-    options, directory = RunOptions(n_jobs, progress=progress), OUT if out is None else Path(out)
-    with _written(directory):
-        store = Folder(directory).make(TRIALS)
-    certificate = task.answer(task.run(replace(options, store=store)))
-    return write_calibration(certificate, directory, command=task.command_line)
-
-
-@contextmanager
-def _written(directory: Path) -> Iterator[None]:
-    """Convert errors of the operating system to a `StoreError` with the next step."""
-    try:
-        yield
-    except StoreError:
-        raise
-    except OSError as error:
-        raise StoreError(f"the certificate cannot be written to {directory}: {error}. Choose another --out.") from error
-
-
-def write_calibration(certificate: Certificate, directory: Path, *, command: str) -> CalibrationRun:
-    """Write the numbers, then the figures and the report."""
-    from ..present.pages import write
-    from ..present.plots.certificate import draw_certificate
-
-    known = environment()
-    with _written(directory):
-        folder = Folder(directory)
-        folder.make()
-        texts = {
-            "certificate.csv": certificate_csv(certificate),
-            "certificate.json": certificate.to_json(),
-            "environment.json": json.dumps(known, indent=1) + "\n",
-        }
-        written = [folder.write(name, text.encode()) for name, text in texts.items()]
-        figures = draw_certificate(certificate, folder.make("figures"))
-        pages = write(certificate.text(), directory, _drawn(figures), title=TITLE, command=command)
-    return CalibrationRun(certificate, directory, (*written, *figures, *pages))
-
-
-def _drawn(files: Iterable[Path]) -> Drawn:
-    """Return the figures of a certificate: miss rates, then means in two columns."""
-    from ..present.pages import Drawn, load_figures, with_narrow
-    from ..present.plots.style import NARROW
-
-    figures = load_figures(files)
-    wide = [name for name in figures if f"{name}-{NARROW}" in figures]
-    misses, powers = ([name for name in wide if name.startswith(kind)] for kind in ("misses", "power"))
-    return Drawn(with_narrow(figures, misses), with_narrow(figures, powers))
-
-
-def certificate_csv(certificate: Certificate) -> str:
-    """Return the CSV text with one row per cell."""
-    text = io.StringIO()
-    extra = ["significance", "miss_rate", "interval_low", "interval_high", "holds"]
-    writer: csv.DictWriter[str] | None = None
-    for cell in certificate.cells:
-        low, high = cell.interval
-        row = asdict(cell) | dict(zip(extra, (cell.significance, cell.miss_rate, low, high, cell.holds), strict=True))
-        if writer is None:
-            writer = csv.DictWriter(text, list(row), lineterminator="\n")
-            writer.writeheader()
-        writer.writerow({name: csv_cell(value) for name, value in row.items()})
-    return text.getvalue()
-
-
 def _settings(
     sizes: tuple[int, ...], repeats: int, *, few: int, unequal: bool = False, slowest: int = 60
 ) -> list[CertificateSetting]:
@@ -314,13 +176,4 @@ def _settings(
     return settings
 
 
-__all__ = [
-    "Calibration",
-    "CalibrationRun",
-    "calibrate",
-    "certificate_csv",
-    "full_plan",
-    "laws",
-    "quick_plan",
-    "write_calibration",
-]
+__all__ = ["Calibration", "full_plan", "laws", "quick_plan"]

@@ -1,7 +1,8 @@
-"""Keeping the results of a task on files: judged scores, texts, shadow models and synthetic tables.
+"""Running the task of a command in a directory: judged scores, texts, shadow models, synthetic tables, a certificate.
 
-Each is kept in a directory like that of a run, with `judged.toml` in place of `config.toml`: it describes what was
-judged, so that the same call finds its own directory and refuses another one; and it has the heading of the pages.
+Each result on files is kept in a directory like that of a run, with `judged.toml` in place of `config.toml`: it
+describes what was judged, so that the same call finds its own directory and refuses another one; and it has the
+heading of the pages.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from typing import Any
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.results.audit_result import AuditResult
+from ...audit.trials.options import RunOptions
 from ..config.toml_text import to_toml
 from ..data.table_files import csv_text
 from ..present.results.sweep import SweepResult
-from ..tasks.base import FileTask
+from ..tasks.base import HERE, CommandTask, FileTask
+from .certificate import write_certificate
 from .directory import RunDirectory
 from .record import session
 from .writing import ConfigRun, Heading, Result, write_results
@@ -30,26 +33,32 @@ TITLES: dict[type, str] = {
 """Kind of a result -> start of its title."""
 
 
-def keep(task: FileTask, out: Path) -> list[ConfigRun]:
-    """Write the results of a task on files, with figures and reports; several results in a folder each, below one page.
+def keep(task: CommandTask, out: Path, options: RunOptions = HERE, *, pdf: bool = False) -> ConfigRun:
+    """Run a task, and write its result with figures and reports; several results in a folder each, below one page.
+
+    Finished simulations of a certificate are kept in the directory: the same call continues from there.
 
     Args:
-        task: whose files are read, and whose result is computed, unless they were before.
+        task: its files are read, and its result is computed, unless they were before.
         out: a new or empty directory, or that of an earlier result for the same files and options.
+        options: workers and progress.
+        pdf: whether to draw the figures as PDF too.
 
     Raises:
         FingerprintError, StoreError: the directory has another result, or cannot be written.
         DpassayError: as for the result of the task.
     """
-    request, directory = {"command": task.command_line, **task.digests}, RunDirectory(out)
+    directory = RunDirectory(out)
+    if not isinstance(task, FileTask):
+        certificate = task.answer(task.run(replace(options, store=directory.trials("certificate"))))
+        return ConfigRun(out, certificate, tuple(write_certificate(certificate, directory, task.command_line)))
+    request = {"command": task.command_line, **task.digests}
     if tables := task.tables:
         directory.claim_judged(to_toml(request))
         for name, table in tables.items():
             directory.write(name, csv_text(table))
-    kept = [_keep(result, task, RunDirectory(out / folder), request) for folder, result in task.parts.items()]
-    if len(kept) > 1:
-        return [_first_page(task, directory, kept), *kept]
-    return kept
+    kept = [_keep(part, task, RunDirectory(out / folder), request, pdf) for folder, part in task.parts.items()]
+    return kept[0] if len(kept) == 1 else _first_page(task, directory, kept)
 
 
 def _first_page(task: FileTask, directory: RunDirectory, kept: list[ConfigRun]) -> ConfigRun:
@@ -67,7 +76,7 @@ def _first_page(task: FileTask, directory: RunDirectory, kept: list[ConfigRun]) 
     return ConfigRun(directory.path, kept[-1].result, tuple(files))
 
 
-def _keep(result: Any, task: FileTask, directory: RunDirectory, request: Mapping[str, str]) -> ConfigRun:
+def _keep(result: Any, task: FileTask, directory: RunDirectory, request: Mapping[str, str], pdf: bool) -> ConfigRun:
     heading, seed = Heading(f"{TITLES[type(result)]} {task.title}", request["command"]), 0
     written: Result = result
     if isinstance(result, AuditResult):
@@ -77,8 +86,7 @@ def _keep(result: Any, task: FileTask, directory: RunDirectory, request: Mapping
         written = SweepResult.of([{}], [result], result.confidence, seed=seed, **about)
     directory.claim_judged(to_toml({**heading.to_dict(), **request}))
     with session(directory, seed, None):
-        files = write_results(written, heading, directory, ids=task.record_ids)
-    return ConfigRun(directory.path, written, tuple(files))
+        return write_results(written, heading, directory, ids=task.record_ids, pdf=pdf)
 
 
 __all__ = ["keep"]

@@ -122,8 +122,7 @@ def sweep(
             fingerprint=fingerprint([result.fingerprint for result in results]),
             seed=seed,
         )
-        files = write_results(result, Heading(result.title, command, unit), directory, inputs=inputs, pdf=pdf)
-    return ConfigRun(directory.path, result, tuple(files))
+        return write_results(result, Heading(result.title, command, unit), directory, inputs=inputs, pdf=pdf)
 
 
 def _points(over: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

@@ -22,7 +22,8 @@ from ...audit.trials.plan import Slice
 from ...audit.trials.progress import LONG_SECONDS, ProgressBar, in_words
 from ...audit.trials.store import SlicedStore
 from ...audit.trials.workers import named_errors, options
-from ...mechanisms.core import number
+from ...mechanisms.core import ParameterError, number
+from ..config.command_table import command_of, located, task_of
 from ..config.config_errors import at
 from ..config.schema import Config
 from ..config.source import Source, allowed_modules
@@ -32,6 +33,7 @@ from .again import read_result
 from .cluster import Cluster, connected
 from .directory import RunDirectory
 from .evidence import files_read
+from .kept import keep
 from .limits import announced, within_limits
 from .record import add_time, finished, session, timed
 from .writing import ConfigRun, Heading, write_results
@@ -79,7 +81,7 @@ def run(
     pdf: bool = False,
     cluster: str | None = None,
 ) -> ConfigRun:
-    """Run an experiment, or continue an interrupted one.
+    """Run an experiment, or continue an interrupted one; or run the task in the table of a command, such as [risk].
 
     Args:
         name_or_path: a configuration by path, or by name among those that come with dpassay.
@@ -103,9 +105,15 @@ def run(
         ClusterError: the cluster does not answer, or was lost; the same call continues from the finished trials.
         DataError, ReleaseError, AttackError: see `dpassay.mechanisms.core.errors`.
     """
-    config, source = Config.load(name_or_path, settings)
-    source = replace(source, allowed=allowed_modules(allow))
+    source = Source.find(name_or_path, settings)
     directory = RunDirectory(RUNS / source.name if out is None else Path(out))
+    if (command := command_of(source)) is not None:
+        for option in (option for option, given in (("allow", allow), ("cluster", cluster)) if given):
+            raise ParameterError(f"{option} is for trials, and [{command}] has none. Leave it out.", argument=option)
+        with located(command, source):
+            return keep(task_of(command, source), directory.path, RunOptions(n_jobs, progress=progress), pdf=pdf)
+    config = Config.of(source)
+    source = replace(source, allowed=allowed_modules(allow))
     directory.refuse_slice()
     execution = Execution(n_jobs, progress, report_line, cluster)
     may_have_changed = bool(allow or config.data_files)
@@ -127,8 +135,7 @@ def run_loaded(
                 answers = _run_tasks(tasks, config, directory, execution, cluster)
             result = _joined(config, source.name, tasks, answers)
             heading, ids = Heading.of(result, config, source.name), tasks[0].record_ids
-            files = write_results(result, heading, directory, ids=ids, inputs=inputs, pdf=pdf)
-    return ConfigRun(directory.path, result, tuple(files))
+            return write_results(result, heading, directory, ids=ids, inputs=inputs, pdf=pdf)
 
 
 def plan(config: Config, source: Source, execution: Execution) -> list[PointTask]:
@@ -149,13 +156,13 @@ def _reused(config: Config, name: str, directory: RunDirectory, execution: Execu
     execution.report(
         f"{directory.path} is finished; its results follow. To repeat the run, remove it or choose another --out."
     )
-    result = read_result(done.results, config, directory)
+    result = read_result(done.results, directory, config)
     numbers = ("results.json", "results.csv")
     files = [directory.path / product for product in directory.products() if product not in numbers]
     if not done.complete or (pdf and all(file.suffix != ".pdf" for file in files)):
         directory.claim(config)
         with session(directory, config.seed, None):
-            files = write_results(result, Heading.of(result, config, name), directory, pdf=pdf)
+            return write_results(result, Heading.of(result, config, name), directory, pdf=pdf)
     return ConfigRun(directory.path, result, tuple(files))
 
 

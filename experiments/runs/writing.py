@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ...audit.calibration.certificate import Certificate
 from ...audit.evidence.verdict import Verdict
 from ...audit.metrics.membership.result import MembershipResult
 from ...audit.metrics.table_risk.result import RiskResult
+from ...mechanisms.core import ParameterError
 from ..config.schema import Config
 from ..data.table_files import csv_text
 from ..present.results.provenance import environment
@@ -37,18 +39,18 @@ class ConfigRun:
 
     Args:
         directory: the run directory.
-        result: see `Result`.
+        result: see `Result`; or the certificate of bounds.
         files: the figures, the reports and the evidence.
     """
 
     directory: Path
-    result: Result
+    result: Result | Certificate
     files: tuple[Path, ...]
 
     @property
     def verdict(self) -> Verdict | None:
-        """Verdict on the claims; None for metrics."""
-        return self.result.verdict if isinstance(self.result, SweepResult) else None
+        """Verdict of the result; None for metrics of membership attacks, and for risks without a holdout."""
+        return self.result.verdict
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per audit or attack, as in results.csv."""
@@ -56,6 +58,8 @@ class ConfigRun:
 
     def to_latex(self) -> str:
         """Return the table of results as LaTeX, as in results.tex; it needs the package booktabs."""
+        if isinstance(self.result, Certificate):
+            raise ParameterError("a certificate has no table in LaTeX. Use to_frame().")
         return latex_table(self.result)
 
 
@@ -123,8 +127,8 @@ def write_results(
     inputs: Mapping[str, str] | None = None,
     known: Mapping[str, Any] | None = None,
     pdf: bool = False,
-) -> list[Path]:
-    """Write the numbers, the evidence card, the figures and the reports; return all but the numbers.
+) -> ConfigRun:
+    """Write the numbers, the evidence card, the figures and the reports, and return the finished run.
 
     Risks of a table have neither card nor figures.
 
@@ -138,18 +142,12 @@ def write_results(
     _write_numbers(result, directory)
     if isinstance(result, MembershipResult) and ids:
         directory.write("results.records.csv", csv_text(_record_frame(result, ids)))
-    if isinstance(result, RiskResult):
-        return _pages(result, heading, directory, pdf=pdf)
-    _, evidence = write_evidence(
-        result,
-        directory,
-        title=heading.title,
-        command=heading.command,
-        environment=environment() if known is None else known,
-        unit=heading.unit,
-        inputs=inputs,
-    )
-    return [*_pages(result, heading, directory, pdf=pdf), *evidence]
+    evidence: list[Path] = []
+    if not isinstance(result, RiskResult):
+        known = environment() if known is None else known
+        about = {"title": heading.title, "command": heading.command, "unit": heading.unit}
+        _, evidence = write_evidence(result, directory, **about, environment=known, inputs=inputs)
+    return ConfigRun(directory.path, result, (*_pages(result, heading, directory, pdf=pdf), *evidence))
 
 
 def _pages(result: Result, heading: Heading, directory: RunDirectory, *, pdf: bool) -> list[Path]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -40,17 +40,24 @@ class Task(ABC):
     def run(self, options: RunOptions = HERE) -> Any:
         """Make the evidence, from the runs in the store of the options, and those that are missing."""
 
-    @abstractmethod
     def answer(self, evidence: Any) -> Any:
-        """Compute the result from what `run` returned."""
+        """Compute the result from what `run` returned; by default this is the result."""
+        return evidence
+
+
+def stated(default: Any) -> Any:
+    """Return a field of a `CommandTask` that the command line states, also where it has its default value.
+
+    For a number that a later version may choose differently, such as a confidence.
+    """
+    return field(default=default, metadata={"stated": True})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CommandTask(Task):
     """A task whose fields are the arguments and options of one command, under the same names.
 
-    The command line states each field that has a value, except fields that have their default value. A number that a
-    later version may choose differently, such as a confidence, therefore has no default.
+    The command line states each field without a default, and those with another value than their default.
     """
 
     command: ClassVar[str]
@@ -66,8 +73,8 @@ class CommandTask(Task):
     @property
     def stated(self) -> dict[str, Any]:
         """Name -> value of the fields that the command line states."""
-        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
-        return {name: value for name, (value, default) in values.items() if default is MISSING or value != default}
+        values = {field: getattr(self, field.name) for field in fields(self)}
+        return {f.name: value for f, value in values.items() if "stated" in f.metadata or value != f.default}
 
     @property
     def command_line(self) -> str:
@@ -125,5 +132,10 @@ class FileTask(CommandTask):
         """Names of the records of the result; empty if it has none."""
         return ()
 
+    @property
+    def records_text(self) -> str:
+        """CSV of the real records that a table discloses, with their values; empty for other questions."""
+        return ""
 
-__all__ = ["CommandTask", "FileTask", "Task"]
+
+__all__ = ["CommandTask", "FileTask", "Task", "stated"]

@@ -20,7 +20,7 @@ from ...audit.trials.options import RunOptions
 from ...mechanisms.accounting import ApproximateDP, PureDP
 from ...mechanisms.core import Guarantee, ParameterError, confidence_text, number
 from ..data.score_files import Evidence, read_by_id, read_evidence
-from .base import HERE, FileTask
+from .base import HERE, FileTask, stated
 
 CONFIDENCE: dict[type[Evidence], float] = {PairScores: 1 - 1e-6, BitScores: 0.95, Successes: 1 - 1e-6}
 """Default confidence. With m bits, half of them guessed, a p-value at delta is about 2 delta or more for every m: at a
@@ -51,13 +51,13 @@ class Judgement(FileTask):
 
     file: Path
     epsilon: float
-    delta: float
+    delta: float = stated(0.0)
     coins: Path | None = None
     looks: int = 1
     prior_success: float | None = None
     relation: str | None = None
-    confidence: float | None
-    seed: int
+    confidence: float | None = stated(None)
+    seed: int = stated(0)
     tossed: bool = False
     bound: tuple[str, ...] = ()
     negatives: float | None = None

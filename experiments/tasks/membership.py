@@ -13,7 +13,7 @@ from ...audit.trials.options import RunOptions
 from ...mechanisms.core import describe
 from ...mechanisms.core.fingerprint import fingerprint
 from ..data.shadow_files import NamedShadows, load_shadows
-from .base import HERE, FileTask
+from .base import HERE, FileTask, stated
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,7 +34,7 @@ class MembershipStudy(FileTask):
     signal: str | None = None
     fair: bool = False
     per_model: bool = False
-    confidence: float
+    confidence: float = stated(0.95)
 
     def run(self, options: RunOptions = HERE) -> NamedShadows:
         """Read the shadow models."""

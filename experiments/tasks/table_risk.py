@@ -12,8 +12,8 @@ from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.trials.options import RunOptions
 from ...mechanisms.core import ParameterError
 from ...mechanisms.core.fingerprint import fingerprint
-from ..data.table_files import read_table
-from .base import HERE, FileTask
+from ..data.table_files import csv_text, read_table
+from .base import HERE, FileTask, stated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,8 +42,8 @@ class TableRisk(FileTask):
     secret: tuple[str, ...] = ()
     category: tuple[str, ...] = ()
     unit: str | None = None
-    confidence: float
-    seed: int
+    confidence: float = stated(0.95)
+    seed: int = stated(0)
 
     def __post_init__(self) -> None:
         named: dict[Path, str] = {}
@@ -80,11 +80,10 @@ class TableRisk(FileTask):
         )
         return replace(result, real_file=self.real.name)
 
-    def write_records(self, file: Path) -> None:
-        """Write the real records that were found, with their values, as CSV."""
-        from ..data.table_files import csv_text
-
-        file.write_text(csv_text(self.result.records_frame(self.evidence["real"])))
+    @property
+    def records_text(self) -> str:
+        """CSV of the real records that were found, with their values."""
+        return csv_text(self.result.records_frame(self.evidence["real"]))
 
     @property
     def digests(self) -> Mapping[str, str]:

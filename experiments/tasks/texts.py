@@ -13,7 +13,7 @@ from ...audit.trials.options import RunOptions
 from ...mechanisms.core import ParameterError, describe
 from ...mechanisms.core.fingerprint import fingerprint
 from ..data.text_files import load_texts
-from .base import HERE, FileTask
+from .base import HERE, FileTask, stated
 from .judgement import bounds_of_bits, claimed
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ class TextStudy(FileTask):
     relation: str | None = None
     bound: tuple[str, ...] = ()
     negatives: float | None = None
-    confidence: float
-    share: float
-    p: float
+    confidence: float = stated(0.95)
+    share: float = stated(0.2)
+    p: float = stated(0.5)
     zeros: str = "auto"
     queries: tuple[int, ...] = ()
 

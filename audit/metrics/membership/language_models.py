@@ -41,6 +41,7 @@ from ....mechanisms.core.validation import open_unit, whole
 from ...bounds.base import LedgerEntry
 from ...bounds.catalogue import BoundChoice
 from ...bounds.numerics import binomial
+from ...evidence.verdict import Verdict
 from ...games.coins import Coins
 from ...results.audit_result import AuditResult
 from ...results.saved import Described
@@ -133,6 +134,11 @@ class LanguageModelResult(Described):
     exposure: tuple[MeanExposure, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Verdict of the audit; None without one."""
+        return None if self.audit is None else self.audit.verdict
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per text: id, membership if known, and all signals."""

@@ -98,6 +98,8 @@ class MembershipResult(DrawnResult):
     FORMAT: ClassVar[str] = "dpassay.membership-result"
     VERSION: ClassVar[int] = 2
     DESCRIBED_BY: ClassVar[str] = "audit.metrics.membership.text"
+    verdict: ClassVar[None] = None
+    """Metrics test no claim."""
 
     attacks: tuple[AttackMetrics, ...]
     n_models: int

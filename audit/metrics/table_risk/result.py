@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from ...evidence.verdict import Verdict
 from ...results.saved import Saved, require
 from ..membership.roc import RateAt
 from .tables import ColumnType
@@ -226,6 +227,20 @@ class RiskResult(Saved):
     def safe_so_far(self) -> bool:
         """Whether there is a holdout and no finding. This is no proof of safety."""
         return self.n_holdout > 0 and not self.leaks
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Violation if there is a finding; None without a holdout, which a verdict needs."""
+        if self.unanswered:
+            return None
+        return Verdict.VIOLATION if self.leaks else Verdict.CONSISTENT
+
+    @property
+    def unanswered(self) -> str:
+        """Why there is no verdict, and what to do; empty with a verdict."""
+        if self.n_holdout:
+            return ""
+        return "no verdict without a holdout: split one off at random before the table is made; pass --holdout."
 
     @property
     def worst_group(self) -> SplitTest | None:

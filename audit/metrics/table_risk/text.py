@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....mechanisms.core import confidence_text, listed, number, p_value_text, percent, percent_between, plural
-from ...results.result_text import ResultText, Row, TextSection, TextTable, Tone
+from ...results.result_text import ResultText, Row, TextSection, TextTable, Tone, tone_of
 from .result import ALL_RECORDS, MEMORISED, Cause, MemorisedRecords, RiskResult, SplitTest
 
 SUCCESS_TEXTS: dict[str, str] = {
@@ -67,7 +67,7 @@ def describe(result: RiskResult) -> ResultText:
     """Return the text of the risks: the findings, the comparisons, the exposed records and the limits."""
     columns = tuple((c.name, c.kind, f"{c.n_values:,}", percent(c.missing)) for c in result.columns)
     return ResultText(
-        tone=_tone(result),
+        tone=Tone.UNDERPOWERED if result.verdict is None else tone_of(result.verdict),
         headline=headline(result),
         answer=answer(result),
         facts=_facts(result),
@@ -96,12 +96,6 @@ def describe(result: RiskResult) -> ResultText:
             ),
         ),
     )
-
-
-def _tone(result: RiskResult) -> Tone:
-    if not result.n_holdout:
-        return Tone.UNDERPOWERED
-    return Tone.CONSISTENT if result.safe_so_far else Tone.VIOLATION
 
 
 def _facts(result: RiskResult) -> tuple[Row, ...]:

@@ -72,9 +72,9 @@ def build_mechanism(
             )
         options["public"] = load(load_rest, data)[0]
     if not isinstance(initial, Mapping):
-        return _built(mechanisms, section.name, options)  # type: ignore[no-any-return]
+        return build_entry(mechanisms, section.name, options)  # type: ignore[no-any-return]
     del options["initial"]
-    mechanism: Mechanism = _built(mechanisms, section.name, options)
+    mechanism: Mechanism = build_entry(mechanisms, section.name, options)
     if initial.get("name") != "worst-case" or not isinstance(mechanism, SupportsInitialParameters):
         raise ParameterError(
             f"initial must be 'zeros', 'random' or a table {{name = \"worst-case\", ...}} of a dp-sgd, but is "
@@ -104,15 +104,10 @@ def _train_initial(model: Model, options: Mapping[str, Any], data: DataSection, 
     return worst_case_initial(model, X, y, **options)
 
 
-def build_entry(section: Named, catalogue: Catalogue) -> Any:
-    """Build the entry of a catalogue that a table names, with the options of the table."""
-    return _built(catalogue, section.name, section.options)
-
-
 def build_attack(section: Named, catalogue: Catalogue) -> Any:
     """Build the attack of [attack]; "auto" is resolved by the audit, or by the game."""
     if section.name != "auto":
-        return build_entry(section, catalogue)
+        return build_entry(catalogue, section.name, section.options)
     if section.options:
         raise ParameterError(
             f"attack 'auto' has no options, but {', '.join(section.options)} is set. Name an attack.", argument="attack"
@@ -126,7 +121,7 @@ def build_listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
     name = options.pop("name", None)
     if not isinstance(name, str):
         raise ParameterError(f"{key} must contain names, or tables with a name, but contain {entry!r}.", argument=key)
-    return _built(catalogue, name, options)
+    return build_entry(catalogue, name, options)
 
 
 def load_data(section: DataSection) -> Dataset:
@@ -170,7 +165,7 @@ def load_rest(section: DataSection, *, n: int | None = None) -> Dataset:
     return (data[0][rest], data[1][rest]) if isinstance(data, tuple) else data[rest]
 
 
-def _built(catalogue: Catalogue, name: str, options: Mapping[str, Any]) -> Any:
+def build_entry(catalogue: Catalogue, name: str, options: Mapping[str, Any]) -> Any:
     """Build an entry of a catalogue: a table in its options stands for an object of the type of the option."""
     types, objects = get_type_hints(catalogue.get(name)), {}
     for key, value in options.items():
@@ -210,4 +205,4 @@ def _object(key: str, value: Any, type_: Any) -> Any:
         raise ParameterError(
             f"{key} must be a table with a name, such as {{name = ...}}, but is {dict(value)!r}.", argument=key
         )
-    return _built(known, value["name"], {option: inner for option, inner in value.items() if option != "name"})
+    return build_entry(known, value["name"], {option: inner for option, inner in value.items() if option != "name"})

@@ -38,7 +38,7 @@ def build_stage(
     if data is None:
         raise ParameterError("canary needs a dataset to insert it into: add [data].", argument="canary")
     _check_relation(section, mechanism)
-    canary: Canary = build.build_entry(section.canary, canaries)
+    canary: Canary = build.build_entry(canaries, section.canary.name, section.canary.options)
     return canary.stage(data, mechanism)
 
 

@@ -86,7 +86,7 @@ def _canaries(
             "name is 'one-run', which needs [data], and canary in [neighbours] for the kind of canary.", argument="name"
         )
     check_relation(mechanism)
-    canary: Canary = build.build_entry(section.canary, canary_kinds)
+    canary: Canary = build.build_entry(canary_kinds, section.canary.name, section.canary.options)
     canaries, records = canary.several(data, mechanism, game.n_canaries)
     view = "noisy_gradients" if canaries.n_gradients else "final"
     trainer: Any = mechanism
@@ -120,8 +120,8 @@ def _attack(section: Named, canaries: TrainingData, n_references: int) -> Member
                 argument="name",
             )
         return None
-    named = section.model_copy(update={"name": "loss"}) if section.name == "auto" else section
-    attack: MembershipAttack = build.build_entry(named, membership_attacks)
+    name = "loss" if section.name == "auto" else section.name
+    attack: MembershipAttack = build.build_entry(membership_attacks, name, section.options)
     if n_references < attack.minimum_references:
         raise ParameterError(
             f"name is {section.name!r}, an attack that needs {attack.minimum_references} other models or more: set "

@@ -70,7 +70,7 @@ class Point:
     def claim(self) -> Guarantee | None:
         """Guarantee of [claim]; None without one."""
         with self.section("claim") as section:
-            return None if section is None else build.build_entry(section, build.guarantees)
+            return None if section is None else build.build_entry(build.guarantees, section.name, section.options)
 
     @cached_property
     def mechanism(self) -> Mechanism:

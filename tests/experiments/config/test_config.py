@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import pytest
 
 from dpassay.experiments.config.schema import Config
-from dpassay.experiments.config.sections import Named
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.tasks.build import build_entry
 from dpassay.experiments.config.tasks.planning import plan_tasks
@@ -390,7 +389,7 @@ def test_an_option_of_a_class_of_a_plug_in_may_be_a_table(monkeypatch):
     module = SimpleNamespace(Box=Box, Smoothed=Smoothed, kernels=Catalogue("kernel", "geo", {"box": "x:Box"}))
     monkeypatch.setitem(sys.modules, "geo.x", module)
     mechanisms = Catalogue("mechanism", "geo", {"smoothed": "x:Smoothed"})
-    built = build_entry(Named(name="smoothed", kernel={"name": "box", "width": 2.0}), mechanisms)
+    built = build_entry(mechanisms, "smoothed", {"kernel": {"name": "box", "width": 2.0}})
     assert built == Smoothed(Box(2.0))
     with pytest.raises(ParameterError, match=r"not only a name, but is 'box'. Write kernel = \{ name = \"box\" \}"):
-        build_entry(Named(name="smoothed", kernel="box"), mechanisms)
+        build_entry(mechanisms, "smoothed", {"kernel": "box"})

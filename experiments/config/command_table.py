@@ -1,0 +1,97 @@
+"""Tables with the options of a command: [judge], [text], [risk] and [calibrate], each a configuration of its own.
+
+Their keys are the options of the command, by the fields of its task. A file is named from the folder in which dpassay
+runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from ...mechanisms.core import Catalogue, ParameterError, unknown_name_message
+from ..tasks.base import CommandTask
+from .overrides import apply
+from .sections import Names, Whole
+from .source import Source
+
+commands = Catalogue(
+    "command",
+    "dpassay.experiments",
+    {
+        "judge": "tasks.judgement:Judgement",
+        "text": "tasks.texts:TextStudy",
+        "risk": "tasks.table_risk:TableRisk",
+        "calibrate": "runs.calibration:Calibration",
+    },
+)
+"""Name of a table -> task whose options it has."""
+TYPES: dict[str, tuple[Any, str]] = {
+    "Path": (Annotated[Path, Field(strict=False)], "the name of a file, in quotes"),
+    "str": (str, "text, in quotes"),
+    "float": (float, "a number"),
+    "int": (Whole, "a whole number"),
+    "bool": (bool, "true or false"),
+    "tuple[str, ...]": (Names, "a list of names, in quotes"),
+    "tuple[int, ...]": (Annotated[tuple[Whole, ...], Field(strict=False)], "a list of whole numbers"),
+}
+"""Type of a field of a task -> type of the value in a table, and what it must be."""
+
+
+def command_of(source: Source) -> str | None:
+    """Return the name of the table of a command in a configuration; None for an experiment."""
+    return next((name for name in commands if name in source.tables), None)
+
+
+def task_of(name: str, source: Source) -> CommandTask:
+    """Build the task of a command from its table.
+
+    Raises:
+        ConfigError: another table, an unknown or missing key, or a value of another type.
+        ParameterError: as for the task.
+    """
+    tables = apply(source.tables, source.settings)
+    source.check_values(tables)
+    for other in (key for key in tables if key != name):
+        raise source.error((other,), f"{other} is not used with [{name}], which stands alone. Leave it out.")
+    kind, table = commands.get(name), tables[name]
+    if not isinstance(table, dict):
+        raise source.error((name,), f"[{name}] must be a table, but is {table!r}.")
+    known, values = {field.name: field for field in fields(kind)}, {}
+    for key, value in table.items():
+        if key not in known:
+            raise source.error((name, key), unknown_name_message(f"key of [{name}]", key, known))
+        type_, allowed = TYPES[known[key].type.removesuffix(" | None")]
+        try:
+            values[key] = TypeAdapter(type_, config=ConfigDict(strict=True)).validate_python(value)
+        except ValidationError:
+            shown = f"{value!r} ({type(value).__name__})"
+            raise source.error((name, key), f"{name}.{key} must be {allowed}, but is {shown}.") from None
+    for key, field in known.items():
+        if key not in values and field.default is MISSING:
+            allowed = TYPES[field.type.removesuffix(" | None")][1]
+            raise source.error((name,), f"{name}.{key} is missing: add {allowed}.")
+    task: CommandTask = kind(**values)
+    return task
+
+
+@contextmanager
+def located(name: str, source: Source) -> Iterator[None]:
+    """Convert a `ParameterError` to a `ConfigError` with the line of its key, and with keys in place of options."""
+    try:
+        yield
+    except ParameterError as error:
+        table = apply(source.tables, source.settings)[name]
+        keys = (argument.removeprefix("--").replace("-", "_") for argument in error.arguments)
+        at = next(((name, key) for key in keys if key in table), (name,))
+        text = re.sub(r"--([a-z][a-z-]*)", lambda option: option[1].replace("-", "_"), str(error))
+        raise source.error(at, f"[{name}] {text}") from error
+
+
+__all__ = ["command_of", "commands", "located", "task_of"]
