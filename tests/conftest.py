@@ -58,6 +58,27 @@ def few_chunks(monkeypatch):
     monkeypatch.setattr("dpassay.audit.trials.plan.CHUNKS_PER_SIDE", 4)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def started_interpreter():
+    """Isolated processes are copies of one interpreter, which starts when the first is wanted."""
+    from tests.started_interpreter import StartedInterpreter
+
+    from dpassay.mechanisms.adapters.functions import isolated
+
+    interpreter = StartedInterpreter(preload=("dpassay.audit", "dpassay.mechanisms", "pytest"))
+    isolated._start = interpreter.start
+    yield
+    interpreter.close()
+
+
+@pytest.fixture
+def new_interpreters(monkeypatch):
+    """Each isolated process is started, where its start, the hashes of texts or addresses are the point."""
+    from tests.started_interpreter import new_interpreter
+
+    monkeypatch.setattr("dpassay.mechanisms.adapters.functions.isolated._start", new_interpreter)
+
+
 FEW_PROCESSES = 2
 
 
