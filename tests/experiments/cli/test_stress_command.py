@@ -31,6 +31,8 @@ EXAMPLE = (
     "add_remove",
     "--trials",
     120,
+    "--attack",
+    "threshold",
     "--quiet",
 )
 KINDS = [word for name in FAMILIES if name not in ("nan", "order") for word in ("--without", name)]
