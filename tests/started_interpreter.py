@@ -21,10 +21,12 @@ PROGRAM = (
 import contextlib, gc, importlib, json, os, socket
 import numpy as np
 
-preload = json.loads(sys.argv.pop())
+preload, path = json.loads(sys.argv.pop())
 control = socket.socket(fileno=int(sys.argv.pop()))
+own, sys.path[:] = [*sys.path], path  # the modules are those of the tests
 for name in preload:
     importlib.import_module(name)
+sys.path[:] = own
 gc.freeze()
 
 
@@ -104,7 +106,7 @@ class StartedInterpreter:
             return
         with self.lock:
             if self.process is None:
-                words = [str(isolated.ROOM), str(number := self.theirs.fileno()), json.dumps(self.preload)]
+                words = [str(isolated.ROOM), str(number := self.theirs.fileno()), json.dumps([self.preload, sys.path])]
                 self.process = subprocess.Popen([sys.executable, "-c", PROGRAM, *words], pass_fds=[number])
                 self.theirs.close()
 
