@@ -4,6 +4,7 @@ import functools
 import gc
 import os
 import signal
+import sys
 import threading
 
 import pytest
@@ -56,6 +57,30 @@ def without_refusals(monkeypatch):
 def few_chunks(monkeypatch):
     """Trials come in 4 chunks a side, not 32: saving the state of a function around each takes longer than its runs."""
     monkeypatch.setattr("dpassay.audit.trials.plan.CHUNKS_PER_SIDE", 4)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def started_interpreter():
+    """Isolated processes are copies of one interpreter, which starts when the first is wanted."""
+    from tests.started_interpreter import StartedInterpreter
+
+    from dpassay.mechanisms.adapters.functions import isolated
+
+    if sys.platform != "linux":  # a socket of messages is missing elsewhere
+        yield
+        return
+    interpreter = StartedInterpreter(preload=("dpassay.audit", "dpassay.mechanisms", "pytest"))
+    isolated._start = interpreter.start
+    yield
+    interpreter.close()
+
+
+@pytest.fixture
+def new_interpreters(monkeypatch):
+    """Each isolated process is started, where its start, the hashes of texts or addresses are the point."""
+    from tests.started_interpreter import new_interpreter
+
+    monkeypatch.setattr("dpassay.mechanisms.adapters.functions.isolated._start", new_interpreter)
 
 
 FEW_PROCESSES = 2

@@ -45,7 +45,9 @@ def test_fresh_noise_from_a_hidden_source_is_consistent(make):
 
 
 @named(ONE_OF_EACH_MEMORY)
-def test_noise_that_was_drawn_once_is_never_a_violation(make):
+def test_noise_that_was_drawn_once_is_never_a_violation(make, request):
+    if make is hidden.by_the_hash_of_a_text:
+        request.getfixturevalue("new_interpreters")
     assert verdict(make(0.1), 0.1, confidence=CERTAIN) != "violation"
 
 
@@ -59,6 +61,7 @@ def test_noise_that_was_drawn_once_is_doubted_although_each_run_adds_a_coin(func
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("new_interpreters")
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @named([*DRAWN_ANEW, *DRAWN_ONCE])
 def test_no_violation_at_any_epsilon_in_either_of_two_audits(make, epsilon):

@@ -36,7 +36,7 @@ ROOM = Path(__file__).parents[2]
 """Folder of the room `mechanisms`."""
 MAX_RELAYED = 2**20
 """Largest number of bytes of the output of audited code that are shown."""
-_START = """
+START = """
 import sys, types
 for name in ("", ".core", ".adapters", ".adapters.functions"):
     package = types.ModuleType("dpassay_isolated" + name)
@@ -70,15 +70,7 @@ class IsolatedProcess:
         self, environment: Mapping[str, str], name: str | None = None, python: str = "", folder: str | None = None
     ) -> None:
         self.nonce = secrets.token_bytes(messages.NONCE_BYTES)
-        self.child = subprocess.Popen(
-            [python or sys.executable, "-c", _START, str(ROOM)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL if name is None else subprocess.PIPE,
-            env=dict(environment),
-            cwd=folder,
-            start_new_session=True,
-        )
+        self.child = _start(python, environment, folder, relayed=name is not None)
         self._greeted = False
         self._relay: threading.Thread | None = None
         if name is not None:
@@ -151,6 +143,21 @@ class IsolatedProcess:
         self.child.wait()
         if self._relay is not None:
             self._relay.join(LAST_SECONDS)
+
+
+def _start(
+    python: str, environment: Mapping[str, str], folder: str | None, *, relayed: bool
+) -> subprocess.Popen[bytes]:
+    """Return a new interpreter that runs `isolated_process.py`, in a session of its own."""
+    return subprocess.Popen(
+        [python or sys.executable, "-c", START, str(ROOM)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if relayed else subprocess.DEVNULL,
+        env=dict(environment),
+        cwd=folder,
+        start_new_session=True,
+    )
 
 
 def check_interpreter(python: str) -> None:

@@ -1,6 +1,6 @@
 """Program of an isolated process: create a function, and answer requests for its runs.
 
-It imports Python, numpy and those modules of the library that need nothing else (`_START` in `isolated.py` finds them
+It imports Python, numpy and those modules of the library that need nothing else (`START` in `isolated.py` finds them
 without the rest), so that a process starts in a tenth of a second. Requests come through the standard input, answers go
 through the standard output, both moved to high descriptors before code of the user is imported; what that code prints
 goes to the standard error. Requests and answers are plain data (`messages.py`); pickles are read here only.

@@ -17,7 +17,7 @@ from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 from dpassay.mechanisms.adapters.functions.isolated import Call, Request, ask
 from dpassay.mechanisms.adapters.functions.source import source_of
 
-pytestmark = pytest.mark.usefixtures("many_processes")
+pytestmark = pytest.mark.usefixtures("many_processes", "new_interpreters")
 
 MAX_PROCESSES, N_FEW = 128, 8
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")

@@ -31,13 +31,15 @@ EXAMPLE = (
     "add_remove",
     "--trials",
     120,
+    "--attack",
+    "threshold",
     "--quiet",
 )
 KINDS = [word for name in FAMILIES if name not in ("nan", "order") for word in ("--without", name)]
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch):
+def call(tmp_path, monkeypatch, without_power, few_chunks):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     Path("sums.py").write_text(SUMS)

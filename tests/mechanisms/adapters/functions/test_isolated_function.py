@@ -23,6 +23,8 @@ from dpassay.mechanisms.adapters.functions.source import source_of
 from dpassay.mechanisms.adapters.functions.target import load_target, style_of
 from dpassay.mechanisms.core import AlwaysRaisesError, ParameterError, ReleaseError, UnknownNameError
 
+pytestmark = pytest.mark.usefixtures("new_interpreters")
+
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 MODULE = '''
 import dataclasses, os, random, signal, sys, time
