@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docs" / "results" / "auditors.json"
 PAGE = FILE.with_suffix(".md")
 README = ROOT / "README.md"
-BLOCK = re.compile(r"(<!-- (auditors[\w -]*) -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (auditors[\w -]*) -->\n\n).*?\n?(<!-- end -->)", re.DOTALL)
 KINDS = {"broken": "false claims", "twin": "twins", "wasteful": "wasteful"}
 
 
@@ -62,7 +62,7 @@ def _cell(record: dict[str, Any]) -> str:
 def filled(text: str, records: dict[str, Any]) -> str:
     """Return a page with its tables written anew."""
     tables = {"auditors": summary, "auditors in detail": details}
-    return BLOCK.sub(lambda block: f"{block[1]}{tables[block[2]](records)}{block[3]}", text)
+    return BLOCK.sub(lambda block: f"{block[1]}{tables[block[2]](records)}\n{block[3]}", text)
 
 
 def write() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rows import HERE, Call, Library, Row, key, libraries, slug
+from rows import HERE, Call, Library, Row, key, libraries
 
 FILE, PAGE = HERE.parent / "libraries.json", HERE.parent / "libraries.md"
 INTRODUCTION = HERE / "introduction.md"
@@ -18,7 +19,7 @@ def page(folder: Path = HERE, file: Path = FILE) -> str:
     """Return the page: introduction, a table of all calls, and a section for each library."""
     records = {key(one): one for one in json.loads(file.read_text())}
     made = libraries(folder)
-    head = "| library | call | claim | bound | verdict | right twin | seconds | date |\n" + f"|{'---|' * 8}\n"
+    head = "| library | call | claim | bound | verdict | right twin | CPU seconds | date |\n" + f"|{'---|' * 8}\n"
     table = "".join(_line(library, row, records) for library in made for row in library.rows)
     not_run = "".join(
         f"| {library.name} {library.version} | {library.not_run} |\n" for library in made if library.not_run
@@ -40,17 +41,22 @@ def _line(library: Library, row: Row, records: dict[Any, Any]) -> str:
     for record in _of(library, row, records):
         twin = _of(library, row.twin, records)[:1] if row.twin else []
         cells = (
-            f"[{library.name} {record['version']}](#{slug(library.name)})",
+            f"[{library.name} {record['version']}](#{_anchor(library.name)})",
             f"`{row.call}`",
             _claim(record),
             _bound(record),
             record["verdict"],
             f"{twin[0]['verdict']}, {_bound(twin[0])}" if twin else "",
-            str(record["seconds"]),
+            str(record["cpu_seconds"]),
             record["date"],
         )
         lines += f"| {' | '.join(cells)} |\n"
     return lines
+
+
+def _anchor(name: str) -> str:
+    """Return what the heading of a library is linked by."""
+    return re.sub(r"[^\w\- ]", "", name.lower())
 
 
 def _claim(record: dict[str, Any]) -> str:
@@ -60,13 +66,14 @@ def _claim(record: dict[str, Any]) -> str:
 
 
 def _bound(record: dict[str, Any]) -> str:
-    return "" if record["bound"] is None else f"{record['bound']:.2f}"
+    """Return the bound; "" where none holds."""
+    return "" if record["verdict"] in ("dependent", "no answer") else f"{record['bound']:.2f}"
 
 
 def _section(library: Library, records: dict[Any, Any]) -> str:
     """Return what is stated, what was measured, and how to repeat it."""
     installed = " ".join(f"'{one}'" if "<" in one else one for one in library.install)
-    parts = [f"## {slug(library.name)}\n", f"`pip install {installed}`\n"]
+    parts = [f"## {library.name}\n", f"`pip install {installed}`\n"]
     for row in library.rows:
         parts += [f"### `{row.call}`\n", _facts(library, row, records)]
         calls = [call for call in (row, row.twin) if call]
@@ -94,7 +101,8 @@ def _measured(library: Library, call: Call, record: dict[str, Any]) -> str:
     conditions = f"with {library.name} {record['version']}, {call.conditions}"
     if record["verdict"] == "no answer":
         return f"{conditions}: a call gives no answer, so that there is no verdict."
-    runs = f"{record['trials']:,} runs a side, confidence 1 - 1e-6, {record['seconds']} s, {record['date']}"
+    spent = f"{record['cpu_seconds']} s of CPU time, {record['date']}"
+    runs = f"{record['trials']:,} runs a side, confidence 1 - 1e-6, {spent}"
     found = {
         "violation": "the outputs differ by more than the stated epsilon",
         "consistent": "these runs do not contradict the claim",
@@ -103,8 +111,10 @@ def _measured(library: Library, call: Call, record: dict[str, Any]) -> str:
     }[record["verdict"]]
     low = record.get("without_low_bits")
     found += "" if low is None else f", and without the low bits of floats a bound of {low:.2f}"
-    shortest = f" The shortest refuted pair: {record['data']}." if record.get("data") else ""
-    return f"{conditions}: {found}; bound {_bound(record)}, claim {_claim(record)} ({runs}).{shortest}"
+    kind = "shortest refuted" if record["verdict"] == "violation" else "reported"
+    pair = f" The {kind} pair: {record['data']}." if record.get("data") else ""
+    bound = "" if record["verdict"] == "dependent" else f"bound {_bound(record)}, "
+    return f"{conditions}: {found}; {bound}claim {_claim(record)} ({runs}).{pair}"
 
 
 def source(file: Path, functions: Sequence[str]) -> str:
