@@ -72,8 +72,7 @@ def _bound(record: dict[str, Any]) -> str:
 
 def _section(library: Library, records: dict[Any, Any]) -> str:
     """Return what is stated, what was measured, and how to repeat it."""
-    installed = " ".join(f"'{one}'" if "<" in one else one for one in library.install)
-    parts = [f"## {library.name}\n", f"`pip install {installed}`\n"]
+    parts = [f"## {library.name}\n", f"`pip install {' '.join(library.install)}`\n"]
     for row in library.rows:
         parts += [f"### `{row.call}`\n", _facts(library, row, records)]
         calls = [call for call in (row, row.twin) if call]
