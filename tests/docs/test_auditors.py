@@ -24,7 +24,7 @@ def test_every_method_has_a_record_of_every_mechanism(records):
     assert all(one["methods"].keys() == {"dpassay", "dpassay, law unknown", *METHODS} for one in records.values())
     pairs = {name.rpartition(" / ")[0] for name in records}
     assert {f"{name} / twin" for name in pairs} <= records.keys()
-    assert sum(one["wrong"] for one in records.values()) >= 60
+    assert sum(one["wrong"] for one in records.values()) >= 50
 
 
 def _laplace(rng, scale, dimensions=1):
