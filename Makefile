@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ADAPTERS := .venv-adapters
 LOWEST := .venv-lowest
+GALLERY := .venv-gallery
 SITE := .venv-site
 PYTEST := $(BIN)/python -m pytest -n auto
 FAST := $(PYTEST) --dist loadfile -m "not slow"
@@ -99,6 +100,8 @@ bench: $(STAMP)  ## speed and memory, as ratios against a baseline in the same r
 
 docs: $(STAMP)   ## the tables in docs/ and the tables of contents, from the code
 	$(BIN)/python docs/build.py
+	$(BIN)/python docs/results/libraries/page.py
+	$(BIN)/python -m benchmarks.auditors.page
 
 site: $(SITE)/.installed  ## docs/_build/html: all pages, executed demos and gallery, the reference; checked in a browser where there is one
 	$(SITE)/bin/python docs/site/build.py $(ONLY)
@@ -109,9 +112,8 @@ $(SITE)/.installed: pyproject.toml
 	$(SITE)/bin/python -m pip install --quiet --editable '.[docs]'
 	@touch $@
 
-gallery: adapters  ## docs/gallery/libraries.json: audits of other libraries, with the versions that are installed
-	$(ADAPTERS)/bin/python -m pip install --quiet jax-privacy==2.0.0
-	$(ADAPTERS)/bin/python docs/site/libraries.py
+gallery: $(STAMP)  ## docs/results/libraries.md: released libraries, each installed in an environment of its own and audited
+	$(BIN)/python docs/results/libraries $(ONLY)
 
 screens: $(STAMP)  ## docs/gallery/screen-*.png: pictures of the pages that commands write, in Chromium
 	$(BIN)/python docs/site/screens.py
@@ -129,4 +131,4 @@ smoke: wheel     ## the wheel with the newest Python and dependencies in a clean
 	PYTHON=$$(.ci/newest) bash .ci/smoke dist/*.whl
 
 clean:           ## everything that can be made again
-	rm -rf $(VENV) $(ADAPTERS) $(LOWEST) $(SITE) docs/_build build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(ADAPTERS) $(LOWEST) $(GALLERY) $(SITE) docs/_build build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

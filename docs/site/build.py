@@ -6,7 +6,6 @@ each section are written; gallery and demos are executed where something changed
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import runpy
@@ -33,7 +32,7 @@ SECTIONS = {
     "how-to": ("How-to", "Do one task: a page for each."),
     "explanation": ("Explanations", "Understand what a bound is, what it assumes, and what it does not show."),
     "demos": ("Demos", "See a leak, and its cure, in a minute."),
-    "gallery": ("Gallery", "Figures with the call that draws each, and audits of other libraries."),
+    "gallery": ("Gallery", "Figures with the call that draws each."),
     "attacks": ("Attacks", "Choose an attack on models, tables, texts and answers, and read its success."),
     "mechanisms": ("Mechanisms", "Choose a mechanism, and know its claim, its noise and its bugs."),
     "results": ("Results", "Compare published tables with ours."),
@@ -143,9 +142,6 @@ def stage(jobs: Sequence[executed.Job]) -> dict[str, str]:
     staged = {path.relative_to(DOCS).as_posix(): path.read_text() for path in written()}
     staged |= {f"reference/{name}": text for name, text in generated().items()}
     staged |= {f"gallery/{job.page.name}": job.body() for job in jobs if job.kind == "gallery"}
-    staged["gallery/other-libraries.md"] = staged["gallery/other-libraries.md"].replace(
-        "<!-- libraries.json -->", libraries()
-    )
     staged |= {f"demos/{job.page.name}": demo(job) for job in jobs if job.kind == "demos"}
     staged |= {f"reference/api/{package}.md": text for package, text in api.pages(staged).items()}
     staged |= {page: (ROOT / file).read_text() for file, page in PROJECT.items()}
@@ -180,17 +176,6 @@ def generated() -> dict[str, str]:
 def made() -> dict[str, Any]:
     """Return the functions of docs/build.py."""
     return runpy.run_path(str(DOCS / "build.py"))
-
-
-def libraries() -> str:
-    """Return the table of the audits of other libraries."""
-    rows = json.loads((DOCS / "gallery" / "libraries.json").read_text())
-    head = "| library | audited | verdict | bound | claim | at delta | runs a side | date |\n"
-    return f"{head}|{'---|' * 8}\n" + "".join(
-        f"| {row['library']} {row['version']} | {row['audited']} | {row['verdict']} | {row['bound']:.3g} "
-        f"| {row['claim']:.3g} | {row['delta']:g} | {row['trials']:,} | {row['date']} |\n"
-        for row in rows
-    )
 
 
 def demo(job: executed.Job) -> str:

@@ -1,0 +1,1 @@
+"""Auditors side by side."""
