@@ -22,13 +22,11 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": 
 DRIVER = """
 import gc, json, os, sys, tempfile
 from tests.audit import hostile_functions
-from tests.started_interpreter import StartedInterpreter, new_interpreter
 import dpassay.audit.power.power
 from dpassay.audit.power.power import Detectable
 from dpassay.experiments.cli import check, commands as cli, supervisor
 from dpassay.audit.games import diagnostics
 from dpassay.audit.randomness import experiment
-from dpassay.mechanisms.adapters.functions import isolated
 from typer.testing import CliRunner
 
 # the power takes longer than the audit, and no verdict depends on it
@@ -36,8 +34,6 @@ dpassay.audit.power.power.detectable_epsilon = lambda *given, **options: Detecta
 supervisor.LAST_SECONDS = 0.5
 dpassay.audit.trials.plan.CHUNKS_PER_SIDE = 4
 experiment.N_FEW = experiment.MAX_PROCESSES = diagnostics.N_FEW = 2  # each imports all hostile functions
-started = StartedInterpreter()
-isolated._start = started.start
 cases = json.load(sys.stdin)
 audit, results = check.audit, {}
 
@@ -92,8 +88,6 @@ for name, words, out, err in cases:
     out, err = (where or f"{folder}/{which}" for where, which in ((out, "out"), (err, "err")))
     child = os.fork()
     if child == 0:
-        if name == "kills the parent":  # that of a copy is another one
-            isolated._start = new_interpreter
         try:
             begin(words, out, err)
         except SystemExit as end:
@@ -104,7 +98,6 @@ for name, words, out, err in cases:
     running[child] = (name, folder, out, err)
 while running:
     report_ended()
-started.close()
 """
 CHECK = ["--epsilon", "1", "--d0", "[1, 0]", "--d1", "[1, 0, 1]", "--attack", "threshold", "--trials", "100", "--quiet"]
 STREAMS = {

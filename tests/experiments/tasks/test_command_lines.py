@@ -42,13 +42,17 @@ VALUES = {
 
 
 def values(kind):
-    """Values of all fields of a task; those with a default have it at times."""
+    """Values of all fields of a task; those with a default have it at times, unless the command line states them.
+
+    The default of such a field may depend on the files, which do not exist.
+    """
     strategies = {}
     for field in fields(kind):
         value = (
             BOUNDS.map(lambda bound: (bound,)) if field.name == "bound" else VALUES[field.type.removesuffix(" | None")]
         )
-        strategies[field.name] = value if field.default is MISSING else st.one_of(st.just(field.default), value)
+        always = field.default is MISSING or "stated" in field.metadata
+        strategies[field.name] = value if always else st.one_of(st.just(field.default), value)
     return st.fixed_dictionaries(strategies)
 
 
