@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -66,7 +66,7 @@ class PairScores:
 
     out: Floats
     in_: Floats
-    are_log_ratios: bool = False
+    are_log_ratios: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in ("out", "in_"):

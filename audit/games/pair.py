@@ -223,7 +223,7 @@ class PairRun:
             scored = [
                 (
                     replace(variant.with_names(names), held_out=None, without_low_bits=None),
-                    PairScores(*variant.score_pilot(side0, side1), variant.scores_log_ratios),
+                    PairScores(*variant.score_pilot(side0, side1), are_log_ratios=variant.scores_log_ratios),
                 )
                 for variant in scorers
             ]

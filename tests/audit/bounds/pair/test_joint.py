@@ -433,7 +433,9 @@ def test_log_likelihood_ratios_choose_a_better_event_than_counts():
     best = max(value(t, "in") for t in np.linspace(0.0, 1.0, 101))
     chosen = {
         known: [
-            calls.prepared(JointExact(), PairScores(*pilot, known), **level, n_out=n, n_in=n).thresholds[0]
+            calls.prepared(JointExact(), PairScores(*pilot, are_log_ratios=known), **level, n_out=n, n_in=n).thresholds[
+                0
+            ]
             for pilot in pilots
         ]
         for known in (True, False)
@@ -445,21 +447,23 @@ def test_log_likelihood_ratios_choose_a_better_event_than_counts():
 def test_log_likelihood_ratios_that_the_pilot_contradicts_are_not_used():
     for scale, used in ((1.0, True), (3.0, False), (-1.0, False)):
         _, pilots = gaussian_pilots(1_000, scale)
-        limits = [_known_ratio_limits(PairScores(*pilot, True), np.array([0.0, 0.1])) for pilot in pilots]
+        limits = [
+            _known_ratio_limits(PairScores(*pilot, are_log_ratios=True), np.array([0.0, 0.1])) for pilot in pilots
+        ]
         assert sum(map(bool, limits)) >= 98 if used else not any(limits)
 
 
 def test_rates_of_log_likelihood_ratios_are_those_of_the_law():
     # randomised response at epsilon 1: scores +1 and -1; any counts give the ratio e, and their sum gives the frequency
     out, in_ = np.repeat([-1.0, 1.0], [80, 40]), np.repeat([-1.0, 1.0], [40, 80])
-    first, median = _known_ratio_limits(PairScores(out, in_, True), np.array([0.0]))
+    first, median = _known_ratio_limits(PairScores(out, in_, are_log_ratios=True), np.array([0.0]))
     for limits, level in ((first, 0.05), (median, 0.5)):
         ratios = limits.tpr_lower / limits.fpr_upper, limits.tnr_lower / limits.fnr_upper
         assert np.ravel(ratios) == pytest.approx(np.e)
         frequency = stats.beta.ppf(level, 120, 121)
         assert limits.tpr_lower + limits.fpr_upper == pytest.approx(2 * frequency)
     certain = _known_ratio_limits(
-        PairScores(np.array([-np.inf, 0.0]), np.array([0.0, np.inf]), True), np.array([np.inf])
+        PairScores(np.array([-np.inf, 0.0]), np.array([0.0, np.inf]), are_log_ratios=True), np.array([np.inf])
     )
     assert certain[0].fpr_upper == 0.0 < certain[0].tpr_lower
 
