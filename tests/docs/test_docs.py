@@ -24,6 +24,7 @@ from dpassay.audit.metrics.membership import MembershipResult
 from dpassay.audit.metrics.table_risk import RiskResult, SplitTest
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.audit.results.result_text import ResultText, Tone
+from dpassay.experiments.config.command_table import task_of
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.sections import DataSection, MembershipSection
 from dpassay.experiments.config.source import Source
@@ -106,7 +107,8 @@ def test_the_citation_has_the_version_of_the_package():
 
 def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     page = page_named("config").read_text()
-    example, cases, compared, verdicts, data, canary, secret = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    blocks = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    example, cases, compared, verdicts, data, canary, secret, risk = blocks
     (tmp_path / "question.toml").write_text(example)
     done = run(tmp_path / "question.toml", settings={"audit.trials": 200}, out=tmp_path / "out")
     assert len(done.result.points) == 6
@@ -127,6 +129,7 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     (tmp_path / "secret.toml").write_text(secret)
     (point,) = run(tmp_path / "secret.toml", out=tmp_path / "guessed").result.points
     assert 0.97 < point.result.bound.epsilon < 1.0
+    assert task_of("risk", Source("tables", "tables.toml", risk)).secret == ("illness",)
 
 
 PAGES_OF_EXAMPLES = [
