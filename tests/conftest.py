@@ -3,9 +3,11 @@
 import functools
 import gc
 import os
+import runpy
 import signal
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 import typer.testing
@@ -59,17 +61,21 @@ def few_chunks(monkeypatch):
     monkeypatch.setattr("dpassay.audit.trials.plan.CHUNKS_PER_SIDE", 4)
 
 
+@functools.cache
+def _interpreters():
+    """Run the file once; where a test is imported by its file name, there is no package `tests`."""
+    return runpy.run_path(str(Path(__file__).with_name("started_interpreter.py")))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def started_interpreter():
     """Isolated processes are copies of one interpreter, which starts when the first is wanted."""
-    from tests.started_interpreter import StartedInterpreter
-
     from dpassay.mechanisms.adapters.functions import isolated
 
     if sys.platform != "linux":  # a socket of messages is missing elsewhere
         yield
         return
-    interpreter = StartedInterpreter(preload=("dpassay.audit", "dpassay.mechanisms", "pytest"))
+    interpreter = _interpreters()["StartedInterpreter"](preload=("dpassay.audit", "dpassay.mechanisms", "pytest"))
     isolated._start = interpreter.start
     yield
     interpreter.close()
@@ -78,9 +84,8 @@ def started_interpreter():
 @pytest.fixture
 def new_interpreters(monkeypatch):
     """Each isolated process is started, where its start, the hashes of texts or addresses are the point."""
-    from tests.started_interpreter import new_interpreter
-
-    monkeypatch.setattr("dpassay.mechanisms.adapters.functions.isolated._start", new_interpreter)
+    new = _interpreters()["new_interpreter"]
+    monkeypatch.setattr("dpassay.mechanisms.adapters.functions.isolated._start", new)
 
 
 FEW_PROCESSES = 2
