@@ -198,11 +198,17 @@ def _wait(child: int, done: int, token: bytes) -> tuple[int | None, int]:
             break
         status = _status(child, os.WNOHANG)  # and once more what it sent before its end
     if status is None:
-        signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
+        signal.signal(signal.SIGALRM, lambda *_: _kill(child))
         signal.setitimer(signal.ITIMER_REAL, LAST_SECONDS)
         status = _status(child, 0)
         signal.setitimer(signal.ITIMER_REAL, 0.0)
     return code, status or 0
+
+
+def _kill(child: int) -> None:
+    """Kill a child that may have ended, and been waited for, at the same moment."""
+    with suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
 
 
 def _status(child: int, options: int) -> int | None:

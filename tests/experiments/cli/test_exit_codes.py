@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from tests.audit.hostile_functions import ENDINGS, leaking, noisy
 
+from dpassay.experiments.cli import supervisor
+
 ROOT = Path(__file__).parents[3]
 HOSTILE = ROOT / "tests" / "audit" / "hostile_functions.py"
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
@@ -347,3 +349,9 @@ def _with_token(token):
             if token.encode() in environment.read_bytes():
                 processes.add(int(environment.parent.name))
     return processes
+
+
+def test_an_alarm_after_the_end_of_a_child_is_no_error():
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    supervisor._kill(child.pid)
