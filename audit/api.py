@@ -96,7 +96,8 @@ def audit(
         store: directory for finished trials, from which an interrupted audit continues; None stores nothing.
         progress: True shows a progress bar when stderr is a terminal; or a `Reporter`.
         isolated: True runs a function in another process, which gets a copy of it and answers with plain data; see
-            `IsolatedFunction`. The numbers are the same. False runs it in this process.
+            `IsolatedFunction`. The numbers are those of this process, unless a generator of its module or its own has
+            been used here: none is advanced here, and a second audit repeats its noise. False runs it in this process.
 
     Returns:
         The bound, the claim, the verdict, and everything that a table, a plot or a report needs.

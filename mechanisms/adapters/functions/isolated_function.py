@@ -32,7 +32,7 @@ from .forms import RaisedException
 from .guard import GRACE_SECONDS, current_guard, too_long
 from .isolated import IsolatedProcess, ProcessEnded, ProcessOverdue, check_interpreter, import_path, packed
 from .names import Name
-from .source import FunctionSource, source_of, source_of_target, store_source
+from .source import FunctionSource, present_source, source_of_target, store_source
 from .target import name_of
 
 MAX_DATASETS = 4
@@ -94,14 +94,14 @@ class IsolatedFunction(DescribedElsewhere):
         """Return a function of this process for an isolated one, which gets a copy in the present state.
 
         What has an address in a module of a file is imported there. The rest is copied: what a closure, a notebook or
-        an interactive session defines.
+        an interactive session defines. A generator of such a module starts as at its import, and one that is copied in
+        its present state. Neither is advanced here: two copies draw the same noise.
 
         Raises:
             ParameterError: the function cannot be copied.
             ReleaseError: the process ends while it creates the function.
         """
-        store_source(function)
-        source = source_of(function)
+        source = present_source(function)
         if source is None:
             raise ParameterError(
                 f"{name_of(function)} cannot be copied into another process, since something that it holds cannot be "

@@ -115,7 +115,7 @@ def store_source(function: Callable[..., Any], source: FunctionSource | None = N
     """Store the source of `function` in its present state, or a given one, unless it was stored before."""
     with suppress(TypeError):  # the function cannot be a key
         if function not in _SOURCES:
-            _SOURCES[function] = source or _read(function)
+            _SOURCES[function] = source or present_source(function)
 
 
 def source_of_target(target: str, options: Mapping[str, Any], *, generators: bool, python: str = "") -> FunctionSource:
@@ -142,7 +142,8 @@ def source_of(function: Callable[..., Any]) -> FunctionSource | None:
         return None
 
 
-def _read(function: Callable[..., Any]) -> FunctionSource | None:
+def present_source(function: Callable[..., Any]) -> FunctionSource | None:
+    """Return the source of `function` in its present state; None if it cannot be copied."""
     try:
         main, file, names, read = sys.modules.get(PROGRAM), io.BytesIO(), list[str](), dict[str, Any]()
         pickler = _pickler_class()(file, names)

@@ -247,6 +247,20 @@ def test_isolated_audits_give_the_results_of_this_process(kind):
     OWN.bit_generator.state = state
 
 
+def test_copies_have_the_present_state_of_their_generators():
+    held, drawn = np.random.default_rng(3), []
+
+    def from_held(data):
+        return len(data) + held.laplace()
+
+    for _ in range(3):
+        with IsolatedFunction.of(from_held) as apart:
+            drawn += apart.calls("own-randomness").singles(PAIR.d1, 1, np.random.default_rng(0))
+        if len(drawn) == 2:
+            held.random()
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
 def test_copies_take_further_arguments_and_reach_workers():
     add = closures()[1]
     with (
