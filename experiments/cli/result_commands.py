@@ -34,17 +34,45 @@ def report_command(
 @command("card", PANEL)
 def card_command(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Write nothing: compare hashes and versions, make pages and verdict again; 1 if any differ.",
+        ),
+    ] = False,
+    rerun: Annotated[bool, typer.Option("--rerun", help="With --verify: run all trials again too.")] = False,
+    files: Annotated[
+        Path, typer.Option(metavar="DIR", help="With --verify: folder of the files that were judged (default: here).")
+    ] = Path(),
+    allow: option.Allow = None,
+    jobs: option.Jobs = 1,
     strict: option.Strict = False,
 ) -> int:
     """Write and print the evidence card of a finished run: claim, test, outcome, hashes and hazards."""
-    from ...mechanisms.core import terminal
+    from ...mechanisms.core import ParameterError, terminal
     from ..runs.again import card
 
+    if verify:
+        return _verified(directory, rerun, files, allow or [], jobs)
+    if rerun or allow:
+        raise ParameterError("--rerun and --allow are for --verify: add it.", argument="--verify")
     made, done = card(directory)
     sys.stdout.write(terminal(made.to_markdown()))
     for file in done.files:
         print_progress(str(file))
     return exit_code_of(done.result, strict=strict)
+
+
+def _verified(directory: Path, rerun: bool, files: Path, allow: list[str], jobs: int) -> int:
+    """Print the comparisons of a verification; return 0 if all agree."""
+    from ...mechanisms.core import terminal
+    from ..runs.verification import verify
+
+    done = verify(directory, rerun=rerun, files=files, allow=allow, n_jobs=jobs)
+    lines = [f"{'✓' if check.agrees else '✗'} {check.name:8}  {check.text}" for check in done.checks]
+    sys.stdout.write(terminal("\n".join([*lines, done.text]) + "\n"))
+    return 0 if done.agrees else VIOLATION
 
 
 @command("compare", PANEL)

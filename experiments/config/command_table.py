@@ -7,6 +7,7 @@ runs.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
@@ -16,7 +17,8 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...mechanisms.core import Catalogue, ParameterError, unknown_name_message
-from ..tasks.base import CommandTask
+from ..tasks.base import CommandTask, FileTask
+from ..tasks.membership import MembershipStudy
 from .overrides import apply
 from .sections import Names, Whole
 from .source import Source
@@ -32,6 +34,8 @@ commands = Catalogue(
     },
 )
 """Name of a table -> task whose options it has."""
+MEMBERSHIP = MembershipStudy.command
+"""Command on files that is no table: [membership] is part of an experiment."""
 TYPES: dict[str, tuple[Any, str]] = {
     "Path": (Annotated[Path, Field(strict=False)], "the name of a file, in quotes"),
     "str": (str, "text, in quotes"),
@@ -81,6 +85,45 @@ def task_of(name: str, source: Source) -> CommandTask:
     return task
 
 
+def task_of_line(line: str, files: Path) -> FileTask:
+    """Build the task on files that a `CommandTask.command_line` states. It runs no code.
+
+    Args:
+        line: such as "dpassay judge scores.csv --epsilon 1.0".
+        files: folder of the files that it names.
+
+    Raises:
+        ParameterError: it is no such command line, or a file is missing.
+    """
+    try:
+        program, name, *words = shlex.split(line)
+    except ValueError:
+        program, name, words = "", "", []
+    if program != "dpassay" or name not in (*commands, MEMBERSHIP):
+        raise ParameterError(f"{line!r} is no command on files: dpassay can judge nothing again.")
+    kind = MembershipStudy if name == MEMBERSHIP else commands.get(name)
+    if not issubclass(kind, FileTask):
+        raise ParameterError(f"{line!r} reads no files.")
+    read: dict[str, Any] = {"Path": lambda text: files / Path(text).name, "str": str, "float": float, "int": int}
+    known = {field.name: field.type.removesuffix(" | None") for field in fields(kind)}
+    arguments, given, values = iter(kind.arguments), iter(words), dict[str, Any]()
+    try:
+        for word in given:
+            key = word[2:].replace("-", "_") if word.startswith("--") else next(arguments)
+            type_ = known[key]
+            if type_ == "bool":
+                values[key] = True
+                continue
+            value = read[type_.removeprefix("tuple[").removesuffix(", ...]")](
+                next(given) if word.startswith("--") else word
+            )
+            values[key] = (*values.get(key, ()), value) if type_.startswith("tuple") else value
+        task: FileTask = kind(**values)
+    except (LookupError, ValueError, TypeError, StopIteration) as error:
+        raise ParameterError(f"{line!r} is no command of dpassay ({error}).") from error
+    return task
+
+
 @contextmanager
 def located(name: str, source: Source) -> Iterator[None]:
     """Convert a `ParameterError` to a `ConfigError` with the line of its key, and with keys in place of options."""
@@ -94,4 +137,4 @@ def located(name: str, source: Source) -> Iterator[None]:
         raise source.error(at, f"[{name}] {text}") from error
 
 
-__all__ = ["command_of", "commands", "located", "task_of"]
+__all__ = ["command_of", "commands", "located", "task_of", "task_of_line"]

@@ -15,10 +15,12 @@ record.py         environment.json: versions, times and file digests of a run, a
                   still valid
 runner.py         Running a configuration in a run directory
 slices.py         Slices of an experiment, run by jobs that do not see each other, and their merge into one run
+verification.py   Verification of a finished run that someone else has made: `dpassay card RUN --verify`
 writing.py        Writing the files of a result: numbers, evidence card, figures and reports
 """
 
 from .again import report as report
 from .kept import keep as keep
 from .runner import run as run
+from .verification import verify as verify
 from .writing import ConfigRun as ConfigRun

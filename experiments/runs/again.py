@@ -14,7 +14,7 @@ from ..config.schema import Config
 from ..present.results.sweep import SweepResult
 from .directory import JUDGED, RunDirectory
 from .evidence import write_evidence
-from .record import recorded
+from .record import recorded, state
 from .writing import ConfigRun, Heading, Result, write_results
 
 if TYPE_CHECKING:
@@ -33,9 +33,11 @@ def report(directory: Path | str, *, pdf: bool = False) -> ConfigRun:
         ResultError: the numbers were damaged or changed, contradict each other, or belong to another configuration.
     """
     run_directory = RunDirectory(Path(directory))
-    result, heading = _saved(run_directory)
+    result, heading = saved(run_directory)
     known, inputs = recorded(run_directory)
-    return write_results(result, heading, run_directory, inputs=inputs, known=known, pdf=pdf)
+    done = write_results(result, heading, run_directory, inputs=inputs, known=known, pdf=pdf)
+    state(run_directory)
+    return done
 
 
 def card(directory: Path | str) -> tuple[Card, ConfigRun]:
@@ -52,7 +54,7 @@ def card(directory: Path | str) -> tuple[Card, ConfigRun]:
         ResultError: the numbers were damaged or changed, or belong to another configuration.
     """
     run_directory = RunDirectory(Path(directory))
-    result, heading = _saved(run_directory)
+    result, heading = saved(run_directory)
     if isinstance(result, RiskResult):
         raise StoreError(
             f"{run_directory.path} has the risks of a table, which test no claim on epsilon: they have no evidence "
@@ -66,10 +68,11 @@ def card(directory: Path | str) -> tuple[Card, ConfigRun]:
         )
     about = {"title": heading.title, "command": heading.command, "unit": heading.unit}
     made, files = write_evidence(result, run_directory, **about, environment=known, inputs=inputs)
+    state(run_directory)
     return made, ConfigRun(run_directory.path, result, tuple(files))
 
 
-def _saved(directory: RunDirectory) -> tuple[Result, Heading]:
+def saved(directory: RunDirectory) -> tuple[Result, Heading]:
     """Load the numbers of a finished run, and what its pages say besides them."""
     with directory.disk():
         judged = (directory.path / JUDGED).is_file()
@@ -116,4 +119,4 @@ def read_result(text: str, directory: RunDirectory, config: Config | None = None
     return result
 
 
-__all__ = ["card", "read_result", "report"]
+__all__ = ["card", "read_result", "report", "saved"]

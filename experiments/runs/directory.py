@@ -11,6 +11,7 @@
     card.json/.md/.html evidence card: claim, unit, trials, bound, power, assumptions, ledger, versions, hashes
     registry.yaml      fields of the OpenDP deployments registry
     environment.json   versions, commit, machine and time of the run
+    statement.json     the card and the SHA-256 of every other file, for a signature
     times.json         duration of each audit
 
 Every file is written under a temporary name and then renamed, so a file with its final name is complete. Links below
@@ -34,6 +35,7 @@ from ..config.source import Source
 
 JUDGED = "judged.toml"
 SLICE = "slice.json"
+STATEMENT = "statement.json"
 LEFT_BEHIND = 3600.0
 """Seconds after which a temporary file counts as abandoned, on systems without locks."""
 
@@ -121,12 +123,24 @@ class RunDirectory:
         """Return path -> SHA-256 of the configuration, or the description of judged scores, and of the numbers."""
         return self._digests("config.toml", JUDGED, "results.json")
 
+    def contents(self) -> dict[str, str]:
+        """Return path -> SHA-256 of every file except the statement; a link has no digest, for it is no file."""
+        paths = (path for path in sorted(self.path.rglob("*")) if path.is_symlink() or not path.is_dir())
+        names = [path.relative_to(self.path).as_posix() for path in paths if not is_temporary(path.name)]
+        with self.disk():
+            return {name: self._digest(name) for name in names if name != STATEMENT}
+
+    def _digest(self, name: str) -> str:
+        if (self.path / name).is_symlink() or not (self.path / name).is_file():
+            return ""
+        return sha256(self.folder.read(name)).hexdigest()
+
     def _digests(self, *patterns: str) -> dict[str, str]:
         matches = (path for pattern in patterns for path in sorted(self.path.glob(pattern)))
         paths = [path for path in matches if path.is_file() and not path.is_symlink() and not is_temporary(path.name)]
         names = [path.relative_to(self.path).as_posix() for path in paths]
         with self.disk():
-            return {name: sha256(self.folder.read(name)).hexdigest() for name in names}
+            return {name: self._digest(name) for name in names}
 
     def config(self) -> tuple[Config, Source]:
         """Return the configuration of the directory; raise `StoreError` if it is missing or damaged."""

@@ -77,16 +77,20 @@ def _first_page(task: FileTask, directory: RunDirectory, kept: list[ConfigRun]) 
 
 
 def _keep(result: Any, task: FileTask, directory: RunDirectory, request: Mapping[str, str], pdf: bool) -> ConfigRun:
-    heading, seed = Heading(f"{TITLES[type(result)]} {task.title}", request["command"]), 0
-    written: Result = result
-    if isinstance(result, AuditResult):
-        seed, assumptions = result.seed, f"{result.valid_if} This cannot be verified from the file."
-        heading = replace(heading, assumptions=assumptions)
-        about = {"name": task.title, "title": heading.title, "description": "", "fingerprint": result.fingerprint}
-        written = SweepResult.of([{}], [result], result.confidence, seed=seed, **about)
+    written, heading = written_as(result, task)
     directory.claim_judged(to_toml({**heading.to_dict(), **request}))
-    with session(directory, seed, None):
+    with session(directory, getattr(written, "seed", 0), None):
         return write_results(written, heading, directory, ids=task.record_ids, pdf=pdf)
 
 
-__all__ = ["keep"]
+def written_as(result: Any, task: FileTask) -> tuple[Result, Heading]:
+    """Return what is written of a result on files, and the heading of its pages."""
+    heading = Heading(f"{TITLES[type(result)]} {task.title}", task.command_line)
+    if not isinstance(result, AuditResult):
+        return result, heading
+    heading = replace(heading, assumptions=f"{result.valid_if} This cannot be verified from the file.")
+    about = {"name": task.title, "title": heading.title, "description": "", "fingerprint": result.fingerprint}
+    return SweepResult.of([{}], [result], result.confidence, seed=result.seed, **about), heading
+
+
+__all__ = ["keep", "written_as"]

@@ -24,7 +24,8 @@ from ...mechanisms.core import StoreError
 from ..config.schema import Config
 from ..present.results import provenance
 from ..present.results.provenance import TIMES, read_times, times_text
-from .directory import RunDirectory
+from .directory import STATEMENT, RunDirectory
+from .evidence import statement
 
 NAME = "environment.json"
 NUMBERS = "results.json"
@@ -114,6 +115,13 @@ def session(
             **({"inputs": dict(inputs)} if inputs else {}),
         }
         _append_session(directory, seed, entry | (left(directory) if done else {}))
+    state(directory)
+
+
+def state(directory: RunDirectory) -> None:
+    """Write the statement on a finished run; the directory of a slice has none."""
+    if (directory.path / NUMBERS).is_file():
+        directory.write(STATEMENT, statement(directory))
 
 
 @contextmanager

@@ -131,11 +131,18 @@ def run_loaded(
         directory.claim(config)
         inputs = files_read(config, source.allowed)
         with session(directory, config.seed, execution.cluster or execution.n_jobs, inputs):
-            with connected(execution.cluster, source.allowed) as cluster:
-                answers = _run_tasks(tasks, config, directory, execution, cluster)
-            result = _joined(config, source.name, tasks, answers)
+            result = compute(tasks, config, source, directory, execution)
             heading, ids = Heading.of(result, config, source.name), tasks[0].record_ids
             return write_results(result, heading, directory, ids=ids, inputs=inputs, pdf=pdf)
+
+
+def compute(
+    tasks: Sequence[PointTask], config: Config, source: Source, directory: RunDirectory, execution: Execution
+) -> SweepResult | MembershipResult:
+    """Return the result of the tasks of an experiment, whose trials are kept in the directory."""
+    with connected(execution.cluster, source.allowed) as cluster:
+        answers = _run_tasks(tasks, config, directory, execution, cluster)
+    return _joined(config, source.name, tasks, answers)
 
 
 def plan(config: Config, source: Source, execution: Execution) -> list[PointTask]:
@@ -276,4 +283,4 @@ def _joined(
     )
 
 
-__all__ = ["Execution", "outcome", "plan", "run", "run_loaded", "run_task"]
+__all__ = ["Execution", "compute", "outcome", "plan", "run", "run_loaded", "run_task"]
