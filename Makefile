@@ -100,6 +100,7 @@ bench: $(STAMP)  ## speed and memory, as ratios against a baseline in the same r
 
 docs: $(STAMP)   ## the tables in docs/ and the tables of contents, from the code
 	$(BIN)/python docs/build.py
+	$(BIN)/python docs/schemas.py
 	$(BIN)/python docs/results/libraries/page.py
 	$(BIN)/python -m benchmarks.auditors.page
 

@@ -1,13 +1,19 @@
-"""Scores of runs, canaries or rounds in a file: CSV, NPZ or Parquet.
+"""Scores of runs, canaries or rounds in a file: CSV, NPZ, Parquet or JSON.
 
 columns score, side                runs on the two datasets of a pair, side 0 or 1
 columns score, bit [run, canary]   canaries, bit 1 if the canary was in the run
 column  success                    rounds of a reconstruction, 1 if the guess was within the tolerance
 columns id, score or id, loss      canaries of one run, with the coins of `dpassay coins`: loss, lower = in
+
+A JSON file names its columns, and can state the privacy unit and the digest of the coins:
+
+    {"format": "dpassay.score-file", "version": 1, "unit": "a person", "coins": "9f...",
+     "columns": {"id": ["a", "b"], "score": [0.5, 1.5]}}
 """
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +28,8 @@ from ...mechanisms.core import Bools, ParameterError
 from .table_files import LONGEST_REASON, read_by_ending, read_csv, read_parquet, short
 
 ROW_WITHOUT_SCORE = "Give a run without an output a score too: the lowest or the highest score."
+FORMAT, VERSION = "dpassay.score-file", 1
+KEYS = ("format", "version", "unit", "coins", "columns")
 Evidence = PairScores | BitScores | Successes
 COLUMNS = (
     "`score, side` (runs on two datasets, side 1 with the record), or `score, bit` (canaries, bit 1 where a coin put "
@@ -91,16 +99,23 @@ def read_ids(file: Path, *, column: str | None = None) -> list[str]:
     return [id_.strip() for id_ in ids]
 
 
-def read_by_id(file: Path) -> dict[str, pd.Series]:
+def read_by_id(file: Path, *, digest: str = "") -> dict[str, pd.Series]:
     """Return the scores of canaries by id, under the name of their argument of `Coins.audit`.
 
     Args:
         file: with the columns `id`, and `score` (higher = in) or `loss` (lower = in); an empty cell is a missing score.
+        digest: of the coins; a file that states the digest of other coins is refused.
 
     Raises:
-        ParameterError: no such file, another kind of file, other columns, or values that are not numbers.
+        ParameterError: no such file, another kind of file, other columns, values that are not numbers, or other coins.
     """
     table = _table(file, text=True)
+    if table.attrs.get("coins", digest) != digest:
+        raise ParameterError(
+            f"{file} has scores for the coins of digest {table.attrs['coins']}, but these coins have {digest}. Give "
+            "the file of coins that was made before the training.",
+            argument="coins",
+        )
     if "id" not in table or ("score" in table) == ("loss" in table):
         raise ParameterError(
             f"{file} must have the column id, and one of score (higher = in) and loss (lower = in), but has "
@@ -110,6 +125,11 @@ def read_by_id(file: Path) -> dict[str, pd.Series]:
     values = table[column]
     _numbers(table[values.notna()].reset_index(drop=True), column, file)
     return {argument: pd.Series(pd.to_numeric(values).to_numpy(np.float64), index=table["id"].astype(str))}
+
+
+def unit_of(file: Path) -> str:
+    """Return the privacy unit that a JSON file states; empty for other files."""
+    return str(_table(file).attrs.get("unit", "")) if file.suffix.lower() == ".json" else ""
 
 
 def _bits(table: pd.DataFrame, file: Path) -> BitScores:
@@ -153,7 +173,32 @@ def _npz(file: Path, text: bool) -> pd.DataFrame:
     return pd.DataFrame(arrays)
 
 
-_READERS = {".csv": _csv, ".npz": _npz, ".parquet": lambda file, text: read_parquet(file)}
+def _json(file: Path, text: bool) -> pd.DataFrame:
+    """Return the columns of a JSON file; what it states about them is in `attrs`."""
+
+    def refuse(name: str) -> float:
+        raise ValueError(f"{name} is not valid JSON")
+
+    with open_regular(file) as stream:
+        content = json.loads(stream.read().decode("utf-8-sig"), parse_constant=refuse)
+    if not isinstance(content, dict) or (content.get("format"), content.get("version")) != (FORMAT, VERSION):
+        raise ValueError(f'it must be an object with "format": "{FORMAT}" and "version": {VERSION}')
+    if unknown := [key for key in content if key not in KEYS]:
+        raise ValueError(f"it has the unknown key {unknown[0]!r}; known are {', '.join(KEYS)}")
+    columns = content.get("columns")
+    if not isinstance(columns, dict) or not all(isinstance(values, list) for values in columns.values()):
+        raise ValueError("columns must be an object with a list for each name")
+    if len({len(values) for values in columns.values()}) > 1:
+        raise ValueError(f"all columns must have one length, but have {[len(each) for each in columns.values()]}")
+    table = pd.DataFrame(columns)
+    stated = {key: content[key] for key in ("unit", "coins") if key in content}
+    if not all(isinstance(value, str) for value in stated.values()):
+        raise ValueError("unit and coins must be text")
+    table.attrs = stated
+    return table
+
+
+_READERS = {".csv": _csv, ".npz": _npz, ".parquet": lambda file, text: read_parquet(file), ".json": _json}
 
 
 def _entries(table: pd.DataFrame, column: str, file: Path) -> NDArray[Any]:

@@ -113,6 +113,11 @@ class FileTask(CommandTask):
         return str(getattr(self, self.arguments[-1]).name)
 
     @property
+    def unit(self) -> str:
+        """The privacy unit in words; empty if the files do not state it."""
+        return ""
+
+    @property
     @abstractmethod
     def digests(self) -> Mapping[str, str]:
         """Name -> digest of what was read from the files."""

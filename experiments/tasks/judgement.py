@@ -19,7 +19,7 @@ from ...audit.results.text import what_to_change
 from ...audit.trials.options import RunOptions
 from ...mechanisms.accounting import ApproximateDP, PureDP
 from ...mechanisms.core import Guarantee, ParameterError, confidence_text, number
-from ..data.score_files import Evidence, read_by_id, read_evidence
+from ..data.score_files import Evidence, read_by_id, read_evidence, unit_of
 from .base import HERE, FileTask, stated
 
 CONFIDENCE: dict[type[Evidence], float] = {PairScores: 1 - 1e-6, BitScores: 0.95, Successes: 1 - 1e-6}
@@ -72,7 +72,8 @@ class Judgement(FileTask):
     def run(self, options: RunOptions = HERE) -> Any:
         """Read the evidence; with coins, the coins and the scores by id."""
         if self.coins is not None:
-            return Coins.load(self.coins), read_by_id(self.file)
+            coins = Coins.load(self.coins)
+            return coins, read_by_id(self.file, digest=coins.digest)
         return read_evidence(self.file, prior_success=self.prior_success)
 
     def answer(self, evidence: Any) -> AuditResult:
@@ -107,6 +108,11 @@ class Judgement(FileTask):
         if self.confidence is not None:
             return super().stated
         return super().stated | {"confidence": self._confidence(self.evidence)}
+
+    @property
+    def unit(self) -> str:
+        """Privacy unit that the file states."""
+        return unit_of(self.file)
 
     @property
     def digests(self) -> Mapping[str, str]:

@@ -72,6 +72,12 @@ def test_what_a_page_takes_from_the_code_is_current(page):
     assert page_named(page).read_text() == written, "fix with: make docs"
 
 
+def test_the_schemas_of_files_are_current():
+    made = runpy.run_path(str(DOCS / "schemas.py"))
+    written = {path.name: path.read_text() for path in made["FOLDER"].iterdir()}
+    assert written == made["schemas"](), "fix with: make docs"
+
+
 def test_the_list_of_demos_says_of_each_what_it_shows_how_long_it_takes_and_when_it_is_taught():
     rows = re.findall(r"^\| `[\w-]+` \| (.*) \|$", page_named("demos").read_text().split("<!-- list")[1], re.MULTILINE)
     assert len(rows) == len(demos())

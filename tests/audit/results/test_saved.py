@@ -6,10 +6,12 @@ import json
 import random
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 from numpy.typing import NDArray
 
 from dpassay.attacks.membership.likelihood_ratios import LiRA
@@ -30,6 +32,7 @@ from dpassay.mechanisms.accounting import GaussianDP, PureDP
 from dpassay.mechanisms.core import ParameterError, ResultError
 from dpassay.mechanisms.noise.broken import LaplaceInverseScale
 
+SCHEMAS = Path(__file__).parents[3] / "docs" / "reference" / "schemas"
 MUTATIONS = 150
 """Of each of five types of result: 750."""
 
@@ -97,6 +100,17 @@ def test_what_is_written_reads_back_equal_and_writes_the_same_bytes(result):
 
 def test_spaces_and_line_breaks_do_not_matter(result):
     assert type(result).from_json(json.dumps(json.loads(result.to_json()))) == result
+
+
+def test_the_published_schema_takes_the_result_and_nothing_else(result):
+    file = SCHEMAS / f"{type(result).FORMAT.removeprefix('dpassay.')}.schema.json"
+    schema = Draft202012Validator(json.loads(file.read_text()))
+    content = json.loads(result.to_json())
+    schema.validate(content)
+    first = next(name for name in content if name not in ("format", "version", "sha256"))
+    for wrong in ({first: {"strange": 1}}, {"version": 0}, {"sha256": "0"}, {"strange": 1}):
+        assert not schema.is_valid(content | wrong), wrong
+    assert not schema.is_valid({name: value for name, value in content.items() if name != first})
 
 
 # --- what is changed is noticed --------------------------------------------------------------------------------

@@ -1,16 +1,21 @@
 """Scores in files: what is read, and what is refused."""
 
 import functools
+import json
 import os
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from jsonschema import Draft202012Validator
 from tests.experiments.data.hostile_arrays import crafted, mutated
 
 from dpassay.audit.evidence.scores import BitScores, PairScores
+from dpassay.audit.games.coins import Coins
 from dpassay.audit.trials import array_files
-from dpassay.experiments.data.score_files import read_evidence
+from dpassay.experiments.data.score_files import read_by_id, read_evidence, unit_of
 from dpassay.mechanisms.core import ParameterError
 
 
@@ -204,3 +209,64 @@ def test_a_csv_whose_columns_are_ambiguous_is_refused(content, problem, tmp_path
     (tmp_path / "scores.csv").write_text(content)
     with pytest.raises(ParameterError, match=problem):
         read_evidence(tmp_path / "scores.csv")
+
+
+# --- JSON ------------------------------------------------------------------------------------------------------
+
+SCHEMA = Draft202012Validator(
+    json.loads((Path(__file__).parents[3] / "docs/reference/schemas/score-file.schema.json").read_text())
+)
+
+
+def score_file(**changes):
+    columns = {"score": [0.5, 1.5, 2.0, -1.0], "side": [0, 1, 1, 0]}
+    return {"format": "dpassay.score-file", "version": 1, "unit": "a person", "columns": columns} | changes
+
+
+def test_a_json_file_has_the_scores_of_a_csv(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps(score_file()))
+    pd.DataFrame(score_file()["columns"]).to_csv(tmp_path / "a.csv", index=False)
+    read, of_csv = (read_evidence(tmp_path / name) for name in ("a.json", "a.csv"))
+    assert read.out.tolist() == of_csv.out.tolist() == [0.5, -1.0]
+    assert read.in_.tolist() == of_csv.in_.tolist() == [1.5, 2.0]
+    assert (unit_of(tmp_path / "a.json"), unit_of(tmp_path / "a.csv")) == ("a person", "")
+    assert SCHEMA.is_valid(score_file())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"format": "scores"}, "it must be an object with"),
+        ({"version": 2}, "it must be an object with"),
+        ({"colums": {}}, "the unknown key 'colums'"),
+        ({"columns": [1, 2]}, "columns must be an object"),
+        ({"columns": {"score": 1.0, "side": 0}}, "columns must be an object"),
+        ({"unit": 3}, "unit and coins must be text"),
+        ({"columns": {"score": [0.5], "side": [2]}}, "side must be 0 or 1"),
+        ({"columns": {"score": ["high"], "side": [1]}}, "score must be a number"),
+        ({"columns": {"scores": [0.5], "side": [1]}}, "must have the columns"),
+    ],
+)
+def test_what_the_schema_refuses_is_refused(tmp_path, changes, words):
+    (tmp_path / "a.json").write_text(json.dumps(score_file(**changes)))
+    assert not SCHEMA.is_valid(score_file(**changes))
+    with pytest.raises(ParameterError, match=re.escape(words)):
+        read_evidence(tmp_path / "a.json")
+
+
+def test_columns_of_other_lengths_and_numbers_that_are_no_json_are_refused(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps(score_file(columns={"score": [0.5, 1.0], "side": [1]})))
+    with pytest.raises(ParameterError, match=r"must have one length, but have \[2, 1\]"):
+        read_evidence(tmp_path / "a.json")
+    (tmp_path / "a.json").write_text(json.dumps(score_file(columns={"score": [float("nan")], "side": [1]})))
+    with pytest.raises(ParameterError, match="NaN is not valid JSON"):
+        read_evidence(tmp_path / "a.json")
+
+
+def test_scores_of_other_coins_are_refused(tmp_path):
+    coins = Coins.toss(["a", "b"], seed=0)
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(score_file(coins=coins.digest, columns={"id": ["a", "b"], "loss": [0.5, None]})))
+    assert read_by_id(file, digest=coins.digest)["losses"].isna().tolist() == [False, True]
+    with pytest.raises(ParameterError, match="these coins have 0"):
+        read_by_id(file, digest="0")
