@@ -69,8 +69,8 @@ def judge_command(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="CSV, NPZ, Parquet or JSON: columns score, side; or score, bit [run, canary]; or success (0 or 1); or, "
-            "with --coins, id and score (higher = in) or loss (lower = in).",
+            help="CSV, NPZ, Parquet or JSON: columns score, side; or score, bit [run, canary]; or success (0 or 1); "
+            "or, with --coins, id and score (higher = in) or loss (lower = in).",
         ),
     ],
     epsilon: Annotated[float, typer.Option(metavar="E", parser=option.real, help="Claimed epsilon.")],
