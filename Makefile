@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n auto
 FAST := $(PYTEST) --dist loadfile -m "not slow"
 LITERATURE := $(sort $(wildcard tests/*/literature tests/*/demos))
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode every worker and every process of a test compiles all it imports
-SOURCES := __init__.py mechanisms attacks audit testing experiments src tests benchmarks docs
+SOURCES := __init__.py mechanisms attacks audit testing experiments integrations src tests benchmarks docs
 
 .PHONY: demo test test-literature test-docs test-browser test-all test-slow-mechanisms test-slow-bounds test-slow-pair-bounds test-slow-audit test-slow-verdicts test-slow-experiments adapters test-adapters test-lowest breaks lint types imports bench docs numbers site gallery screens wheel smoke clean help
 

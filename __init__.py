@@ -5,6 +5,7 @@ attacks/           attacks: outputs -> scores
 audit/             evidence -> bound -> verdict; `from dpassay import audit` can be called like `dpassay.audit.audit`
 testing/           checks for mechanisms, attacks, bounds and canaries of other packages
 experiments/       configurations, the command line, plots, reports, demos
+integrations/      audits inside the tools of others: Hugging Face
 __main__.py        the command `dpassay`
 pytest_plugin.py   the hooks of the pytest plugin
 
@@ -16,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import attacks, experiments, mechanisms, testing
+    from . import attacks, experiments, integrations, mechanisms, testing
     from .audit import AuditResult, BitScores, Coins, PairScores, Successes, Verdict, assert_private, audit_scores
     from .audit.api import audit
     from .mechanisms import DPSGD, ApproximateDP, Gaussian, GaussianDP, Laplace, Neighbours, PureDP, RandomizedResponse
@@ -30,12 +31,12 @@ _NAMES = {
     ),
 }  # fmt: skip
 """Subpackage -> names that are importable from here."""
-_ROOMS = ("attacks", "audit", "experiments", "mechanisms", "testing")
+_ROOMS = ("attacks", "audit", "experiments", "integrations", "mechanisms", "testing")
 
 __all__ = [
     "DPSGD", "ApproximateDP", "AuditResult", "BitScores", "Coins", "Gaussian", "GaussianDP", "Laplace", "Neighbours",
     "PairScores", "PureDP", "RandomizedResponse", "Successes", "Verdict", "__version__", "assert_private", "attacks",
-    "audit", "audit_scores", "experiments", "mechanisms", "testing",
+    "audit", "audit_scores", "experiments", "integrations", "mechanisms", "testing",
 ]  # fmt: skip
 
 

@@ -36,7 +36,7 @@ HAZARDS_PAGE = HERE / "explanation" / "hazards.md"
 DEMOS_PAGE = HERE / "reference" / "demos.md"
 COURSE = HERE / "tutorials" / "course.md"
 HOUR = re.compile(r"^### (\d+)\. ([^\n]*)\n\n\* \*\*Demos\*\*: (.*?)^\* \*\*Before", re.MULTILINE | re.DOTALL)
-ROOMS = ("mechanisms", "attacks", "audit", "testing", "experiments")
+ROOMS = ("mechanisms", "attacks", "audit", "testing", "experiments", "integrations")
 ENTRY = re.compile(r"\w+(\.py|/) |\s{8,}\S")  # a line of a table of contents, or its continuation
 TESTS = HERE.parent / "tests" / "experiments" / "systems" / "tests_of_systems.toml"
 """The test of each system: family -> name of the system -> "FILE::TEST"."""

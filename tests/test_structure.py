@@ -17,7 +17,7 @@ import dpassay
 from dpassay.mechanisms import core
 
 ROOT = Path(dpassay.__file__).parent
-ROOMS = ("mechanisms", "attacks", "audit", "testing", "experiments")
+ROOMS = ("mechanisms", "attacks", "audit", "testing", "experiments", "integrations")
 FILES = sorted([*ROOT.glob("*.py"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))])
 FOLDERS = sorted({path.parent for path in FILES})
 

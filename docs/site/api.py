@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("mechanisms", "attacks", "audit", "testing", "experiments")
+ROOMS = ("mechanisms", "attacks", "audit", "testing", "experiments", "integrations")
 SPAN = re.compile(r"`(?:[\w.]+\.)?(\w+)(?:\([^`\n]*\))?`")
 ENTRY = re.compile(r"[\"`]([a-z0-9]+(?:-[a-z0-9]+)*)[\"`]")
 IMPORT = re.compile(r"^from (dpassay[\w.]*) import (?:\(([^)]*)\)|([^\n#]*))", re.MULTILINE)

@@ -1,0 +1,348 @@
+"""Audits of fine-tuning with Hugging Face: canaries in the training texts, and a callback for the Trainer.
+
+    texts = random_strings(1_000, tokenizer, seed=0)                  # or sampled_texts, or texts of your own
+    coins = Coins.toss(texts, file="coins.json")                      # a canary is its text: that is the id of its coin
+    train = with_canaries(dataset, coins, tokenizer)                  # the included ones only
+    audit = AuditCallback(coins, claim=ApproximateDP(8.0, 1e-5))
+    Trainer(..., train_dataset=train, callbacks=[audit]).train()      # audit.result
+
+The callback computes the log probability of each token of every canary before training, which is the reference, and
+after it. It changes neither weights nor random states: training takes the same steps as without it.
+
+The unit of the claim is one text. The Trainer must see each canary as one sequence of its own: training that packs
+several texts into a sequence, or truncates a canary, is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from transformers import TrainerCallback
+
+from ..audit.games.coins import Coins
+from ..audit.metrics.membership.language_models import LanguageModelResult
+from ..experiments.runs.kept import keep
+from ..experiments.tasks.texts import TextStudy
+from ..mechanisms.accounting import ApproximateDP, PureDP
+from ..mechanisms.core import ParameterError, open_unit, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TOKENIZED = {"input_ids", "attention_mask", "labels", "token_type_ids"}
+"""Columns of a dataset of tokens."""
+COINS = "coins.json"
+
+
+def plain_tokens(tokenizer: Any) -> list[str]:
+    """Return the words of a tokenizer that are letters and digits, in the order of their numbers.
+
+    In a vocabulary that was learned by merging, the last ones are rare: `inserted_tokens(texts, n, seed=0,
+    vocabulary=plain_tokens(tokenizer)[-256:])` inserts rare tokens into texts.
+    """
+    special = set(tokenizer.all_special_ids)
+    words = (tokenizer.decode([number]).strip() for number in range(len(tokenizer)) if number not in special)
+    return list(dict.fromkeys(word for word in words if word.isascii() and word.isalnum()))
+
+
+def random_strings(n: int, tokenizer: Any, *, seed: int, n_tokens: int = 12) -> list[str]:
+    """Return n different texts of random words of the tokenizer, which nothing but training with them makes likely.
+
+    Args:
+        n: number of texts, >= 1.
+        tokenizer: of the model.
+        seed: seed of the texts, which must not be that of the coins or of the training.
+        n_tokens: number of words of a text, >= 1.
+
+    Raises:
+        ParameterError: there are fewer than n such texts.
+    """
+    whole(1, n=n, n_tokens=n_tokens)
+    words = plain_tokens(tokenizer)
+    if len(words) ** n_tokens < 2 * n:
+        raise ParameterError(
+            f"n must be at most {len(words) ** n_tokens // 2}, but is {n}: the tokenizer has {len(words)} words of "
+            f"letters and digits, and a text has {n_tokens}.",
+            argument="n",
+        )
+    rng, texts = np.random.default_rng(seed), dict[str, None]()
+    while len(texts) < n:
+        texts[" ".join(words[i] for i in rng.integers(len(words), size=n_tokens))] = None
+    return list(texts)
+
+
+def sampled_texts(
+    model: Any, tokenizer: Any, n: int, *, seed: int, temperature: float = 1.0, n_tokens: int = 32
+) -> list[str]:
+    """Return n different texts that the model itself writes, which look like its data and are not in them.
+
+    Args:
+        model: a causal language model, before training.
+        tokenizer: of the model.
+        n: number of texts, >= 1.
+        seed: seed of the texts, which must not be that of the coins or of the training.
+        temperature: of the samples, >= 0.8: colder samples repeat each other.
+        n_tokens: largest number of tokens of a text, >= 1.
+
+    Raises:
+        ParameterError: the model repeats itself: n different texts were not found among 20 n.
+    """
+    whole(1, n=n, n_tokens=n_tokens)
+    if not 0.8 <= temperature < float("inf"):
+        raise ParameterError(argument="temperature", value=temperature, allowed="be a number >= 0.8")
+    start, texts = tokenizer.bos_token_id or tokenizer.eos_token_id or 0, dict[str, None]()
+    with torch.random.fork_rng(), _evaluating(model):
+        torch.manual_seed(seed)
+        for _ in range(20):
+            prompts = torch.full((n, 1), start, device=_device(model))
+            written = model.generate(
+                prompts,
+                attention_mask=torch.ones_like(prompts),
+                do_sample=True,
+                temperature=temperature,
+                max_new_tokens=n_tokens,
+                pad_token_id=tokenizer.pad_token_id or 0,
+            )
+            decoded = tokenizer.batch_decode(written, skip_special_tokens=True)
+            texts.update(dict.fromkeys(text.strip() for text in decoded if text.strip()))
+            if len(texts) >= n:
+                return list(texts)[:n]
+    raise ParameterError(f"n must be at most {len(texts)}: the model writes no more different texts.", argument="n")
+
+
+def with_canaries(
+    dataset: Any, coins: Coins, tokenizer: Any, *, row: Callable[[str], Mapping[str, Any]] | None = None
+) -> Any:
+    """Return a training set with one row for each canary that its coin includes, after the rows of the dataset.
+
+    Args:
+        dataset: a list of texts; or a `datasets.Dataset` with a column `text`, or with `input_ids`.
+        coins: coins whose ids are the texts of the canaries.
+        tokenizer: of the model, which makes the rows of a dataset of `input_ids`.
+        row: text -> row, for a dataset with other columns. It must have the whole text in one row.
+
+    Raises:
+        ParameterError: other columns, and no `row`; a canary that is in the dataset already, or that is longer than the
+            tokenizer allows.
+    """
+    texts = list(coins.included_ids)
+    _check_lengths(coins.ids, tokenizer, tokenizer.model_max_length)
+    known = set(dataset) if isinstance(dataset, list) else set(dataset.column_names)
+    _check_new(coins, known if isinstance(dataset, list) else set(dataset["text"]) if "text" in known else set())
+    if isinstance(dataset, list):
+        return [*dataset, *texts]
+    if row is None and known != {"text"} and not {"input_ids"} <= known <= TOKENIZED:
+        raise ParameterError(
+            f"row must make the row of a text, since the dataset has the columns {', '.join(sorted(known))}. For "
+            'prompts and answers: row=lambda text: {"prompt": "", "completion": text}.',
+            argument="row",
+        )
+    from datasets import concatenate_datasets
+
+    made = row or (lambda text: {"text": text} if known == {"text"} else _tokens_of(text, tokenizer, known))
+    added = type(dataset).from_list([dict(made(text)) for text in texts], features=dataset.features)
+    return concatenate_datasets([dataset, added])
+
+
+def log_probabilities(model: Any, tokenizer: Any, texts: Sequence[str], *, batch_size: int = 32) -> list[list[float]]:
+    """Return the log probability of each token of each text under a causal model, given the tokens before it.
+
+    The first token is scored too if the tokenizer has a token for the beginning or the end of a text, which is put
+    before it. Weights, modes and random states stay as they are.
+
+    Args:
+        model: returns an object with `logits` `(n_texts, n_tokens, vocabulary)`.
+        tokenizer: of the model.
+        texts: the texts.
+        batch_size: number of texts in one call of the model, >= 1.
+
+    Returns:
+        One list for each text, of natural logarithms.
+    """
+    whole(1, batch_size=batch_size)
+    begin = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+    rows = [list(map(int, tokenizer(text)["input_ids"])) for text in texts]
+    rows = [row if begin is None or row[:1] == [begin] else [begin, *row] for row in rows]
+    order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
+    scored: dict[int, list[float]] = {}
+    with _evaluating(model), torch.no_grad():
+        for first in range(0, len(order), batch_size):
+            batch = order[first : first + batch_size]
+            width = max(len(rows[i]) for i in batch)
+            ids = torch.tensor([rows[i] + [0] * (width - len(rows[i])) for i in batch], device=_device(model))
+            mask = torch.tensor([[1] * len(rows[i]) + [0] * (width - len(rows[i])) for i in batch], device=ids.device)
+            logits = model(input_ids=ids, attention_mask=mask).logits[:, :-1].float()
+            of_tokens = torch.log_softmax(logits, -1).gather(-1, ids[:, 1:, None])[..., 0].cpu().double().tolist()
+            scored |= {i: of_tokens[place][: len(rows[i]) - 1] for place, i in enumerate(batch)}
+    return [scored[i] for i in range(len(rows))]
+
+
+class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not typed
+    """Audit of the claim of a fine-tuning: pass it to a Trainer of Transformers or TRL, in `callbacks`.
+
+    Args:
+        coins: coins whose ids are the texts of the canaries; saved to `out` if they are not in a file yet.
+        claim: the claimed guarantee for one text; None with an `accountant`.
+        accountant: accountant of the training, such as `privacy_engine.accountant` of Opacus: its
+            `get_epsilon(delta)` at the end is the claim.
+        delta: delta of the claim that is read from the accountant.
+        out: folder for the log probabilities (JSONL), numbers, report and card.
+        signal: the audited signal, chosen beforehand; None for the ratio to the model before training.
+        looks: number of audits, >= 1: the last at the end of training, the others when the Trainer saves a checkpoint.
+            They share the level.
+        batch_size: number of canaries in one call of the model.
+
+    Attributes:
+        result: result of the last audit; None before it.
+
+    Raises:
+        ParameterError: a claim and an accountant, or neither; a claim of another kind.
+    """
+
+    def __init__(
+        self,
+        coins: Coins,
+        *,
+        claim: PureDP | ApproximateDP | None = None,
+        accountant: Any = None,
+        delta: float | None = None,
+        out: Path | str = "audit",
+        signal: str | None = None,
+        looks: int = 1,
+        batch_size: int = 32,
+    ) -> None:
+        if (claim is None) == (accountant is None):
+            raise ParameterError(
+                "give either claim, such as ApproximateDP(8.0, 1e-5), or the accountant of the training.",
+                argument="claim",
+            )
+        if claim is not None and not isinstance(claim, PureDP | ApproximateDP):
+            allowed = "be PureDP(epsilon) or ApproximateDP(epsilon, delta)"
+            raise ParameterError(argument="claim", value=claim, allowed=allowed)
+        if accountant is not None:
+            if delta is None:
+                raise ParameterError("delta is missing: an accountant states epsilon at a delta.", argument="delta")
+            open_unit(delta=delta)
+        whole(1, looks=looks, batch_size=batch_size)
+        self.result: LanguageModelResult | None = None
+        self._coins, self._claim, self._accountant, self._delta = coins, claim, accountant, delta
+        self._out, self._signal, self._looks, self._batch_size = Path(out), signal, looks, batch_size
+        self._reference: list[list[float]] = []
+        self._n_audits = 0
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Refuse what this audit cannot test, and score the canaries before training."""
+        tokenizer = _tokenizer(kwargs)
+        if getattr(args, "packing", False) or getattr(args, "padding_free", False):
+            raise ParameterError(
+                "packing puts several texts into one sequence, whose gradient is clipped as a whole: the claim is then "
+                "for a sequence, and not for a text. Set packing=False and padding_free=False."
+            )
+        if getattr(args, "deepspeed", None) or getattr(args, "fsdp", None):
+            raise ParameterError("the audit needs the whole model in one process, without DeepSpeed or FSDP.")
+        limit = getattr(args, "max_length", None) or getattr(args, "max_seq_length", None)
+        _check_lengths(self._coins.ids, tokenizer, limit or tokenizer.model_max_length)
+        self._out.mkdir(parents=True, exist_ok=True)
+        if self._coins.file is None:
+            self._coins.save(self._out / COINS)
+        if state.is_world_process_zero:
+            self._reference = self._scores(kwargs)
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Audit a checkpoint, if audits beside the last one are planned."""
+        if self._n_audits < self._looks - 1 and state.is_world_process_zero:
+            self._audit(kwargs, f"step-{state.global_step}")
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Audit the trained model, and print the verdict."""
+        if state.is_world_process_zero:
+            done = self._audit(kwargs, "end")
+            assert done.audit is not None
+            sys.stdout.write(f"{done.audit.summary(details=False)}\nreport: {self._out / 'end' / 'audit'}\n")
+
+    def _scores(self, kwargs: Mapping[str, Any]) -> list[list[float]]:
+        return log_probabilities(kwargs["model"], _tokenizer(kwargs), self._coins.ids, batch_size=self._batch_size)
+
+    def _audit(self, kwargs: Mapping[str, Any], name: str) -> LanguageModelResult:
+        """Score the canaries, write their file, and judge it as `dpassay text` does."""
+        self._n_audits += 1
+        file = self._out / f"{name}.jsonl"
+        scores = zip(self._coins.ids, self._scores(kwargs), self._reference, strict=True)
+        lines = [
+            {"id": text, "text": text, "log_probabilities": after, "reference_log_probabilities": before}
+            for text, after, before in scores
+        ]
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        claim = self._claim or ApproximateDP(float(self._accountant.get_epsilon(self._delta)), self._delta)
+        task = TextStudy(
+            file=file,
+            coins=self._coins.file,
+            epsilon=claim.epsilon,
+            delta=getattr(claim, "delta", 0.0),
+            signal=self._signal,
+            looks=self._looks,
+            zeros="tokens",
+        )
+        keep(task, self._out / name)
+        self.result = task.result
+        return task.result
+
+
+def _tokenizer(kwargs: Mapping[str, Any]) -> Any:
+    """Return the tokenizer of a Trainer."""
+    tokenizer = kwargs.get("processing_class") or kwargs.get("tokenizer")
+    if tokenizer is None:
+        raise ParameterError("the Trainer has no tokenizer: give Trainer(..., processing_class=tokenizer).")
+    return tokenizer
+
+
+def _tokens_of(text: str, tokenizer: Any, columns: set[str]) -> dict[str, list[int]]:
+    """Return the row of a text in a dataset of tokens."""
+    encoded = tokenizer(text)
+    ids = list(map(int, encoded["input_ids"]))
+    return {name: ids if name in ("input_ids", "labels") else list(map(int, encoded[name])) for name in columns}
+
+
+def _check_lengths(texts: Sequence[str], tokenizer: Any, limit: int) -> None:
+    longest = max(texts, key=lambda text: len(tokenizer(text)["input_ids"]))
+    if (length := len(tokenizer(longest)["input_ids"])) > limit:
+        raise ParameterError(
+            f"a canary has {length} tokens, but the training truncates texts to {limit}: {longest[:40]!r}... . Give "
+            "shorter canaries."
+        )
+
+
+def _check_new(coins: Coins, texts: set[str]) -> None:
+    """Raise `ParameterError` if a canary is in the data, whatever its coin is."""
+    both = [text for text in coins.ids if text in texts]
+    if both:
+        raise ParameterError(
+            f"{len(both)} canaries are texts of the dataset, such as {both[0][:40]!r}: their coins decide nothing.",
+            argument="coins",
+        )
+
+
+def _device(model: Any) -> Any:
+    return next(iter(model.parameters())).device
+
+
+@contextmanager
+def _evaluating(model: Any) -> Iterator[None]:
+    """Switch dropout off, and back to the mode of each module afterwards."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+
+
+__all__ = ["AuditCallback", "log_probabilities", "plain_tokens", "random_strings", "sampled_texts", "with_canaries"]
