@@ -3,7 +3,7 @@
     texts = random_strings(1_000, tokenizer, seed=0)                  # or sampled_texts, or texts of your own
     coins = Coins.toss(texts, file="coins.json")                      # a canary is its text: that is the id of its coin
     train = with_canaries(dataset, coins, tokenizer)                  # the included ones only
-    audit = AuditCallback(coins, claim=ApproximateDP(8.0, 1e-5))
+    audit = AuditCallback(coins, claim=ApproximateDP(4.0, 1e-5))
     Trainer(..., train_dataset=train, callbacks=[audit]).train()      # audit.result
 
 The callback computes the log probability of each token of every canary before training, which is the reference, and
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ from transformers import TrainerCallback
 from ..audit.games.coins import Coins
 from ..audit.metrics.membership.language_models import LanguageModelResult
 from ..experiments.runs.kept import keep
+from ..experiments.tasks.judgement import shown_by_canaries
 from ..experiments.tasks.texts import TextStudy
 from ..mechanisms.accounting import ApproximateDP, PureDP
 from ..mechanisms.core import ParameterError, open_unit, whole
@@ -154,8 +156,8 @@ def with_canaries(
 def log_probabilities(model: Any, tokenizer: Any, texts: Sequence[str], *, batch_size: int = 32) -> list[list[float]]:
     """Return the log probability of each token of each text under a causal model, given the tokens before it.
 
-    The first token is scored too if the tokenizer has a token for the beginning or the end of a text, which is put
-    before it. Weights, modes and random states stay as they are.
+    Texts are what the tokenizer makes of them, as in training; the first token, which nothing precedes, has none.
+    Weights, modes and random states stay as they are.
 
     Args:
         model: returns an object with `logits` `(n_texts, n_tokens, vocabulary)`.
@@ -165,11 +167,15 @@ def log_probabilities(model: Any, tokenizer: Any, texts: Sequence[str], *, batch
 
     Returns:
         One list for each text, of natural logarithms.
+
+    Raises:
+        ParameterError: a text of one token.
     """
     whole(1, batch_size=batch_size)
-    begin = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
     rows = [list(map(int, tokenizer(text)["input_ids"])) for text in texts]
-    rows = [row if begin is None or row[:1] == [begin] else [begin, *row] for row in rows]
+    for text, row in zip(texts, rows, strict=True):
+        if len(row) < 2:
+            raise ParameterError(f"texts must have two tokens or more, but {text!r} has {len(row)}.", argument="texts")
     order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
     scored: dict[int, list[float]] = {}
     with _evaluating(model), torch.no_grad():
@@ -253,6 +259,10 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
         if self._coins.file is None:
             self._coins.save(self._out / COINS)
         if state.is_world_process_zero:
+            if self._claim is not None:
+                able, shown = shown_by_canaries(len(self._coins.ids), *_numbers(self._claim))
+                if not able:
+                    warnings.warn(shown, stacklevel=2)
             self._reference = self._scores(kwargs)
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -280,12 +290,13 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
             for text, after, before in scores
         ]
         file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        claim = self._claim or ApproximateDP(float(self._accountant.get_epsilon(self._delta)), self._delta)
+        claim = self._claim or ApproximateDP(float(self._accountant.get_epsilon(self._delta)), self._delta or 0.0)
+        epsilon, delta = _numbers(claim)
         task = TextStudy(
             file=file,
             coins=self._coins.file,
-            epsilon=claim.epsilon,
-            delta=getattr(claim, "delta", 0.0),
+            epsilon=epsilon,
+            delta=delta,
             signal=self._signal,
             looks=self._looks,
             zeros="tokens",
@@ -293,6 +304,11 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
         keep(task, self._out / name)
         self.result = task.result
         return task.result
+
+
+def _numbers(claim: PureDP | ApproximateDP) -> tuple[float, float]:
+    """Return epsilon and delta of a claim."""
+    return claim.nominal_epsilon, claim.nominal_delta if isinstance(claim, ApproximateDP) else 0.0
 
 
 def _tokenizer(kwargs: Mapping[str, Any]) -> Any:

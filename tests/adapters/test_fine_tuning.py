@@ -1,0 +1,351 @@
+"""Fine-tuning with the real Trainer: canaries, the callback, faults that must be found, and DP-SGD that must not."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from dpassay import ApproximateDP, Coins
+from dpassay.audit.evidence.verdict import Verdict
+from dpassay.experiments.data.mails import mails
+from dpassay.mechanisms.accounting import GaussianDP
+from dpassay.mechanisms.core import ParameterError
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+datasets = pytest.importorskip("datasets")
+
+from dpassay.integrations.transformers import (  # noqa: E402 - it needs the libraries
+    AuditCallback,
+    log_probabilities,
+    plain_tokens,
+    random_strings,
+    sampled_texts,
+    with_canaries,
+)
+
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("FutureWarning", "DeprecationWarning", "UserWarning")
+]  # of the libraries
+CLAIM = ApproximateDP(2.0, 1e-5)
+N_CANARIES, N_STEPS, CLIP = 200, 12, 1.0
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    """A tokenizer that was learned on the spot: bytes, merged to 500 words."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    learned = Tokenizer(models.BPE())
+    learned.pre_tokenizer, learned.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    end = "<|end|>"
+    trainer = trainers.BpeTrainer(vocab_size=500, special_tokens=[end], initial_alphabet=alphabet, show_progress=False)
+    learned.train_from_iterator(mails(n=200, seed=1).tolist(), trainer)
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=learned, bos_token=end, eos_token=end, pad_token=end, model_max_length=64
+    )
+
+
+def small(tokenizer, seed=0):
+    """GPT-2 with two layers, not trained."""
+    transformers.set_seed(seed)
+    size = {"n_positions": 64, "n_embd": 48, "n_layer": 2, "n_head": 2}
+    dropout = dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), 0.0)
+    ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=len(tokenizer), **size, **dropout, **ends))
+
+
+@pytest.fixture(scope="module")
+def canaries(tokenizer):
+    return random_strings(N_CANARIES, tokenizer, seed=3, n_tokens=6)
+
+
+def prepared(canaries, tokenizer, seed=0, n_others=20):
+    """Coins, and a data set of tokens with the included canaries."""
+    coins = Coins.toss(canaries, seed=seed)
+    others = [{"input_ids": tokenizer(text[:60])["input_ids"]} for text in mails(n=n_others, seed=2).tolist()]
+    return coins, with_canaries(datasets.Dataset.from_list(others), coins, tokenizer)
+
+
+class Noisy(transformers.Trainer):
+    """Trainer whose gradients are clipped and noised: DP-SGD on whole data sets, or a fault.
+
+    Args of `settings`: sigma, the noise in units of the clipping norm; clipped, "texts" or "batch"; private, which
+    parameters the noise reaches.
+    """
+
+    settings = {"sigma": 1.0, "clipped": "texts", "private": lambda name: True}
+
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        model.train()
+        inputs = self._prepare_inputs(dict(inputs))
+        named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+        n = len(inputs["input_ids"])
+        parts = [[i] for i in range(n)] if self.settings["clipped"] == "texts" else [list(range(n))]
+        total = [torch.zeros_like(p) for _, p in named]
+        for part in parts:
+            loss = model(**{key: value[part] for key, value in inputs.items()}).loss
+            gradients = torch.autograd.grad(loss, [p for _, p in named])
+            norm = math.sqrt(sum(float((g**2).sum()) for g in gradients))
+            for sum_, g in zip(total, gradients, strict=True):
+                sum_ += g * min(1.0, CLIP / norm)
+        for (name, p), sum_ in zip(named, total, strict=True):
+            noise = self.settings["sigma"] * CLIP * torch.randn_like(p) if self.settings["private"](name) else 0.0
+            p.grad = (sum_ + noise) / len(parts if len(parts) > 1 else range(1))
+        return loss.detach()
+
+
+def trained(tokenizer, canaries, tmp_path, *, kind=transformers.Trainer, model=None, steps=N_STEPS, whole=True, **audit):
+    """Train with the included canaries; return the callback."""
+    coins, dataset = prepared(canaries, tokenizer)
+    callback = AuditCallback(coins, out=tmp_path / "audit", **({"claim": CLAIM} | audit))
+    options = transformers.TrainingArguments(
+        tmp_path / "trainer",
+        max_steps=steps,
+        per_device_train_batch_size=len(dataset) if whole else 16,
+        learning_rate=1e-2,
+        max_grad_norm=0.0,
+        lr_scheduler_type="constant",
+        save_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+        use_cpu=True,
+    )
+    collator = transformers.DataCollatorForLanguageModeling(tokenizer, mlm=False)
+    trainer = kind(
+        model or small(tokenizer),
+        options,
+        train_dataset=dataset,
+        data_collator=collator,
+        processing_class=tokenizer,
+        callbacks=[callback],
+    )
+    trainer.train()
+    return callback
+
+
+# --- faults and the right training -------------------------------------------------------------------------------
+
+
+def test_training_without_noise_is_found(tokenizer, canaries, tmp_path):
+    done = trained(tokenizer, canaries, tmp_path, steps=150, whole=False).result
+    assert done.audit.verdict is Verdict.VIOLATION
+    assert done.audit.bound.epsilon > 2.5
+    assert {"end", "end.jsonl", "coins.json"} <= {path.name for path in (tmp_path / "audit").iterdir()}
+    assert (tmp_path / "audit" / "end" / "audit" / "card.html").is_file()
+
+
+def test_dp_sgd_is_consistent_and_could_have_been_refuted(tokenizer, canaries, tmp_path):
+    """Whole batches: the composition of N_STEPS Gaussian mechanisms, whose exact curve gives the claim."""
+    sigma = math.sqrt(N_STEPS) / mu_of(CLAIM)
+    kind = type("Private", (Noisy,), {"settings": Noisy.settings | {"sigma": sigma}})
+    done = trained(tokenizer, canaries, tmp_path, kind=kind).result
+    assert done.audit.verdict is Verdict.CONSISTENT
+    assert done.audit.detectable < 4.0
+
+
+def mu_of(claim):
+    """The largest mu of a Gaussian mechanism that keeps the claim, by bisection."""
+    low, high = 0.0, 10.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if GaussianDP(middle).delta(claim.nominal_epsilon) <= claim.nominal_delta else (low, middle)
+    return low
+
+
+def test_a_clipped_mean_of_the_batch_is_found(tokenizer, canaries, tmp_path):
+    """The noise of the sum of clipped gradients, divided by the batch, on a mean that is clipped as a whole."""
+    settings = {"sigma": math.sqrt(N_STEPS) / mu_of(CLAIM) / (N_CANARIES / 2), "clipped": "batch"}
+    kind = type("OfBatch", (Noisy,), {"settings": Noisy.settings | settings})
+    done = trained(tokenizer, canaries, tmp_path, kind=kind, steps=150).result
+    assert done.audit.verdict is Verdict.VIOLATION
+
+
+def test_noise_that_does_not_reach_the_adapters_is_found(tokenizer, canaries, tmp_path):
+    peft = pytest.importorskip("peft")
+    config = peft.LoraConfig(
+        r=16, lora_alpha=32, target_modules=["c_attn", "c_fc", "c_proj"], fan_in_fan_out=True, task_type="CAUSAL_LM"
+    )
+    settings = {"sigma": 50.0, "clipped": "batch", "private": lambda name: "lora" not in name}
+    kind = type("BesideAdapters", (Noisy,), {"settings": Noisy.settings | settings})
+    model = peft.get_peft_model(small(tokenizer), config)
+    done = trained(tokenizer, canaries, tmp_path, kind=kind, model=model, steps=200).result
+    assert done.audit.verdict is Verdict.VIOLATION
+
+
+def test_an_engine_that_does_nothing_is_found_by_the_claim_of_its_accountant(tokenizer, canaries, tmp_path):
+    class Accountant:
+        def get_epsilon(self, delta):
+            return 2.0
+
+    options = {"claim": None, "accountant": Accountant(), "delta": 1e-5, "steps": 150, "whole": False}
+    done = trained(tokenizer, canaries, tmp_path, **options).result
+    assert (done.audit.claim, done.audit.delta) == (2.0, 1e-5)
+    assert done.audit.verdict is Verdict.VIOLATION
+
+
+# --- the callback ------------------------------------------------------------------------------------------------
+
+
+def test_the_callback_changes_nothing(tokenizer, canaries, tmp_path):
+    """The same weights with an audit and without it, also with dropout."""
+
+    def weights(callbacks):
+        _, dataset = prepared(canaries, tokenizer)
+        model = small(tokenizer)
+        for module in model.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.1
+        options = transformers.TrainingArguments(
+            tmp_path / "t", max_steps=4, report_to=[], disable_tqdm=True, use_cpu=True, save_strategy="no"
+        )
+        collator = transformers.DataCollatorForLanguageModeling(tokenizer, mlm=False)
+        options_of = {"train_dataset": dataset, "data_collator": collator, "processing_class": tokenizer}
+        transformers.Trainer(model, options, callbacks=callbacks, **options_of).train()
+        return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+    coins, _ = prepared(canaries, tokenizer)
+    assert torch.equal(weights([AuditCallback(coins, claim=CLAIM, out=tmp_path / "a")]), weights([]))
+
+
+def test_audits_of_checkpoints_share_the_level(tokenizer, canaries, tmp_path):
+    coins, dataset = prepared(canaries, tokenizer)
+    callback = AuditCallback(coins, claim=CLAIM, out=tmp_path / "audit", looks=3)
+    options = transformers.TrainingArguments(
+        tmp_path / "t", max_steps=6, save_steps=1, save_only_model=True, report_to=[], disable_tqdm=True, use_cpu=True
+    )
+    collator = transformers.DataCollatorForLanguageModeling(tokenizer, mlm=False)
+    options_of = {"train_dataset": dataset, "data_collator": collator, "processing_class": tokenizer}
+    transformers.Trainer(small(tokenizer), options, callbacks=[callback], **options_of).train()
+    assert sorted(path.stem for path in (tmp_path / "audit").glob("*.jsonl")) == ["end", "step-1", "step-2"]
+    assert callback.result.audit.confidence == pytest.approx(1 - 0.05 / 3)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({}, "give either claim"),
+        ({"claim": CLAIM, "accountant": object()}, "give either claim"),
+        ({"claim": GaussianDP(1.0)}, "claim must be PureDP"),
+        ({"accountant": object()}, "delta is missing"),
+        ({"claim": CLAIM, "looks": 0}, "looks must be"),
+    ],
+)
+def test_what_an_audit_cannot_use_is_refused(options, words):
+    with pytest.raises(ParameterError, match=words):
+        AuditCallback(Coins.toss(["a", "b"]), **options)
+
+
+def test_packed_training_is_refused(tokenizer, canaries, tmp_path):
+    options = type("Options", (), {"packing": True})()
+    with pytest.raises(ParameterError, match="packing puts several texts"):
+        callback = AuditCallback(Coins.toss(canaries), claim=CLAIM, out=tmp_path)
+        callback.on_train_begin(options, None, None, model=None, processing_class=tokenizer)
+    options = type("Options", (), {"max_length": 3})()
+    with pytest.raises(ParameterError, match="truncates texts to 3"):
+        callback.on_train_begin(options, None, None, model=None, processing_class=tokenizer)
+
+
+# --- log probabilities -------------------------------------------------------------------------------------------
+
+
+def test_log_probabilities_are_those_of_single_texts_without_padding(tokenizer, canaries):
+    model = small(tokenizer)
+    model.train()
+    scored = log_probabilities(model, tokenizer, canaries[:6], batch_size=4)
+    assert model.training
+    assert len({len(tokenizer(text)["input_ids"]) for text in canaries[:6]}) > 1  # so that there is padding
+    for text, found in zip(canaries[:6], scored, strict=True):
+        ids = tokenizer(text)["input_ids"]
+        with torch.no_grad():
+            expected = torch.log_softmax(model(torch.tensor([ids])).logits[0].double(), -1)
+        by_hand = [float(expected[place, token]) for place, (_, token) in enumerate(pairwise(ids))]
+        np.testing.assert_allclose(found, by_hand, atol=1e-5)
+    with pytest.raises(ParameterError, match="two tokens or more"):
+        log_probabilities(model, tokenizer, ["a"])
+
+
+# --- canaries ----------------------------------------------------------------------------------------------------
+
+
+def test_random_strings_differ_and_are_those_of_the_seed(tokenizer):
+    texts = random_strings(300, tokenizer, seed=1)
+    assert len(set(texts)) == 300
+    assert texts == random_strings(300, tokenizer, seed=1) != random_strings(300, tokenizer, seed=2)
+    assert all(word in plain_tokens(tokenizer) for text in texts[:5] for word in text.split())
+    with pytest.raises(ParameterError, match="n must be at most"):
+        random_strings(10_000, tokenizer, seed=1, n_tokens=1)
+
+
+def test_sampled_texts_are_written_by_the_model(tokenizer):
+    model = small(tokenizer)
+    before = torch.random.get_rng_state()
+    texts = sampled_texts(model, tokenizer, 20, seed=0, n_tokens=8)
+    assert len(set(texts)) == 20
+    assert torch.equal(before, torch.random.get_rng_state())
+    with pytest.raises(ParameterError, match="temperature must be"):
+        sampled_texts(model, tokenizer, 20, seed=0, temperature=0.5)
+
+
+def test_canaries_are_added_to_lists_texts_and_tokens(tokenizer, canaries):
+    coins = Coins.toss(canaries, seed=0)
+    texts = ["one", "two"]
+    assert with_canaries(texts, coins, tokenizer) == [*texts, *coins.included_ids]
+    of_texts = with_canaries(datasets.Dataset.from_dict({"text": texts}), coins, tokenizer)
+    assert of_texts["text"][:] == [*texts, *coins.included_ids]
+    rows = datasets.Dataset.from_list([{key: tokenizer("one")[key] for key in ("input_ids", "attention_mask")}])
+    of_tokens = with_canaries(rows, coins, tokenizer)
+    assert tokenizer.decode(of_tokens[1]["input_ids"]) == coins.included_ids[0]
+    pairs = datasets.Dataset.from_list([{"prompt": "a", "completion": "b"}])
+    with pytest.raises(ParameterError, match="row must make the row"):
+        with_canaries(pairs, coins, tokenizer)
+    made = with_canaries(pairs, coins, tokenizer, row=lambda text: {"prompt": "", "completion": text})
+    assert made["completion"][1] == coins.included_ids[0]
+
+
+def test_known_and_long_canaries_are_refused(tokenizer):
+    with pytest.raises(ParameterError, match="are texts of the dataset"):
+        with_canaries(["one", "two"], Coins.toss(["two", "three"]), tokenizer)
+    with pytest.raises(ParameterError, match="truncates texts to 64"):
+        with_canaries(["one"], Coins.toss(["two", "three " * 100]), tokenizer)
+
+
+# --- TRL ---------------------------------------------------------------------------------------------------------
+
+
+def test_sft_of_trl_needs_the_added_lines_only(tokenizer, canaries, tmp_path):
+    trl = pytest.importorskip("trl")
+    coins = Coins.toss(canaries, seed=0)
+    dataset = with_canaries(datasets.Dataset.from_dict({"text": mails(n=10, seed=2).tolist()}), coins, tokenizer)
+    callback = AuditCallback(coins, claim=CLAIM, out=tmp_path / "audit")
+    options = trl.SFTConfig(
+        str(tmp_path / "t"), max_steps=3, max_length=64, report_to=[], disable_tqdm=True, use_cpu=True, bf16=False,
+        save_strategy="no",
+    )  # fmt: skip
+    trl.SFTTrainer(
+        small(tokenizer), options, train_dataset=dataset, processing_class=tokenizer, callbacks=[callback]
+    ).train()
+    assert callback.result.audit.verdict is not Verdict.VIOLATION
+
+
+def test_dpo_of_trl_takes_canaries_as_preferred_answers(tokenizer, canaries, tmp_path):
+    trl = pytest.importorskip("trl")
+    coins = Coins.toss(canaries, seed=0)
+    rows = [{"prompt": "say ", "chosen": text[:40], "rejected": text[40:60]} for text in mails(n=10, seed=2).tolist()]
+    dataset = with_canaries(
+        datasets.Dataset.from_list(rows), coins, tokenizer,
+        row=lambda text: {"prompt": text.split(" ", 1)[0], "chosen": " " + text.split(" ", 1)[1], "rejected": " no"},
+    )  # fmt: skip
+    callback = AuditCallback(coins, claim=CLAIM, out=tmp_path / "audit")
+    options = trl.DPOConfig(
+        str(tmp_path / "t"), max_steps=3, max_length=64, report_to=[], disable_tqdm=True, use_cpu=True, bf16=False,
+        save_strategy="no",
+    )  # fmt: skip
+    trl.DPOTrainer(
+        small(tokenizer), args=options, train_dataset=dataset, processing_class=tokenizer, callbacks=[callback]
+    ).train()
+    assert callback.result.audit.verdict is not Verdict.VIOLATION
