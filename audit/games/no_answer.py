@@ -26,6 +26,7 @@ Cost: 11 T + n T seconds on the side without an answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -42,7 +43,7 @@ from ..evidence.game import Game, Trials
 from ..evidence.scores import PairScores
 from ..evidence.statement import Statement
 from ..results.audit_result import AuditResult
-from ..results.refuting_event import RefutingEvent
+from ..results.refuting_event import NO_ANSWER, RefutingEvent
 from ..results.witness.base import as_json
 from ..trials.independence import FALSE_ALARM_SHARE
 from ..trials.options import versions
@@ -71,58 +72,60 @@ def no_answer(setup: AuditSetup, seed: int, timeout: float, error: NoAnswerError
         error: what the audit raised.
         reporter: announces the time of the test, if it is long.
     """
-    mechanism, pair = setup.mechanism, setup.neighbours
-    if not isinstance(mechanism, FunctionMechanism):
+    answers = _answers(setup, seed)
+    if answers is None:
         raise error
-    store_source(mechanism.function)
-    source = source_of(mechanism.function)
-    if source is None:
-        error.add_note("It cannot be created in another process, which would show whether one side never answers.")
-        raise error
-
-    def answers(side: int, index: int, seconds: float = timeout) -> bool:
-        seed_of_call = global_seed(seed, Chunk(Stage.NO_ANSWER, side, index, 0, 1))
-        call = Call(side, 1, stream(seed, Stage.NO_ANSWER, side, index), seed_of_call)
-        return answers_within(source, pair, str(mechanism.style), call, seconds, number=1 + 2 * index + side)
-
-    name, limit = mechanism.name, number(timeout)
-    pilot = [answers(side, 0) for side in (0, 1)]
+    name, limit = display_name(setup.mechanism), number(timeout)
+    pilot = [answers(side, 0, timeout) for side in (0, 1)]
     if pilot == [False, False]:
-        raise NoAnswerError(f"{name} gives no answer within timeout={limit} seconds on both sides. {_ADVICE}") from error
+        raise NoAnswerError(f"{name} gives no answer within timeout={limit} seconds on both sides. {_ADVICE}")
     if pilot == [True, True]:
-        raise NoAnswerError(
-            f"{error} One more run on each side, in a process of its own, answers: no verdict."
-        ) from error
+        raise NoAnswerError(f"{error} There is no verdict: a run of each side, in a process of its own, answers.")
     side = pilot.index(False)
-    bound = JointExact(threshold=0.5, direction=IN if side else OUT)
-    statement = setup.statement.shared(1, SHARE)
+    bound, statement = JointExact(threshold=0.5, direction=IN if side else OUT), setup.statement.shared(1, SHARE)
     n = runs_needed(bound, statement)
     if n is None:
         raise NoAnswerError(
-            f"{name} gives no answer within timeout={limit} seconds on side {side}, but more than {MAX_RUNS:,} such "
-            f"runs would be needed to refute a claim of {number(statement.epsilon)}."
-        ) from error
-    if is_long(seconds := (n + LONGER) * timeout, reporter):
-        reporter.message(
-            f"no answer on side {side}: at most {in_words(seconds)} for {plural(n, 'run')} a side, each in a process "
-            "of its own"
+            f"{name} gives no answer within timeout={limit} seconds on side {side}. There is no verdict: more than "
+            f"{MAX_RUNS:,} such runs would be needed to refute a claim of {number(statement.epsilon)}."
         )
+    if is_long(seconds := (n + LONGER) * timeout, reporter):
+        runs = f"{plural(n, 'run')} a side, each in a process of its own"
+        reporter.message(f"no answer on side {side}: at most {in_words(seconds)} for {runs}")
     if answers(side, 1, LONGER * timeout):
         raise NoAnswerError(
             f"{name} is slow on side {side}: it gives an answer after more than {limit} seconds. There is no verdict: "
             f"give it more time, timeout={number(LONGER * timeout)}."
-        ) from error
+        )
     for index in range(2, n + 2):
         for turn in (index % 2, 1 - index % 2):
-            if answers(turn, index) is not (turn != side):
+            if answers(turn, index, timeout) is not (turn != side):
                 raise NoAnswerError(
                     f"{name} gives no answer within timeout={limit} seconds in some runs only: after {index - 2} of "
-                    f"{n} runs a side, a run on side {turn} {'gives none' if turn != side else 'answers'}. {_ADVICE}"
-                ) from error
+                    f"{n} runs a side, one of side {turn} {'gives none' if turn != side else 'answers'}. {_ADVICE}"
+                )
     return _violation(setup, bound, statement, side, n, seed, timeout)
 
 
 _ADVICE = "There is no verdict: give it more time, or find out why it hangs."
+
+
+def _answers(setup: AuditSetup, seed: int) -> Callable[[int, int, float], bool] | None:
+    """Return what tells whether run `index` of a side answers in some seconds; None where no process can make it."""
+    mechanism = setup.mechanism
+    if not isinstance(mechanism, FunctionMechanism):
+        return None
+    store_source(mechanism.function)
+    source, style = source_of(mechanism.function), str(mechanism.style)
+    if source is None:
+        return None
+
+    def answers(side: int, index: int, seconds: float) -> bool:
+        chunk = Chunk(Stage.NO_ANSWER, side, index, 0, 1)
+        call = Call(side, 1, stream(seed, Stage.NO_ANSWER, side, index), global_seed(seed, chunk))
+        return answers_within(source, setup.neighbours, style, call, seconds, number=1 + 2 * index + side)
+
+    return answers
 
 
 def runs_needed(bound: JointExact, statement: Statement) -> int | None:
@@ -158,7 +161,7 @@ def _violation(
     setup: AuditSetup, bound: JointExact, statement: Statement, side: int, n: int, seed: int, timeout: float
 ) -> AuditResult:
     """Return the result of n runs without an answer on `side`, and n with one on the other."""
-    event = f"no answer within {number(timeout)} s"
+    event = f"{NO_ANSWER} within {number(timeout)} s"
     described = {name: describe(part) for name, part in (("mechanism", setup.mechanism), ("pair", setup.neighbours))}
     fixed = bound.fix(statement, None, (n, n))
     context = AuditContext(

@@ -121,13 +121,13 @@ class FunctionMechanism(Mechanism):
         one_of(STYLES, style=self.style)
         self.bind(self.neighbours)
         if self.form is None:
-            with Guard(self.name):
-                vectorised = self.style == "many-runs" and not is_style_given
-                try:
+            vectorised = self.style == "many-runs" and not is_style_given
+            try:
+                with Guard(self.name):
                     object.__setattr__(self, "first_runs", self._run_first(vectorised=vectorised))
-                except NoAnswerError as error:
-                    object.__setattr__(self, "unanswered", str(error))
-                    object.__setattr__(self, "form", ResultForm())
+            except NoAnswerError as error:
+                object.__setattr__(self, "unanswered", str(error))
+                object.__setattr__(self, "form", ResultForm())
 
     def __str__(self) -> str:
         return f"{self.name}()"

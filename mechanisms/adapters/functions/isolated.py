@@ -364,8 +364,8 @@ def answers_within(
         ReleaseError: the process cannot create the function, or ends.
     """
     datasets = [packed(neighbours.side(side), source.python) for side in (0, 1)]
-    job = {"ask": "fresh", "path": import_path(source.python), "preload": []}
-    job["requests"] = [_written(source, datasets, style, Request((call,)), number)]
+    requests = [_written(source, datasets, style, Request((call,)), number)]
+    job = {"ask": "fresh", "path": import_path(source.python), "preload": [], "requests": requests}
     process = IsolatedProcess(_environment(source, number), python=source.python)
     try:
         process.ask(job, seconds, first=PROCESS_SECONDS)
