@@ -5,7 +5,9 @@ A run is a process of its own, which takes half a second: the claims here need f
 
 import itertools
 import math
+import os
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,9 +17,12 @@ from dpassay.audit.bounds.pair.joint import JointExact
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games.no_answer import MAX_RUNS, SHARE, runs_needed
+from dpassay.audit.games.setup import AuditSetup
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.mechanisms.accounting import ApproximateDP
-from dpassay.mechanisms.core import NoAnswerError
+from dpassay.mechanisms.adapters.functions.isolated import Call, answers_within
+from dpassay.mechanisms.adapters.functions.source import FunctionSource, present_source
+from dpassay.mechanisms.core import NoAnswerError, ReleaseError
 
 PAIR = Neighbours([1.0], [1.0, math.nan], "add_remove")
 OPTIONS = {"claim": PureDP(0.1), "trials": 100, "timeout": 0.3, "seed": 0}
@@ -74,6 +79,33 @@ def test_a_loop_that_no_alarm_ends_is_found_in_an_isolated_process():
 def test_slow_code_and_code_that_never_answers_have_no_verdict(function, says):
     with pytest.raises(NoAnswerError, match=says):
         audit(function, PAIR, **OPTIONS)
+
+
+def raises(dataset, rng):
+    raise ValueError("no")
+
+
+def ends(dataset, rng):
+    os._exit(3)
+
+
+def test_an_exception_is_an_answer_and_the_end_of_a_process_is_none():
+    call = Call(0, 1, np.random.default_rng(0), 0)
+    assert answers_within(present_source(raises), PAIR, "one-run", call, 20.0, number=1)
+    with pytest.raises(ReleaseError, match="exit code 3"):
+        answers_within(present_source(ends), PAIR, "one-run", call, 20.0, number=1)
+    with pytest.raises(ReleaseError, match="cannot be created"):
+        answers_within(FunctionSource(b"no pickle"), PAIR, "one-run", call, 20.0, number=1)
+
+
+def test_the_shares_of_all_audits_of_a_call_are_the_whole_significance():
+    first = AuditSetup.of(raises_on_nan, PAIR, "threshold", "auto", None, 0.95, PureDP(1.0))
+    second = replace(first, is_second_audit=True)
+    assert first.significance_share + second.significance_share + SHARE == pytest.approx(1.0, abs=1e-12)
+
+
+def raises_on_nan(dataset, rng):
+    return rng.laplace() if len(dataset) < 2 else 1 / 0
 
 
 # --- the decision, on processes that are played -----------------------------------------------------------------------
