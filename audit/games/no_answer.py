@@ -83,7 +83,7 @@ def no_answer(setup: AuditSetup, seed: int, timeout: float, error: NoAnswerError
         raise NoAnswerError(f"{error} There is no verdict: a run of each side, in a process of its own, answers.")
     side = pilot.index(False)
     bound, statement = JointExact(threshold=0.5, direction=IN if side else OUT), setup.statement.shared(1, SHARE)
-    n = runs_needed(bound, statement)
+    n = _runs_needed(bound, statement)
     if n is None:
         raise NoAnswerError(
             f"{name} gives no answer within timeout={limit} seconds on side {side}. There is no verdict: more than "
@@ -128,13 +128,13 @@ def _answers(setup: AuditSetup, seed: int) -> Callable[[int, int, float], bool] 
     return answers
 
 
-def runs_needed(bound: JointExact, statement: Statement) -> int | None:
+def _runs_needed(bound: JointExact, statement: Statement) -> int | None:
     """Return the smallest n with which n runs without an answer on one side only refute the claim.
 
     None if it is larger than `MAX_RUNS`.
 
     >>> from dpassay.mechanisms.accounting import PureDP
-    >>> runs_needed(JointExact(threshold=0.5), Statement(PureDP(1.0), delta=0.0, confidence=1 - 0.05 * SHARE))
+    >>> _runs_needed(JointExact(threshold=0.5), Statement(PureDP(1.0), delta=0.0, confidence=1 - 0.05 * SHARE))
     24
     """
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...mechanisms.core import Guarantee, Mechanism, Relation
-from ...mechanisms.core.multiplicity import holm
+from ...mechanisms.core import Guarantee, Mechanism, Relation, holm
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
 

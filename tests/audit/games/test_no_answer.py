@@ -16,7 +16,7 @@ from dpassay import Neighbours, PureDP, audit
 from dpassay.audit.bounds.pair.joint import JointExact
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.audit.games.no_answer import MAX_RUNS, SHARE, runs_needed
+from dpassay.audit.games.no_answer import MAX_RUNS, SHARE, _runs_needed
 from dpassay.audit.games.setup import AuditSetup
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.mechanisms.accounting import ApproximateDP
@@ -134,7 +134,7 @@ def decided(**options):
 def test_both_sides_are_run_in_turn_as_often_as_stated_beforehand(monkeypatch):
     played = Processes(monkeypatch, lambda side, seconds, rng: side == 0)
     assert decided() is Verdict.VIOLATION
-    n = runs_needed(JointExact(threshold=0.5), Statement(PureDP(0.1), delta=0.0, confidence=1 - 0.05 * SHARE))
+    n = _runs_needed(JointExact(threshold=0.5), Statement(PureDP(0.1), delta=0.0, confidence=1 - 0.05 * SHARE))
     assert played.sides[:3] == [0, 1, 1]  # a run on each side, and the longer one
     counted = played.sides[3:]
     assert len(counted) == 2 * n
@@ -170,7 +170,7 @@ def test_the_level_is_kept_exactly_with_few_more_runs_than_needed(claim, signifi
     level = SHARE * significance
     delta = claim.delta(claim.epsilon(0.0)) if isinstance(claim, PureDP) else 0.05
     epsilon = claim.epsilon(delta)
-    n = runs_needed(JointExact(threshold=0.5), Statement(claim, delta=delta, confidence=1 - level))
+    n = _runs_needed(JointExact(threshold=0.5), Statement(claim, delta=delta, confidence=1 - level))
     p0 = np.linspace(0.0, 1.0, 100_001)
     largest = (np.minimum(1.0, math.exp(epsilon) * p0 + delta) * (1.0 - p0)).max()
     needed = math.log(level) / math.log(largest)
