@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from inspect import signature
 from types import ModuleType
@@ -20,7 +20,13 @@ from ..mechanisms.adapters.functions.function import FunctionMechanism
 from ..mechanisms.adapters.functions.guard import limit_calls
 from ..mechanisms.adapters.functions.isolated_function import IsolatedFunction
 from ..mechanisms.core.base import Mechanism, Neighbours
-from ..mechanisms.core.errors import DependentTrialsError, ManyRunsError, ParameterError, PrivacyViolation
+from ..mechanisms.core.errors import (
+    DependentTrialsError,
+    ManyRunsError,
+    NoAnswerError,
+    ParameterError,
+    PrivacyViolation,
+)
 from ..mechanisms.core.fingerprint import fingerprint
 from ..mechanisms.core.guarantee import Guarantee
 from ..mechanisms.core.printable import display_name
@@ -28,14 +34,16 @@ from ..mechanisms.core.validation import called_as, counted, positive
 from .bounds.catalogue import BoundChoice
 from .evidence.verdict import Verdict
 from .games.external_scores import audit_scores
+from .games.no_answer import no_answer
 from .games.pair import PairRun
 from .games.setup import AuditSetup
 from .results.audit_result import AuditResult
 from .results.plain import message
 from .results.text import INDEPENDENCE_ADVICE
+from .trials.execution import in_this_process
 from .trials.options import RunOptions, Store
 from .trials.plan import DEFAULT_TRIALS, MAX_KEPT_SCORES
-from .trials.progress import Reporter
+from .trials.progress import Reporter, reporter_for
 from .trials.seeds import root_seed
 
 RERUN_FOLDER = "one-at-a-time"
@@ -91,8 +99,9 @@ def audit(
         seed: of every random stream, a whole number >= 0; None draws a fresh one and records it.
         n_jobs: workers; 1 runs in this process, -1 uses every core, None follows `joblib.parallel_config`.
             The result does not depend on it.
-        timeout: seconds that one call of a Python function may take, > 0; None for no limit. In this process a call
-            is stopped as soon as it returns to Python; code that never does is only stopped in a worker.
+        timeout: seconds that one call of a Python function may take, > 0; None for no limit. A function that never
+            answers on one side only is a violation (see `dpassay.audit.games.no_answer`), and on both an error. In
+            this process a call is stopped as soon as it returns to Python; for code that never does, set `isolated`.
         store: directory for finished trials, from which an interrupted audit continues; None stores nothing.
         progress: True shows a progress bar when stderr is a terminal; or a `Reporter`.
         isolated: True runs a function in another process, which gets a copy of it and answers with plain data; see
@@ -137,13 +146,19 @@ def audit(
         with limit_calls(timeout):
             setup = AuditSetup.of(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, n_hypotheses)
         try:
-            return _run_audit(setup, trials, seed, options, timeout, minutes)
-        except ManyRunsError:
-            with limit_calls(timeout):
-                one_run_per_call = setup.one_at_a_time()
-            if one_run_per_call is None:
+            try:
+                return _run_audit(setup, trials, seed, options, timeout, minutes)
+            except ManyRunsError:
+                with limit_calls(timeout):
+                    one_run_per_call = setup.one_at_a_time()
+                if one_run_per_call is None:
+                    raise
+                return _run_audit(one_run_per_call, trials, seed, options.below(RERUN_FOLDER), timeout, minutes)
+        except NoAnswerError as error:
+            if timeout is None:
                 raise
-            return _run_audit(one_run_per_call, trials, seed, options.below(RERUN_FOLDER), timeout, minutes)
+            with closing(reporter_for(progress)) as reporter, in_this_process():
+                return no_answer(setup, seed, float(timeout), error, reporter)
 
 
 def _isolated(mechanism: Mechanism | Callable[..., Any], stack: ExitStack) -> Mechanism | Callable[..., Any]:

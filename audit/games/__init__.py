@@ -8,6 +8,7 @@ diagnostics.py       Observations on the trials of a pair other than scores: wit
                      refuting event
 external_scores.py   Audits of scores from external code: the runs were made on other machines, or in another language
 looks.py             Looks at one set of coins: the audits of different scores, claims or bounds with the same coins
+no_answer.py         The event "no answer": calls that return on one side of a pair only
 pair.py              The distinguishing game on a pair: pilot, evaluation, bounds, verdict
 reconstruction.py    The reconstruction game: a secret is drawn, the mechanism runs once, and the secret is guessed
 rounds.py            Rounds of the reconstruction game, one chunk at a time: secrets, runs, guesses. Workers receive

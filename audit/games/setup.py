@@ -91,14 +91,14 @@ class AuditSetup:
 
     @property
     def significance_share(self) -> float:
-        """Share of the significance for the bounds: 1 - s if independence is tested, s in a second audit.
+        """Share of the significance for the bounds: 1 - s if independence is tested, s (1 - s) in a second audit.
 
         Here s is `FALSE_ALARM_SHARE`. In the first audit a bound is wrong with probability at most 1 - s of the
-        significance, whatever the calls that raised would have shown, and in the second audit with s: together at most
-        the whole significance.
+        significance, whatever the calls that raised would have shown, in the second audit with s (1 - s), and where
+        calls do not answer with s^2 (see `no_answer`): together at most the whole significance.
         """
         if self.is_second_audit:
-            return FALSE_ALARM_SHARE
+            return FALSE_ALARM_SHARE * (1.0 - FALSE_ALARM_SHARE)
         return 1.0 - FALSE_ALARM_SHARE if self.guarded else 1.0
 
     @property

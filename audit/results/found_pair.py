@@ -13,6 +13,8 @@ CHOSEN = "chosen by the search, before these trials"
 """Correction of the pair, and of the attack, that a search chose."""
 WINNER = "the winner; these trials are not counted"
 """Correction of the look that the search confirmed."""
+RELATION = "relation"
+"""Name of the entry on the relation of the pair, where none is stated; it begins with the relation."""
 _PAIR = re.compile(r"d0 = (.*), d1 = (.*)", re.DOTALL)
 _LOOK = re.compile(r"(?:(?P<number>pair \d+) \[(?P<listed>.*)\]|(?P<pair>.*)) under (?P<attack>.*)", re.DOTALL)
 """A look at a pair; the last " under " is before the attack, whose name has no datasets."""
@@ -28,13 +30,15 @@ def found_rows(ledger: Iterable[LedgerEntry]) -> list[tuple[str, str]]:
         found d0 = [], d1 = [10.0]
         keep it --d0 '[]' --d1 '[10.0]'
     """
+    ledger = list(ledger)
     pair = _found(ledger)
     if not pair:
         return []
+    relation = "".join(f" --relation {one.looked_at.partition(';')[0]}" for one in ledger if one.what == RELATION)
     rows, datasets = [("found", pair)], _PAIR.match(pair)
     if datasets is not None and all(map(_is_whole, datasets.groups())):
         d0, d1 = map(shlex.quote, datasets.groups())
-        rows.append(("keep it", f"--d0 {d0} --d1 {d1}"))
+        rows.append(("keep it", f"--d0 {d0} --d1 {d1}{relation}"))
     return rows
 
 
@@ -52,9 +56,8 @@ def without_pairs(ledger: Iterable[LedgerEntry]) -> tuple[LedgerEntry, ...]:
     )
 
 
-def _found(ledger: Iterable[LedgerEntry]) -> str:
+def _found(entries: list[LedgerEntry]) -> str:
     """Return the text of the pair: that of the entry of a domain, or of the best look at a list of candidates."""
-    entries = list(ledger)
     for entry in entries:
         if (entry.what, entry.correction) == ("pair", CHOSEN) and (pair := _PAIR.search(entry.looked_at)):
             return pair.group()

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from ...mechanisms.core import number
 
 Outputs = tuple[str, ...]
+NO_ANSWER = "no answer"
+"""Beginning of the name of the attack of an audit whose event is that a call does not return."""
 
 
 @dataclass(frozen=True)

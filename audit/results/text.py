@@ -11,6 +11,7 @@ from ..evidence.game import Game
 from ..evidence.verdict import Verdict, mostly_unseen
 from .explanations import Explanations
 from .found_pair import found_rows
+from .refuting_event import NO_ANSWER
 from .result_text import ResultText, Row, TextSection, TextTable, tone_of
 
 if TYPE_CHECKING:
@@ -237,6 +238,8 @@ def _after_violation(result: AuditResult, *, unclear: bool) -> list[str]:
     without = result.without_low_bits
     if without is not None and not without.refutes(result.claim):
         steps = ["Only the low bits of floats leak: add discrete noise, or round the noisy output to a coarse grid."]
+    elif result.attack.startswith(NO_ANSWER):
+        steps = ["Return a result, or raise, on both datasets: one can be told from the other by a call that hangs."]
     elif result.relation == "add_remove" and result.game.has_scores:
         steps = [
             "Compare the noise with the sensitivity on this pair. If it was computed for datasets of equal size, as "

@@ -4,6 +4,7 @@ domains/           Domains: declared sets of datasets, and the neighbouring pair
 explore.py         Exploration of a domain: patterns first, then random pairs and steps from the best pair so far
 fitted.py          A mechanism for one of many pairs: a function with the form of its results on the pair
 hostile/           Hostile data: pairs of neighbouring datasets that broke released libraries, from one example dataset
+relations.py       Audits of a claim for which no relation is stated: for each relation that it may be about
 result.py          The result of a search: its screening audits (looks), and the confirmation of the winner
 search.py          Search for a bad pair or a good attack, with a confirmation of the winner on fresh trials
 stress.py          Audits on hostile data: pairs that broke released libraries, made from one example dataset

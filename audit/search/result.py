@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -13,9 +13,10 @@ from ...mechanisms.core import Dataset, Neighbours, number, plural
 from ..bounds.base import LedgerEntry, LowerBound
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
-from ..results.found_pair import CHOSEN, WINNER
+from ..results.found_pair import CHOSEN, RELATION, WINNER
 from ..results.result_text import ResultText
 from ..results.saved import Saved, require
+from .relations import refuted_relations, which_relations
 
 CONFIRMED = "the best one confirmed on fresh trials, from separate random streams"
 MAX_LOOKS_SHOWN = 5
@@ -63,6 +64,7 @@ class SearchResult(Saved):
         skipped: numbers of skipped pairs of the domain, by the reason.
         d0, d1: the datasets of the confirmed pair as JSON, as `dpassay check --d0 --d1` accepts them; empty for a list
             of candidates.
+        relations: where none was stated, whether the claim is refuted for each; the rest is about one of them.
     """
 
     FORMAT: ClassVar[str] = "dpassay.search-result"
@@ -76,6 +78,7 @@ class SearchResult(Saved):
     skipped: dict[str, int] = field(default_factory=dict)
     d0: str = ""
     d1: str = ""
+    relations: dict[str, bool] = field(default_factory=dict)
 
     @property
     def bound(self) -> LowerBound:
@@ -191,6 +194,28 @@ def with_looks(confirmed: AuditResult, entries: Iterable[LedgerEntry], n_attacks
         return confirmed
     others = (_searched(entry, n_attacks) for entry in confirmed.ledger if entry.what != "pair")
     return replace(confirmed, ledger=(*search_entries, *others))
+
+
+def of_relations(found: Mapping[str, SearchResult], significance: float, seed: int) -> SearchResult:
+    """Return the search to report of those for each relation: with the smallest p-value, dependent trials first.
+
+    Its confirmation says for which relations the claim is refuted.
+
+    Args:
+        found: searches with confirmations at equal shares of the significance, at least one, by relation.
+        significance: of all of them together.
+        seed: root of all seeds.
+    """
+    refuted = refuted_relations({name: one.confirmed for name, one in found.items()}, significance)
+    order = [Verdict.VIOLATION, Verdict.DEPENDENT, Verdict.CONSISTENT, Verdict.UNDERPOWERED]
+    reported = min(found, key=lambda name: (order.index(found[name].verdict), found[name].confirmed.p_value))
+    audit = found[reported].confirmed
+    texts = (f"{name} {'refuted' if known else 'not refuted'}" for name, known in refuted.items())
+    entry = LedgerEntry(RELATION, f"{reported}; none stated: {', '.join(texts)}", "Holm over the relations")
+    said = which_relations(refuted)
+    warnings = (*([f"No relation is stated. {said}"] if said else []), *audit.warnings)
+    confirmed = replace(audit, ledger=(*audit.ledger, entry), warnings=warnings)
+    return replace(found[reported], confirmed=confirmed, seed=seed, relations=refuted)
 
 
 def _searched(entry: LedgerEntry, n_attacks: int) -> LedgerEntry:

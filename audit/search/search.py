@@ -21,10 +21,19 @@ from typing import Any
 
 from ...attacks.base import Attack
 from ...attacks.catalogue import AttackChoice
+from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.target import style_of
 from ...mechanisms.core.base import Mechanism, Neighbours
-from ...mechanisms.core.errors import AlwaysRaisesError, AttackError, ParameterError, ReleaseError
+from ...mechanisms.core.errors import (
+    AlwaysRaisesError,
+    AttackError,
+    NeighboursError,
+    NoAnswerError,
+    ParameterError,
+    ReleaseError,
+)
 from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.multiplicity import shared_confidence
 from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import called_as, counted, unit_interval, whole
@@ -38,6 +47,7 @@ from .domains.base import SearchDomain
 from .domains.text import domain_from
 from .explore import SkipReason, Walk
 from .fitted import fitted
+from .relations import relations_of
 from .result import (
     SCREENING_CONFIDENCE,
     Look,
@@ -47,6 +57,7 @@ from .result import (
     entries_of_candidates,
     entries_of_domain,
     in_words,
+    of_relations,
     with_looks,
 )
 
@@ -91,7 +102,9 @@ def search(
         domain: the set of possible datasets, instead of candidates: a `SearchDomain`, or what
             `dpassay.audit.search.domain_from` accepts, such as "numbers 0..1". Its pairs are patterns first, then
             random ones and steps from the best.
-        relation: of the pairs of the domain; None for that of the mechanism or of the claim, else "add_remove".
+        relation: of the pairs of the domain; None for that of the mechanism or of the claim. Where none is stated,
+            both "add_remove" and "replace_one" are searched, each with half of the budget, and the result says for
+            which of them the claim is refuted: see `dpassay.audit.search.relations`.
         attacks: names or `Attack`s, at least one; each is tried on each pair.
         explore: runs per side of each look, pilot included.
         budget: runs per side of all looks in a domain together, >= explore; None is 60 looks.
@@ -157,7 +170,14 @@ def search(
         raise ParameterError("pass either candidates or a domain, but not both.", argument=("candidates", "domain"))
     unit_interval(enough=enough)
     per_side = DEFAULT_LOOKS * explore if budget is None else counted(explore, budget=budget)
-    return looks.within(domain_from(domain), relation, per_side // explore, enough, confirm_options)
+    if not isinstance(mechanism, Mechanism):
+        check_function(mechanism, claim)
+        style_of(mechanism)
+    of, n_looks = domain_from(domain), per_side // explore
+    relations = relations_of(mechanism, claim, relation, records=of.records)
+    if len(relations) == 1:
+        return looks.within(of, relations[0], n_looks, enough, confirm_options)
+    return looks.within_each(of, relations, n_looks, enough, confirm_options)
 
 
 @dataclass
@@ -189,20 +209,15 @@ class _Looks:
     def within(
         self,
         domain: SearchDomain[Any],
-        relation: str | Relation | None,
+        relation: Relation,
         n_looks: int,
         enough: float,
         confirm_options: dict[str, Any],
     ) -> SearchResult:
         """Search a domain by a walk with a budget of looks."""
-        claim = self.options["claim"]
-        if not isinstance(self.mechanism, Mechanism):
-            check_function(self.mechanism, claim)
-            style_of(self.mechanism)
-        chosen = Relation.of(relation or _relation_of(self.mechanism, claim) or Relation.ADD_REMOVE)
         walk = Walk(
             domain,
-            chosen,
+            relation,
             lambda pair, times: self._try(domain, pair, times),
             stream(self.seed, Stage.SEARCH, side=1),
             n_looks=n_looks,
@@ -227,6 +242,33 @@ class _Looks:
             as_json(pair.d1),
         )
 
+    def within_each(
+        self,
+        domain: SearchDomain[Any],
+        relations: tuple[Relation, ...],
+        n_looks: int,
+        enough: float,
+        confirm_options: dict[str, Any],
+    ) -> SearchResult:
+        """Search a domain for each relation, at equal shares of the budget and of the significance.
+
+        The result is that of the relation with the smallest p-value; a relation without pairs is left out.
+        """
+        significance, n = 1.0 - confirm_options["confidence"], len(relations)
+        options = confirm_options | {"confidence": shared_confidence(confirm_options["confidence"], n)}
+        found: dict[str, SearchResult] = {}
+        failed: NeighboursError | None = None
+        for index, relation in enumerate(relations):
+            home = self.home and self.home / relation.value
+            one = replace(self, seed=child_seed(self.seed, Stage.PROBE, index), home=home, n_made=0)
+            try:
+                found[relation.value] = one.within(domain, relation, max(1, n_looks // n), enough, options)
+            except NeighboursError as error:
+                failed = error
+        if failed is not None and not found:
+            raise failed
+        return of_relations(found, significance, self.seed)
+
     def _try(self, domain: SearchDomain[Any], pair: Neighbours, times: int) -> tuple[Look, ...] | SkipReason:
         """Return the looks at a pair of a domain, or the reason why it is skipped."""
         try:
@@ -245,7 +287,10 @@ class _Looks:
     def _fitted(self, domain: SearchDomain[Any], pair: Neighbours) -> Mechanism:
         """Return the mechanism for this pair."""
         claim, timeout = self.options["claim"], self.options["timeout"]
-        return fitted(self.mechanism, pair, claim=claim, records=domain.records, timeout=timeout)
+        mechanism = fitted(self.mechanism, pair, claim=claim, records=domain.records, timeout=timeout)
+        if isinstance(mechanism, FunctionMechanism) and mechanism.unanswered:
+            raise NoAnswerError(mechanism.unanswered)
+        return mechanism
 
     def _look(self, mechanism: Mechanism | Callable[..., Any], pair: Neighbours, times: int = 1) -> tuple[Look, ...]:
         """Return a short audit of the pair under each attack."""
@@ -287,11 +332,6 @@ class _Looks:
             **confirm_options,
             **self.options,
         )
-
-
-def _relation_of(mechanism: Any, claim: Guarantee | None) -> Relation | None:
-    """Return the default relation: that of the mechanism or of the claim."""
-    return mechanism.relation if isinstance(mechanism, Mechanism) else None if claim is None else claim.relation
 
 
 def _attacks(attacks: Sequence[AttackChoice]) -> tuple[AttackChoice, ...]:

@@ -63,11 +63,13 @@ from ..bounds.catalogue import BoundChoice
 from ..evidence.statement import Statement
 from ..games.setup import check_function
 from ..results.audit_result import AuditResult
+from ..results.refuting_event import NO_ANSWER
 from ..trials.progress import Reporter
 from ..trials.seeds import Stage, child_seed, root_seed, stream
 from .fitted import fitted
 from .hostile.forms import code_of, json_of
 from .hostile.pairs import HostilePair, HostilePairs, edge_pairs, hostile_pairs, most_edge_pairs
+from .relations import relations_of
 from .stress_result import PairOutcome, StressedPair, StressResult, reported_index, with_pairs
 
 DEFAULT_TRIALS = 1_000
@@ -126,7 +128,9 @@ def stress(
             for thousands of records.
         confidence: of all verdicts together.
         seed: of every random stream; None draws a fresh one and records it.
-        timeout: seconds that one call may take; a pair with a longer call has no answer. None for no limit.
+        timeout: seconds that one call may take, None for no limit. A function that answers on one side of a pair only
+            is a violation, see `dpassay.audit.games.no_answer`; this is tested until it is found for one pair. A pair
+            with longer calls on both sides has no answer.
 
     Returns:
         The outcome of each pair, and the audit of the reported one.
@@ -160,7 +164,7 @@ def stress(
         if not isinstance(mechanism, Mechanism):
             raise ParameterError("example must be given for a function: an ordinary dataset.", argument="example")
         example = mechanism.worst_case().d1
-    relations = _relations(mechanism, claim, relation, records=records)
+    relations = relations_of(mechanism, claim, relation, records=records)
     takes_bounds = not isinstance(mechanism, Mechanism) and _takes_bounds(mechanism)
     made = hostile_pairs(example, relations, bounds=bounds, records=records, takes_bounds=takes_bounds, without=without)
     if not made.pairs:
@@ -259,6 +263,9 @@ class _Stress:
         """Return the row of a pair with the outcome of its audit, which is kept."""
         try:
             mechanism = self._fitted(pair)
+            unanswered = _unanswered(mechanism)
+            if unanswered and any(one.attack.startswith(NO_ANSWER) for one in self.results.values()):
+                return replace(row, outcome=PairOutcome.NO_ANSWER, reason=unanswered)
             if pair.foreign and self._raises(mechanism, pair, index):
                 reason = "the code raises on a value that is not of the type of the records"
                 return replace(row, outcome=PairOutcome.REFUSED, reason=reason)
@@ -297,6 +304,8 @@ class _Stress:
 
     def _raises(self, mechanism: Mechanism, pair: HostilePair, index: int) -> bool:
         """Return whether each of a few runs raises on a side, from a stream of their own."""
+        if _unanswered(mechanism):
+            return False
         rng = stream(self.seed, Stage.SEARCH, 1, index)
         with limit_calls(self.options["timeout"]):
             sides = [mechanism.release(pair.neighbours.side(side), N_PROBES, rng).labels for side in (0, 1)]
@@ -341,21 +350,15 @@ class _Stress:
 
     def _fitted_or_none(self, pair: HostilePair) -> Mechanism | None:
         try:
-            return self._fitted(pair)
+            mechanism = self._fitted(pair)
         except (ReleaseError, ParameterError):
             return None
+        return None if _unanswered(mechanism) else mechanism
 
 
-def _relations(
-    mechanism: Mechanism | Callable[..., Any], claim: Guarantee | None, stated: str | Relation | None, *, records: bool
-) -> tuple[Relation, ...]:
-    """Return the relations of the pairs: the stated one, or all that the claim may be about."""
-    if isinstance(mechanism, Mechanism):
-        return (mechanism.relation,)
-    known = stated or (None if claim is None else claim.relation)
-    if known is not None:
-        return (Relation.of(known),)
-    return (Relation.ADD_REMOVE, Relation.REPLACE_ONE) if records else (Relation.REPLACE_ONE,)
+def _unanswered(mechanism: Mechanism) -> str:
+    """Return why the first runs of a function gave no answer; "" if they did."""
+    return mechanism.unanswered if isinstance(mechanism, FunctionMechanism) else ""
 
 
 def _takes_bounds(function: Callable[..., Any]) -> bool:

@@ -11,6 +11,7 @@ from ..evidence.verdict import Verdict
 from ..results import text as audit_text
 from ..results.result_text import ResultText, Row, TextSection, TextTable, Tone, tone_of
 from .hostile.values import FAMILIES
+from .relations import which_relations
 from .stress_result import PairOutcome, StressedPair, StressResult
 
 CHANGES = {"add_remove": "added or removed", "replace_one": "replaced", "zero_out": "blanked"}
@@ -105,15 +106,8 @@ def _error_rate(result: StressResult) -> str:
 
 def _which_relations(result: StressResult) -> str:
     """Return for which relations the claim is refuted, where several were audited; "" where one was stated."""
-    if len(result.relations) == 1:
-        return ""
-    of = {holds: [name for name in result.relations if result.refuted_for(name) is holds] for holds in (True, False)}
-    if not of[False]:
-        return f" It is refuted for {' and for '.join(of[True])}."
-    return (
-        f" It is refuted for {' and '.join(of[True])} only, and not for {' and '.join(of[False])}: if the claim is "
-        "about the latter, state it as the relation."
-    )
+    said = which_relations({name: result.refuted_for(name) for name in result.relations})
+    return f" {said}" if said else ""
 
 
 def _power(result: StressResult) -> str:

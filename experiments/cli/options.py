@@ -192,7 +192,11 @@ Confidence = Annotated[
 Seed = Annotated[int, typer.Option(metavar="S", help="Seed of all randomness.")]
 Timeout = Annotated[
     float | None,
-    typer.Option(metavar="S", help="Seconds for one call of a function, or one batch of a program (default: 600)."),
+    typer.Option(
+        metavar="S",
+        help="Seconds for one call of a function, or one batch of a program (default: 600). A function that never "
+        "answers on one dataset only is a violation.",
+    ),
 ]
 
 # --- execution and output ---------------------------------------------------------------------------------------------

@@ -38,8 +38,14 @@ class RecordsForm:
 def form_of(example: Dataset) -> RecordsForm | None:
     """Return the form of an example dataset; None if it is a single value and no collection of records.
 
+    A record of a tuple of aligned parts, such as (X, y), is a flat tuple of its values in all of them.
+
     Raises:
-        ParameterError: a tuple of columns such as (X, y), which is no list of records.
+        ParameterError: a tuple whose parts are not collections of equally many records.
+
+    Example:
+        >>> form_of(([[0.2, 0.7], [0.5, 0.1]], ["a", "b"])).records
+        [(0.2, 0.7, 'a'), (0.5, 0.1, 'b')]
     """
     if is_pandas(example):
         return _series(example) if example.ndim == 1 else _frame(example)
@@ -48,12 +54,45 @@ def form_of(example: Dataset) -> RecordsForm | None:
     if isinstance(example, list):
         return RecordsForm(list(example), list)
     if isinstance(example, tuple):
+        return _aligned(example)
+    return None
+
+
+def _aligned(example: tuple[Any, ...]) -> RecordsForm:
+    forms = [None if isinstance(part, tuple) else form_of(part) for part in example]
+    known = [form for form in forms if form is not None]
+    if not known or len(known) < len(forms) or len({len(form.records) for form in known}) != 1:
         raise ParameterError(
-            "the example dataset must be a list, an array or a DataFrame of records, but is a tuple. For columns such "
-            "as (X, y), write a function of rows that separates them.",
+            "an example dataset that is a tuple must consist of aligned parts, as (X, y): arrays, lists or tables with "
+            "one row for each record. Give other collections of records as a list.",
             argument="example",
         )
-    return None
+
+    def build(records: list[Any]) -> Any:
+        if any(record is None for record in records):
+            raise ValueError("the parts have no row None")
+        parts, start = [], 0
+        for form in known:
+            like = form.records[0]
+            end = start + len(_flat(like))
+            parts.append(form.build([_like(like, record[start:end]) for record in records]))
+            start = end
+        return tuple(parts)
+
+    rows = zip(*(form.records for form in known), strict=True)
+    return RecordsForm([tuple(value for part in row for value in _flat(part)) for row in rows], build)
+
+
+def _flat(part: Any) -> list[Any]:
+    """Return the values of a row as a list; a single value as a list of one."""
+    return list(part.values() if isinstance(part, dict) else part) if isinstance(part, (dict, list)) else [part]
+
+
+def _like(part: Any, values: tuple[Any, ...]) -> Any:
+    """Return other values in the form of a row, or of a single value."""
+    if isinstance(part, dict):
+        return dict(zip(part, values, strict=True))
+    return list(values) if isinstance(part, list) else values[0]
 
 
 def _array(records: list[Any], example: Any) -> Any:
@@ -120,11 +159,13 @@ def _typed(column: Any, dtype: Any) -> Any:
 
 
 def json_of(dataset: Dataset) -> str:
-    """Return a dataset as JSON for the command line; "" where it has no such form, or is long.
+    """Return a dataset as JSON for the command line; "" where it has no such form, as a tuple, or is long.
 
     >>> json_of(np.array([1.0, math.nan])), json_of({1, 2})
     ('[1.0, NaN]', '')
     """
+    if isinstance(dataset, tuple):
+        return ""
     try:
         text = json.dumps(dataset.tolist() if isinstance(dataset, np.ndarray | np.generic) else dataset)
     except (TypeError, ValueError):
@@ -138,7 +179,10 @@ def code_of(dataset: Dataset) -> str:
     >>> code_of(np.array([0.5] * 3000 + [1.0]))
     'np.array([0.5] * 3000 + [1.0])'
     """
-    if is_pandas(dataset):
+    if isinstance(dataset, tuple):
+        parts = [code_of(part) for part in dataset]
+        text = f"({', '.join(parts)}{',' * (len(parts) == 1)})" if all(parts) else ""
+    elif is_pandas(dataset):
         inside = dataset.tolist() if dataset.ndim == 1 else dataset.to_dict("records")
         text = f"pd.{type(dataset).__name__}({_expression(inside)})"
     elif isinstance(dataset, np.ndarray):

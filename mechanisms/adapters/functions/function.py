@@ -9,7 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs, Workers
-from ...core.errors import AlwaysRaisesError, ManyRunsError, ParameterError, RelationError, ReleaseError
+from ...core.errors import (
+    AlwaysRaisesError,
+    ManyRunsError,
+    NoAnswerError,
+    ParameterError,
+    RelationError,
+    ReleaseError,
+)
 from ...core.guarantee import Guarantee
 from ...core.output_names import OutputNames
 from ...core.records import as_single_records, check_different, check_records
@@ -92,6 +99,7 @@ class FunctionMechanism(Mechanism):
     first_runs: FirstRuns | None = field(default=None, repr=False)
     seconds_per_run = 0.0  # in the last calls at construction, 0 if unknown; no field, because it determines no output
     records: bool = field(default=True, repr=False)
+    unanswered: ClassVar[str] = ""  # why the first runs gave no answer; raised by every run
     named: ClassVar[tuple[Name, ...]] = ()  # names of the numbers of a result; no field, for the same reason
 
     def __post_init__(self) -> None:
@@ -113,9 +121,13 @@ class FunctionMechanism(Mechanism):
         one_of(STYLES, style=self.style)
         self.bind(self.neighbours)
         if self.form is None:
-            with Guard(self.name):
-                vectorised = self.style == "many-runs" and not is_style_given
-                object.__setattr__(self, "first_runs", self._run_first(vectorised=vectorised))
+            vectorised = self.style == "many-runs" and not is_style_given
+            try:
+                with Guard(self.name):
+                    object.__setattr__(self, "first_runs", self._run_first(vectorised=vectorised))
+            except NoAnswerError as error:
+                object.__setattr__(self, "unanswered", str(error))
+                object.__setattr__(self, "form", ResultForm())
 
     def __str__(self) -> str:
         return f"{self.name}()"
@@ -136,7 +148,10 @@ class FunctionMechanism(Mechanism):
         Raises:
             ReleaseError: a many-runs function raises or does not return `size` results; memory runs out; or the
                 dataset, unless it is large, was changed.
+            NoAnswerError: a call takes longer than the time limit, or one of the first runs did.
         """
+        if self.unanswered:
+            raise NoAnswerError(self.unanswered)
         before = content_digest(dataset) if is_small(dataset) else None
         with Guard(self.name):
             outputs = self._release(dataset, size, rng)

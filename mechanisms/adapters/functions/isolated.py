@@ -22,7 +22,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...core import Neighbours, ParameterError, terminal
+from ...core import Neighbours, ParameterError, ReleaseError, terminal
 from . import messages
 from .calls import Rows
 from .isolated_process import WORKING
@@ -64,6 +64,9 @@ class IsolatedProcess:
         name: shown before each line that its code prints; None discards the lines.
         python: the interpreter, of an environment with numpy; empty for the one of this process.
         folder: its working directory; None for that of this process.
+
+    Attributes:
+        worked: True after its first sign of work.
     """
 
     def __init__(
@@ -71,18 +74,20 @@ class IsolatedProcess:
     ) -> None:
         self.nonce = secrets.token_bytes(messages.NONCE_BYTES)
         self.child = _start(python, environment, folder, relayed=name is not None)
+        self.worked = False
         self._greeted = False
         self._relay: threading.Thread | None = None
         if name is not None:
             self._relay = threading.Thread(target=_relay, args=(self.child.stderr, name), daemon=True)
             self._relay.start()
 
-    def ask(self, request: Mapping[str, Any], seconds: float | None = None) -> Any:
+    def ask(self, request: Mapping[str, Any], seconds: float | None = None, *, first: float | None = None) -> Any:
         """Return the answer to a request.
 
         Args:
             request: plain data; `ask` names what is asked.
             seconds: time limit, which begins again with each sign of work; None for no limit.
+            first: time limit until the first sign of work; None for the same.
 
         Raises:
             ProcessOverdue: the time is over.
@@ -96,7 +101,7 @@ class IsolatedProcess:
             overdue.set()
             self.end()
 
-        alarm = _alarm(seconds, stop)
+        alarm = _alarm(first or seconds, stop)
         try:
             if not self._greeted:
                 self.child.stdin.write(self.nonce)
@@ -104,6 +109,7 @@ class IsolatedProcess:
             messages.write(self.child.stdin, self.nonce, dict(request))
             while (answer := messages.read(self.child.stdout, self.nonce)) == WORKING:
                 alarm.cancel()
+                self.worked = True
                 alarm = _alarm(seconds, stop)
             return answer
         except (messages.EndedError, OSError) as error:
@@ -301,17 +307,7 @@ def ask(
     """
     n_workers = os.cpu_count() or 1
     datasets = [packed(neighbours.side(side), source.python) for side in (0, 1)]
-    written = [
-        {
-            "source": source.request,
-            "datasets": datasets,
-            "style": style,
-            "calls": [(one.side, one.size, one.rng, one.seed) for one in request.calls],
-            "names": list(request.names),
-            "shift": 86_400 * (first + k),
-        }
-        for k, request in enumerate(requests)
-    ]
+    written = [_written(source, datasets, style, request, first + k) for k, request in enumerate(requests)]
     grouped = preload is not None and hasattr(os, "fork")
     jobs = [written[k::n_workers] for k in range(n_workers)] if grouped else [[request] for request in written]
     base = {
@@ -322,11 +318,9 @@ def ask(
     running: list[IsolatedProcess] = []
 
     def answers(number: int) -> list[ProcessAnswer | None]:
-        environment = {**source.environment, "PYTHONHASHSEED": str(first + number), "PYTHONDONTWRITEBYTECODE": "1"}
-        environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
         process: IsolatedProcess | None = None
         try:
-            process = IsolatedProcess(environment, python=source.python)
+            process = IsolatedProcess(_environment(source, first + number), python=source.python)
             running.append(process)
             content = process.ask(base | {"requests": jobs[number]}, PROCESS_SECONDS * len(jobs[number]))
             found = [_answer(one) for one in content]
@@ -351,6 +345,60 @@ def ask(
     if not grouped:
         return [one for (one,) in results]
     return [results[k % n_workers][k // n_workers] for k in range(len(written))]
+
+
+def answers_within(
+    source: FunctionSource, neighbours: Neighbours, style: str, call: Call, seconds: float, *, number: int
+) -> bool:
+    """Return whether one call answers within `seconds`, in a process of its own that makes no other one.
+
+    An exception is an answer. The time begins when the process has created the function.
+
+    Args:
+        source, neighbours, style: as for `ask`.
+        call: the call.
+        seconds: time limit, > 0.
+        number: number of the process, which sets hashes and clock.
+
+    Raises:
+        ReleaseError: the process cannot create the function, or ends.
+    """
+    datasets = [packed(neighbours.side(side), source.python) for side in (0, 1)]
+    requests = [_written(source, datasets, style, Request((call,)), number)]
+    job = {"ask": "fresh", "path": import_path(source.python), "preload": [], "requests": requests}
+    process = IsolatedProcess(_environment(source, number), python=source.python)
+    try:
+        process.ask(job, seconds, first=PROCESS_SECONDS)
+    except ProcessOverdue:
+        if process.worked:
+            return False
+    except ProcessEnded as error:
+        raise ReleaseError(f"a call in a process of its own: {error}") from error
+    finally:
+        process.close()
+    if not process.worked:
+        raise ReleaseError("the function cannot be created in a process of its own.")
+    return True
+
+
+def _environment(source: FunctionSource, number: int) -> dict[str, str]:
+    """Return the environment variables of a fresh process."""
+    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+    return {**source.environment, "PYTHONHASHSEED": str(number), "PYTHONDONTWRITEBYTECODE": "1"} | threads
+
+
+def _written(
+    source: FunctionSource, datasets: list[bytes], style: str, request: Request, number: int
+) -> dict[str, Any]:
+    """Return the request of a fresh process as plain data."""
+    return {
+        "source": source.request,
+        "datasets": datasets,
+        "style": style,
+        "calls": [(one.side, one.size, one.rng, one.seed) for one in request.calls],
+        "names": list(request.names),
+        "shift": 86_400 * number,
+    }
 
 
 def _answer(answer: Any) -> ProcessAnswer | None:

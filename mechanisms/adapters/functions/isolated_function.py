@@ -138,7 +138,11 @@ class IsolatedFunction(DescribedElsewhere):
     def _asked(self, request: dict[str, Any], timeout: float | None = None) -> dict[str, Any]:
         """Return the answer of the process, which is started if it does not run."""
         asked = request | {"options": dict(self.options)}
-        return _answered(_Loaded.of(self).process, asked, self.__name__, timeout)
+        try:
+            return _answered(_Loaded.of(self).process, asked, self.__name__, timeout)
+        except NoAnswerError:
+            self.close()  # the next request starts a new process
+            raise
 
     def __enter__(self) -> IsolatedFunction:
         return self

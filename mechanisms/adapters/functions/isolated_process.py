@@ -231,15 +231,15 @@ def ahead(source: Callable[[], Any], by: Any) -> Callable[[], Any]:
     return lambda: source() + by
 
 
-def _fresh_answer(request: dict[str, Any]) -> dict[str, Any] | None:
+def _fresh_answer(request: dict[str, Any], created: Callable[[], object] = int) -> dict[str, Any] | None:
     """Return the answer to a request of `fresh`; None if it fails."""
     try:
-        return _answer(request)
+        return _answer(request, created)
     except BaseException:
         return None
 
 
-def _answer(request: dict[str, Any]) -> dict[str, Any]:
+def _answer(request: dict[str, Any], created: Callable[[], object]) -> dict[str, Any]:
     time.time, time.time_ns = ahead(time.time, request["shift"]), ahead(time.time_ns, request["shift"] * 10**9)
     watch, source = Watch(), request["source"]
     datasets = [unpacked(content) for content in request["datasets"]]
@@ -252,6 +252,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
     make = calls.many if request["style"] == "many-runs" else calls.singles
     results: list[Any] = []
     left: list[str] = []
+    created()
     for side, size, rng, seed in request["calls"]:
         seed_all(seed)
         before = states(rng)
@@ -289,16 +290,17 @@ def _in_a_copy(request: dict[str, Any]) -> Any:
         os.waitpid(child, 0)
 
 
-def fresh(job: dict[str, Any]) -> list[Any]:
-    """Answer the requests of a new process."""
+def fresh(job: dict[str, Any], working: Callable[[], object]) -> list[Any]:
+    """Answer the requests of a new process, which calls `working` when it has created the function of a single one."""
     for path in job["path"]:
         if path not in sys.path:
             sys.path.append(path)
     for name in job["preload"]:
         with suppress(Exception):
             import_module(name)
-    give = _in_a_copy if len(job["requests"]) > 1 else _fresh_answer
-    return [give(request) for request in job["requests"]]
+    if len(job["requests"]) == 1:
+        return [_fresh_answer(job["requests"][0], working)]
+    return [_in_a_copy(request) for request in job["requests"]]
 
 
 class Service:
@@ -494,7 +496,7 @@ def main() -> None:
     nonce, process, leave = messages.nonce_of(requests), os.getpid(), os._exit
     service = Service(lambda: messages.write(answers, nonce, WORKING))
     reply: dict[str, Callable[[dict[str, Any]], Any]] = {
-        "fresh": fresh,
+        "fresh": lambda job: fresh(job, service.working),
         "load": service.load,
         "facts": service.facts,
         "run": service.run,
