@@ -25,6 +25,7 @@ class Stage(IntEnum):
     CONFIRMATION = 5
     COINS = 6
     TRAINING = 7
+    BUILD = 8
 
     @property
     def label(self) -> str:
