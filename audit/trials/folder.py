@@ -181,6 +181,14 @@ def lock(descriptor: int, *, wait: bool) -> bool | None:
     return True
 
 
+def unlock(descriptor: int) -> None:
+    """Unlock a file, also where a forked process holds the same open file."""
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write `content` to `path` atomically; see `Folder.write`."""
     Folder(path.parent).write(path.name, content)

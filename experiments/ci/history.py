@@ -40,7 +40,7 @@ from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.saved import DIGEST_KEY, Described, Saved, require, within
 from ...audit.trials.array_files import read_text
-from ...audit.trials.folder import Folder, lock
+from ...audit.trials.folder import Folder, lock, unlock
 from ...audit.trials.options import versions
 from ...audit.trials.seeds import Stage, child_seed
 from ...mechanisms.core import ParameterError, ResultError, StoreError, number
@@ -177,21 +177,27 @@ class History(Described):
             raise StoreError(f"cannot write the history {path}: {reason}. Choose another file.") from error
         with file:
             lock(file.fileno(), wait=True)
-            file.seek(0)
-            content = file.read()
             try:
-                text = content.decode()
-            except ValueError as error:
-                raise ResultError(f"{path} is no text in UTF-8: it is no history, or damaged.") from error
-            history = cls._of(path.name, text)
-            if history.builds and not math.isclose(history.builds[0].level, level, rel_tol=1e-6):
-                raise ParameterError(
-                    f"the level of {path} is {history.builds[0].level:g} since its first line, and not {level:g}: give "
-                    "the same confidence for all builds, or begin another history.",
-                    argument="confidence",
-                )
-            root = hashlib.sha256(f"{seed}\0{path.name}".encode()).digest()
-            yield OpenHistory(file, history, level, int.from_bytes(root[:8], "big") >> 2)
+                yield cls._open(path, file, level, seed)
+            finally:
+                unlock(file.fileno())
+
+    @classmethod
+    def _open(cls, path: Path, file: IO[bytes], level: float, seed: int) -> OpenHistory:
+        """Return a locked file as a history, after checking it."""
+        file.seek(0)
+        try:
+            history = cls._of(path.name, file.read().decode())
+        except UnicodeDecodeError as error:
+            raise ResultError(f"{path} is no text in UTF-8: it is no history, or damaged.") from error
+        if history.builds and not math.isclose(history.builds[0].level, level, rel_tol=1e-6):
+            raise ParameterError(
+                f"the level of {path} is {history.builds[0].level:g} since its first line, and not {level:g}: give the "
+                "same confidence for all builds, or begin another history.",
+                argument="confidence",
+            )
+        root = hashlib.sha256(f"{seed}\0{path.name}".encode()).digest()
+        return OpenHistory(file, history, level, int.from_bytes(root[:8], "big") >> 2)
 
     @property
     def last(self) -> Build:
