@@ -32,6 +32,7 @@ from ..mechanisms.core.guarantee import Guarantee
 from ..mechanisms.core.printable import display_name
 from ..mechanisms.core.validation import called_as, counted, positive
 from .bounds.catalogue import BoundChoice
+from .evidence.builds import Builds
 from .evidence.verdict import Verdict
 from .games.external_scores import audit_scores
 from .games.no_answer import no_answer
@@ -70,6 +71,7 @@ def audit(
     store: Store = None,
     progress: bool | Reporter = False,
     isolated: bool = False,
+    history: Builds | None = None,
 ) -> AuditResult:
     """Run `mechanism` on two neighbouring datasets, attack the outputs, and bound epsilon from below.
 
@@ -107,6 +109,8 @@ def audit(
         isolated: True runs a function in another process, which gets a copy of it and answers with plain data; see
             `IsolatedFunction`. The numbers are those of this process, unless a generator of its module or its own has
             been used here: none is advanced here, and a second audit repeats its noise. False runs it in this process.
+        history: open history of builds with the same claim, such as `dpassay.experiments.ci.History.opened` gives; it
+            receives the evidence of these trials. None for an audit on its own.
 
     Returns:
         The bound, the claim, the verdict, and everything that a table, a plot or a report needs.
@@ -147,13 +151,13 @@ def audit(
             setup = AuditSetup.of(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, n_hypotheses)
         try:
             try:
-                return _run_audit(setup, trials, seed, options, timeout, minutes)
+                return _run_audit(setup, trials, seed, options, timeout, minutes, history)
             except ManyRunsError:
                 with limit_calls(timeout):
-                    one_run_per_call = setup.one_at_a_time()
-                if one_run_per_call is None:
+                    one = setup.one_at_a_time()
+                if one is None:
                     raise
-                return _run_audit(one_run_per_call, trials, seed, options.below(RERUN_FOLDER), timeout, minutes)
+                return _run_audit(one, trials, seed, options.below(RERUN_FOLDER), timeout, minutes, history)
         except NoAnswerError as error:
             if timeout is None:
                 raise
@@ -176,14 +180,22 @@ def _isolated(mechanism: Mechanism | Callable[..., Any], stack: ExitStack) -> Me
 
 
 def _run_audit(
-    setup: AuditSetup, trials: int, seed: int, options: RunOptions, timeout: float | None, minutes: float | None
+    setup: AuditSetup,
+    trials: int,
+    seed: int,
+    options: RunOptions,
+    timeout: float | None,
+    minutes: float | None,
+    history: Builds | None,
 ) -> AuditResult:
     """Run one audit whose arguments are checked, and return its result."""
     with limit_calls(timeout):
-        plan, seconds = setup.plan(trials, seed, minutes)
+        plan, seconds = setup.plan(trials, seed, minutes, bets=history is not None)
     digest = setup.describe(plan, seed)
     with options.opened(digest) as (opened, reporter):
-        played = PairRun(setup, plan, seed, fingerprint(digest), opened, options.n_jobs, reporter, timeout, minutes)
+        played = PairRun(
+            setup, plan, seed, fingerprint(digest), opened, options.n_jobs, reporter, timeout, minutes, history
+        )
         played.announce(seconds)
         return played.result()
 

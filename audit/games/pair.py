@@ -29,7 +29,10 @@ from ...attacks.distinguishing.events import EventScorer, fit_scorer
 from ...attacks.distinguishing.simple_rules import OutputSample, SimpleRule
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.core import Floats, Outputs, ReleaseError, display_name, duration, fixed, number
+from ...mechanisms.core.fingerprint import identity
 from ..bounds.base import FixedBound, LedgerEntry
+from ..bounds.pair.pilot_bet import PilotBet, average_log
+from ..evidence.builds import BuildEvidence, Builds
 from ..evidence.game import Game, Trials
 from ..evidence.scores import PairScores, Scores
 from ..evidence.verdict import Verdict
@@ -85,6 +88,7 @@ class ScorerBounds:
         bounds: bounds, fixed at their share of the significance.
         grid: thresholds at which scores are counted; None if the scores themselves are kept.
         significance_share: share of the significance that remains for the bounds.
+        bet: bets of this build, for a history of builds; None without one.
     """
 
     scorer: EventScorer
@@ -92,6 +96,13 @@ class ScorerBounds:
     bounds: FixedBounds
     grid: Floats | None
     significance_share: float
+    bet: PilotBet | None = None
+
+    @property
+    def thresholds(self) -> list[float]:
+        """Thresholds of the events that the bounds and the bet read."""
+        of_bet = [] if self.bet is None else [self.bet.threshold]
+        return [*(threshold for bound in self.bounds for threshold in bound.thresholds), *of_bet]
 
 
 @dataclass(eq=False)
@@ -107,10 +118,15 @@ class PairRun:
     reporter: Reporter
     timeout: float | None = None
     minutes: float | None = None
+    history: Builds | None = None
     repeats: ReplayGuard = field(init=False)
     changed: StateChanges = field(init=False)
     examples: Examples = field(init=False)
     learned_numbers: int = field(default=0, init=False)
+    code_digest: str = field(default="", init=False)
+    outputs_digest: str = field(default="", init=False)
+    alarmed: bool = field(default=False, init=False)
+    doubted: bool = field(default=False, init=False)
     experiments: dict[int, FreshProcesses] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -118,6 +134,8 @@ class PairRun:
         self.changed = StateChanges(display_name(self.setup.mechanism))
         self.examples = Examples()
         self.began = time.monotonic()
+        if self.history is not None:
+            self.code_digest = self.setup.code_digest
 
     def announce(self, one_run: float) -> None:
         """Announce the time of all runs, if it is long; `one_run` is the time of one."""
@@ -154,17 +172,24 @@ class PairRun:
             [threshold for bound in bounds for threshold in bound.thresholds],
             lambda threshold: _simple_rule(sample, track.pilot, threshold),
         )
-        independence = self._independence(track.pilot, bounds, first)
+        independence = self._independence(track, first)
         if self.setup.stop:
             evaluated = self._evaluate_until_refuted(scorer, bounds, independence)
         else:
             evaluated = (*self._evaluate(track, second, independence), ())
+        _, evaluation, _ = evaluated
+        scored = [(track, evaluated[0])]
+        if second is not None:
+            assert evaluation.second is not None
+            scored.append((second, evaluation.second.scores()))
+        evidence = self._evidence(scored)
         result = self._conclude(track, *evaluated, independence)
         if second is not None:
-            _, evaluation, _ = evaluated
-            assert evaluation.second is not None
-            without = self._conclude(second, evaluation.second.scores(), evaluation, (), independence)
+            without = self._conclude(*scored[1], evaluation, (), independence)
             scorer, result = _combine_scores(result, without, scorer, second.scorer)
+        if self.history is not None and evidence is not None:
+            dependent = self.doubted or result.dependence is not None
+            self.history.keep(evidence.without("its trials are not independent") if dependent else evidence)
         if result.refuted_by is None:
             return result
         return self._explain(result, scorer)
@@ -213,6 +238,7 @@ class PairRun:
         work = PilotWork(setup.mechanism, setup.neighbours, self.seed, setup.guarded, self.timeout)
         self._execute(Stage.PILOT, work, outputs)
         side0, side1 = outputs.side(0), outputs.side(1)
+        self.outputs_digest = "" if self.history is None else identity((side0, side1))
         names = setup.mechanism._output_names(outputs.texts())
         with in_this_process():
             scorer = fit_scorer(setup.attack, setup.target, side0, side1, stream(self.seed, Stage.FIT))
@@ -236,24 +262,43 @@ class PairRun:
         setup, n = self.setup, self.plan.evaluation
         shared = setup.shared_at(significance_share)
         bounds = tuple(bound.fix(shared, pilot, (n, n)) for bound in setup.bounds)
-        return ScorerBounds(scorer, pilot, bounds, self._grid(pilot, bounds), significance_share)
+        bet = None if self.history is None else PilotBet.fix(setup.statement, pilot, n)
+        track = ScorerBounds(scorer, pilot, bounds, None, significance_share, bet)
+        return track if self.plan.holds_scores else replace(track, grid=self._grid(track))
 
-    def _grid(self, pilot: PairScores, bounds: FixedBounds) -> Floats | None:
-        """Return the thresholds at which scores are counted; None if the scores themselves are kept."""
-        if self.plan.holds_scores:
-            return None
+    def _grid(self, track: ScorerBounds) -> Floats:
+        """Return the thresholds at which scores are counted."""
+        pilot = track.pilot
         pooled = np.sort(np.concatenate([pilot.out, pilot.in_]))
         spread = pooled[np.linspace(0, len(pooled) - 1, N_THRESHOLDS).astype(np.int64)]
-        needed = [t for bound in bounds for t in bound.thresholds]
-        return np.unique(np.concatenate([[-np.inf], spread, needed]))
+        return np.unique(np.concatenate([[-np.inf], spread, track.thresholds]))
 
-    def _independence(self, pilot: PairScores, bounds: FixedBounds, first: Independence | None) -> Independence | None:
-        """Return the test of independence of the events of the bounds and of three events that the pilot fixes."""
+    def _independence(self, track: ScorerBounds, first: Independence | None) -> Independence | None:
+        """Return the test of independence of the events of bounds and bet, and of three events that the pilot fixes."""
         if not self.setup.guarded:
             return None
-        pooled = np.concatenate([pilot.out, pilot.in_])
+        pooled = np.concatenate([track.pilot.out, track.pilot.in_])
         spread = np.quantile(pooled, PILOT_QUANTILES, method="nearest") if len(pooled) else []
-        return Independence([*(t for bound in bounds for t in bound.thresholds), *spread], first)
+        return Independence([*track.thresholds, *spread], first)
+
+    def _evidence(self, scored: Sequence[tuple[ScorerBounds, Scores]]) -> BuildEvidence | None:
+        """Return the evidence of this build from all ways of scoring its trials; None without a history.
+
+        The e-values of two ways are averaged. Those of the first audit and of a second one, which is made if a call
+        raises, are multiplied by shares whose sum is 1. Independent trials that fail the test of independence, whose
+        e-values become 1, add at most the level of this test to the expectation: it is divided by 1 + level.
+        """
+        setup = self.setup
+        logs = [track.bet.log_e_values(scores) for track, scores in scored if track.bet is not None]
+        if self.history is None or not logs:
+            return None
+        false_alarm = setup.guard_significance if setup.guarded else 0.0
+        log_e = average_log(logs) + (math.log(setup.significance_share) - math.log1p(false_alarm))
+        evidence = BuildEvidence(self.code_digest, self.outputs_digest, tuple(log_e.tolist()))
+        if setup.own_generator:
+            evidence = evidence.without("the code has a generator of its own, whose noise may be that of another build")
+        self.alarmed = self.history.alarms(evidence)
+        return evidence
 
     def _evaluate(
         self, track: ScorerBounds, second: ScorerBounds | None, independence: Independence | None
@@ -379,10 +424,13 @@ class PairRun:
         )
         result = conclude(setup.statement, setup.bounds, track.bounds, scores, context)
         if result.refuted_by not in ("bound", "curve"):
-            return with_breakdown(result, setup, scores)
+            result = with_breakdown(result, setup, scores)
+            if not self.alarmed:
+                return result
         doubt = observed.doubt(track.scorer)
         if doubt is None:
             return replace(result, warnings=(*result.warnings, *observed.untested()))
+        self.doubted = True
         decided = self._decided_by_single_runs(track, observed, context, doubt) if doubt.decides else None
         if decided is not None and decided.refuted_by in ("bound", "curve"):
             return decided

@@ -13,10 +13,12 @@ import numpy as np
 from ...attacks.base import Attack, Target
 from ...attacks.canaries.base import Canary
 from ...attacks.catalogue import AttackChoice, choose
+from ...mechanisms.adapters.command import Command
 from ...mechanisms.adapters.functions.function import FunctionMechanism
+from ...mechanisms.adapters.functions.source import source_of
 from ...mechanisms.core import Guarantee, KnownCurve, Mechanism, Neighbours, Tier, Workers, display_name, percent
 from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.fingerprint import describe
+from ...mechanisms.core.fingerprint import describe, fingerprint
 from ...mechanisms.tiers import tier_of
 from ..bounds.base import LedgerEntry, PairBound, PilotMissingError
 from ..bounds.bits.guessing import n_shares
@@ -144,14 +146,29 @@ class AuditSetup:
             LedgerEntry("attack", f"1, {self.attack_name}", learned),
         )
 
-    def plan(self, trials: int, seed: int, minutes: float | None = None) -> tuple[TrialPlan, float]:
+    @property
+    def code_digest(self) -> str:
+        """SHA-256 of a description of the audited code: of a function, of a mechanism, or of the files of a program."""
+        code = self.mechanism.function if isinstance(self.mechanism, FunctionMechanism) else self.mechanism
+        return fingerprint([describe(code), code.files if isinstance(code, Command) else []])
+
+    @property
+    def own_generator(self) -> bool:
+        """True for a function that has a generator of its own, which another build may start in the same state."""
+        source = source_of(self.mechanism.function) if isinstance(self.mechanism, FunctionMechanism) else None
+        return source is not None and source.generators
+
+    def plan(
+        self, trials: int, seed: int, minutes: float | None = None, *, bets: bool = False
+    ) -> tuple[TrialPlan, float]:
         """Return the plan of chunks, and the seconds of one extra run, which measures the size of an output.
 
-        With a time limit, the pilot takes a quarter of the time at most, but has 50 runs a side at least.
+        `bets` are fixed on a pilot. With a time limit, it takes a quarter of the time at most, but has 50 runs a side
+        at least.
         """
         options = {
             "learns": self.attack.minimum_pilot > 0,
-            "chooses": any(bound.needs_pilot for bound in self.bounds),
+            "chooses": bets or any(bound.needs_pilot for bound in self.bounds),
             "vectorised": self.mechanism.workers is Workers.THREADS,  # Python code makes its runs one by one
             "anytime": self.stop is not None,
         }

@@ -108,7 +108,7 @@ class Folder:
                 with suppress(OSError):
                     descriptor = os.open(temporary, os.O_RDONLY | _FILE, dir_fd=folder)
                     try:
-                        locked = _lock(descriptor, wait=False)
+                        locked = lock(descriptor, wait=False)
                         if locked or (locked is None and os.fstat(descriptor).st_mtime <= before):
                             os.unlink(temporary, dir_fd=folder)
                     finally:
@@ -162,13 +162,13 @@ def _new_temporary(last: str, folder: int) -> tuple[str, int]:
     while True:
         temporary = f".{last}.{secrets.token_hex(8)}.tmp"
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o666, dir_fd=folder)
-        _lock(descriptor, wait=True)
+        lock(descriptor, wait=True)
         if os.fstat(descriptor).st_nlink:
             return temporary, descriptor
         os.close(descriptor)  # it was removed before it was locked
 
 
-def _lock(descriptor: int, *, wait: bool) -> bool | None:
+def lock(descriptor: int, *, wait: bool) -> bool | None:
     """Lock a file; return True on success, False if another process holds the lock, None if there are no locks."""
     try:
         import fcntl
@@ -179,6 +179,14 @@ def _lock(descriptor: int, *, wait: bool) -> bool | None:
     except (ImportError, OSError):
         return None
     return True
+
+
+def unlock(descriptor: int) -> None:
+    """Unlock a file, also where a forked process holds the same open file."""
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

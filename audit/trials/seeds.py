@@ -25,7 +25,8 @@ class Stage(IntEnum):
     CONFIRMATION = 5
     COINS = 6
     TRAINING = 7
-    NO_ANSWER = 8
+    BUILD = 8
+    NO_ANSWER = 9
 
     @property
     def label(self) -> str:

@@ -3,6 +3,7 @@
 a run directory             the claims, the duration of each audit, the configuration, the versions
 its results.json            the same, where it lies in its run directory
 dpassay check --json FILE   the claim of one audit
+dpassay check --history F   the claim of the last build, with the verdict of the history
 pytest --dp-save FILE       the claims of a session
 """
 
@@ -28,9 +29,13 @@ from ..runs.directory import JUDGED
 from ..runs.record import NAME as ENVIRONMENT, NUMBERS
 from .checked import CheckedClaims, claims_of
 from .comparison import Comparison, common_differences
+from .history import Build, History
 
 _KINDS: dict[str, type[Saved]] = {kind.FORMAT: kind for kind in (AuditResult, StressResult, SweepResult, CheckedClaims)}
-ADVICE = "Give a run directory, its results.json, the file of `dpassay check --json`, or that of `pytest --dp-save`."
+ADVICE = (
+    "Give a run directory, its results.json, the file of `dpassay check --json` or `--history`, or that of `pytest "
+    "--dp-save`."
+)
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,8 @@ def load(path: Path) -> SavedRun:
     """
     file = path / NUMBERS if path.is_dir() else path
     content = _text(file, path)
+    if Build.FORMAT in content.partition("\n")[0]:
+        return SavedRun(path, History.read(file).checked)
     kind = _kind(content, file)
     try:
         result: Any = kind.from_json(content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -130,6 +131,7 @@ def check_command(
     quiet: option.Quiet = False,
     verbose: option.Verbose = False,
     baseline: option.Baseline = None,
+    history: option.HistoryFile = None,
     power_loss: option.PowerLoss = POWER_LOSS,
     markdown: option.Markdown = None,
     json_: option.JsonFile = None,
@@ -143,19 +145,27 @@ def check_command(
     from ...audit.results.explanations import Explanations
     from ...mechanisms.core import DpassayError, ParameterError
     from ..present.builds.findings import place_of_target
-    from .check import Claimed, PairSearch, Stress, baseline_of, check
+    from .check import Claimed, PairSearch, Stress, add_build, baseline_of, check
     from .outcomes import Baseline, refuse_mixed, write_check, write_pages
     from .outputs import OutputFiles
-    from .terminal import first_screen
+    from .terminal import first_screen, history_lines
 
     if search is None and budget is not None:
         raise ParameterError("--budget is for --search DOMAIN: give both, or leave it out.", argument="--budget")
-    refuse_mixed(stress, {"search": search, "record": record}, {"bounds": bounds, "without": without, "out": out})
+    refuse_mixed(
+        stress,
+        {"search": search, "record": record, "history": history},
+        {"bounds": bounds, "without": without, "out": out},
+    )
+    if history is not None and (search is not None or baseline is not None):
+        other = "--search: name the pair" if search is not None else "--baseline: compare with the file, as a baseline"
+        raise ParameterError(f"--history cannot be combined with {other}.", argument="--history")
     files = OutputFiles(markdown, json_, junit, sarif)
-    files.check_writable(witness)
+    files.check_writable(witness, history)
     earlier = Baseline(baseline_of(baseline), power_loss)
     claimed, began = Claimed(epsilon, delta, d0, d1, relation, records), time.monotonic()
-    result = check(
+    audited = partial(
+        check,
         target,
         program,
         claimed,
@@ -165,7 +175,6 @@ def check_command(
         attack=attack,
         bound=bound or "auto",
         confidence=confidence,
-        seed=seed,
         n_jobs=jobs,
         timeout=timeout,
         plain=plain,
@@ -175,10 +184,11 @@ def check_command(
         recorded=record,
         progress=not quiet,
     )
+    result, builds = add_build(history, audited, seed, 1.0 - confidence)
     seconds, compared = time.monotonic() - began, earlier.compared(result)
-    sys.stdout.write(f"{first_screen(result, verbose=verbose)}{earlier.text(compared)}")
+    sys.stdout.write(f"{first_screen(result, verbose=verbose)}{earlier.text(compared)}{history_lines(builds)}")
     place = place_of_target(target, program)
-    write_check(files, result, compared, place, seconds=seconds, strict=strict)
+    write_check(files, result, compared, builds, place, seconds=seconds, strict=strict)
     if out is not None:
         write_pages(result, out)
     reported = result if isinstance(result, AuditResult) else result.reported
@@ -187,7 +197,7 @@ def check_command(
         explained.step(f"the file {witness}", lambda: reported.to_witness(witness), None)
         for text in explained.warnings:
             print_error(text)
-    return exit_code_of(result, strict=strict, compared=compared)
+    return exit_code_of(builds or result, strict=strict, compared=compared)
 
 
 @command("calibrate", PANEL)

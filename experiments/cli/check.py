@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...audit.api import audit
 from ...audit.results.audit_result import AuditResult
@@ -24,6 +24,9 @@ from ..ci.checked import SESSION, CheckedClaims
 from ..data.json_text import read_dataset
 from .recorded import RecordedTarget
 from .supervisor import in_child
+
+if TYPE_CHECKING:
+    from ..ci.history import History
 
 NO_EPSILON = "--epsilon is missing: only a mechanism knows its own claim."
 
@@ -280,6 +283,27 @@ def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any
         advice = "Name another relation with --relation; if the datasets are not lists of records, add --no-records."
         said = str(error).removesuffix(error.advice).rstrip()
         raise NeighboursError(f"{said} {advice}", argument=error.arguments, advice=advice) from error
+
+
+def add_build(
+    file: Path | None, audited: Callable[..., AuditResult | StressResult], seed: int, level: float
+) -> tuple[AuditResult | StressResult, History | None]:
+    """Run an audit, as a build of a history if there is one; return its result, and the history with it.
+
+    Args:
+        file: of the history; None without one.
+        audited: takes the seed, and the history.
+        seed: of the audit, or of the first build.
+        level: of the history.
+    """
+    if file is None:
+        return audited(seed=seed), None
+    from ..ci.history import History
+
+    with History.opened(file, level=level, seed=seed) as builds:
+        result = audited(seed=builds.seed, history=builds)
+        assert isinstance(result, AuditResult)
+        return result, builds.add(result)
 
 
 def baseline_of(file: Path | None) -> CheckedClaims | None:

@@ -262,6 +262,15 @@ Baseline = Annotated[
         help="A result of `dpassay check --json`: exit with 1 only for a new violation, or for less power.",
     ),
 ]
+HistoryFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--history",
+        metavar="FILE",
+        help="Add this build to a history of builds with the same claim, such as audits.jsonl: exit with 1 also if the "
+        "builds together refute the claim. Each build draws a seed of its own; --seed is for the first one.",
+    ),
+]
 PowerLoss = Annotated[
     float,
     typer.Option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from .application import exit_code_of, print_progress
 from .outputs import OutputFiles, write_text
 
 if TYPE_CHECKING:
+    from ..ci.history import History
     from ..runs.writing import ConfigRun
     from ..tasks.base import FileTask
 
@@ -67,6 +68,7 @@ def write_check(
     files: OutputFiles,
     result: AuditResult | StressResult,
     compared: Comparison | None,
+    history: History | None,
     place: Place,
     *,
     seconds: float,
@@ -76,8 +78,12 @@ def write_check(
     summary = _summary_of_audit(result)
     if compared is not None:
         summary += section(describe_comparison(compared), heading="compared with the baseline")
+    if history is not None:
+        summary += section(history.text(), heading="history of builds")
     timed = {claims_of(result).title: seconds}
     found = findings_of(result, place, seconds=timed, strict=strict, comparison=compared)
+    if history is not None and history.verdict is not result.verdict:
+        found = replace(found, claims=(replace(found.claims[0], text=history.text()),))
     files.write(summary, json_text=result.to_json(), found=found)
 
 

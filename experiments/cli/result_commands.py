@@ -17,18 +17,35 @@ PANEL = "Saved results"
 
 @command("report", PANEL)
 def report_command(
-    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, or that of --out.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run directory, that of --out, or a file of --history.")
+    ],
     pdf: option.Pdf = False,
     strict: option.Strict = False,
     verbose: option.Verbose = False,
 ) -> int:
-    """Regenerate the figures and reports of a finished run from its saved results."""
+    """Regenerate the figures and reports of a finished run, or show a history of builds."""
+    if directory.is_file():
+        return _report_history(directory, pdf=pdf, strict=strict)
     from ..runs.again import report
     from .terminal import show_run
 
     done = report(directory, pdf=pdf)
     show_run(done, verbose=verbose)
     return exit_code_of(done.result, strict=strict)
+
+
+def _report_history(file: Path, *, pdf: bool, strict: bool) -> int:
+    """Print a history of builds, and draw it beside its file; return the exit code of its last build."""
+    from ..ci.history import History
+    from ..present.plots.style import save
+    from .terminal import show_history
+
+    history = History.read(file)
+    plot, figure = history.evidence_plot(), history.plot()
+    files = save(figure, file.with_suffix(""), title=plot.title, description=plot.caption, pdf=pdf)
+    show_history(history, files)
+    return exit_code_of(history, strict=strict)
 
 
 @command("card", PANEL)
@@ -80,7 +97,8 @@ def compare_command(
     before: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN_A", help="Run directory, results.json, or file of `check --json` or `pytest --dp-save`."
+            metavar="RUN_A",
+            help="Run directory, results.json, or file of `check --json`, `check --history` or `pytest --dp-save`.",
         ),
     ],
     after: Annotated[Path, typer.Argument(metavar="RUN_B", help="The later result, in any of these forms.")],

@@ -20,6 +20,7 @@ from ..present.results.sweep import SweepResult
 if TYPE_CHECKING:
     from ...audit.trials.plan import Slice
     from ..ci.comparison import Comparison
+    from ..ci.history import History
     from ..runs.writing import ConfigRun
     from .doctor import Check
 
@@ -58,6 +59,22 @@ def first_screen(result: Described, *, verbose: bool) -> str:
     hidden = [] if verbose else [s.title.lower() for s in result.text().details if s.facts or s.paragraphs or s.table]
     more = plain_rows([("more", f"-v adds: {', '.join(hidden)}")]) + "\n" if hidden else ""
     return f"{result.summary(details=verbose)}\n{more}"
+
+
+def history_lines(history: History | None) -> str:
+    """Return what a build has added to its history, as lines; empty without one."""
+    if history is None:
+        return ""
+    from ..ci.history_text import rows
+
+    return plain_rows(rows(history)) + "\n"
+
+
+def show_history(history: History, files: Sequence[Path]) -> None:
+    """Print the text of a history, and the paths of its figures."""
+    _show_text(history.text(), all_notes=True)
+    for file in files:
+        console().print(Text(line(str(file)), style="dim"), soft_wrap=True)
 
 
 def show_run(run: ConfigRun, *, verbose: bool = False) -> None:

@@ -18,6 +18,7 @@ from .summary import PROPERTY, record, underpowered
 if TYPE_CHECKING:
     from ...audit import AuditResult, StressResult
     from ...audit.bounds.base import LedgerEntry
+    from ..ci.history import History
 
 
 class DPAudit:
@@ -65,14 +66,17 @@ class DPAudit:
         from ...audit.results.text import INDEPENDENCE_ADVICE
         from ...mechanisms.core import DependentTrialsError, PrivacyViolation
 
-        result = self._run(mechanism, options)
+        result, builds = self._run(mechanism, options)
         outcome.finished = True
         outcome.call = self._item.stash[CALLS]
-        check = compared(record(result, identity(self._item), outcome.call), self._plan)
+        verdict = {} if builds is None else {"verdict": builds.verdict.value}
+        check = compared(record(result, identity(self._item), outcome.call) | verdict, self._plan)
         self._item.user_properties.append((PROPERTY, json.dumps(check)))
         if check["verdict"] == "violation" and check["change"] != "known violation":
             from ..ci.findings import text_for_builds
 
+            if builds is not None and result.verdict is not builds.verdict:
+                raise PrivacyViolation(message(builds.text()))
             raise PrivacyViolation(message(text_for_builds(result)), result)
         if check["verdict"] == "dependent":
             raise DependentTrialsError(check["mechanism"], check["dependence"], INDEPENDENCE_ADVICE)
@@ -82,8 +86,11 @@ class DPAudit:
             pytest.fail(f"{underpowered(check)} (--dp-strict)", pytrace=False)
         return result
 
-    def _run(self, mechanism: Any, options: Mapping[str, Any]) -> AuditResult | StressResult:
-        """Run the audit at the share of this call in the budget, and record the share in its ledger."""
+    def _run(self, mechanism: Any, options: Mapping[str, Any]) -> tuple[AuditResult | StressResult, History | None]:
+        """Run the audit at the share of this call in the budget, and record the share in its ledger.
+
+        With a history, return it with this build; its level is the whole budget of the session, for all sessions.
+        """
         from ...audit import audit
 
         self._item.stash[CALLS] += 1
@@ -93,14 +100,22 @@ class DPAudit:
         arguments = audit_arguments(mechanism, given)
         entry = _ledger_entry(plan, test, call, significance)
         if given.get("stress"):
-            return _stressed(mechanism, arguments, confidence_at(significance), seed_of(plan.seed, test, call), entry)
+            seed = seed_of(plan.seed, test, call)
+            return _stressed(mechanism, arguments, confidence_at(significance), seed, entry), None
         if plan.trials is not None:
             arguments["trials"] = plan.trials
         if plan.stop is not None and "bound" not in arguments:
             arguments.setdefault("stop", plan.stop)
-        confidence, seed = confidence_at(significance), seed_of(plan.seed, test, call)
-        result = audit(mechanism, confidence=confidence, seed=seed, **arguments)
-        return dataclasses.replace(result, ledger=(*result.ledger, entry))
+        confidence, file = confidence_at(significance), arguments.pop("history", None)
+        if file is None:
+            result = audit(mechanism, confidence=confidence, seed=seed_of(plan.seed, test, call), **arguments)
+            return dataclasses.replace(result, ledger=(*result.ledger, entry)), None
+        from ..ci.history import History
+
+        file = self._item.config.rootpath / file
+        with History.opened(file, level=plan.false_alarm, seed=plan.seed) as builds:
+            result = audit(mechanism, confidence=confidence, seed=builds.seed, history=builds, **arguments)
+            return dataclasses.replace(result, ledger=(*result.ledger, entry)), builds.add(result)
 
 
 def _stressed(

@@ -27,6 +27,7 @@ OPTIONS = {
     "bounds": "with stress: the documented bounds, or categories",
     "without": "with stress: kinds of data to leave out, such as ['nan']",
     "minutes": "time after which no further trials are run, with a bound that holds at every number of trials",
+    "history": "file of a history of builds, to which this check adds its evidence against the same claim",
 }
 ALTERNATIVES = (({"claim"}, {"epsilon"}), ({"neighbours"}, {"d0", "d1", "relation"}))
 
@@ -106,7 +107,7 @@ def audit_arguments(mechanism: Any, options: Mapping[str, Any]) -> dict[str, Any
 
 def _stress_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of `dpassay.audit.stress`: d0 becomes the example."""
-    for name in ("d1", "neighbours", "stop", "minutes"):
+    for name in ("d1", "neighbours", "stop", "minutes", "history"):
         if arguments.get(name) is not None:
             raise _refused(f"stress=True makes the pairs: give one example dataset, d0, and no {name}.", name)
         arguments.pop(name, None)

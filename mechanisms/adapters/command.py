@@ -10,6 +10,8 @@ import subprocess
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -72,6 +74,12 @@ class Command:
     def __name__(self) -> str:
         """Command line, for messages."""
         return self.line
+
+    @property
+    def files(self) -> dict[str, str]:
+        """SHA-256 of each file that the command line names; a program that is found by its name is not among them."""
+        named = {word: Path(word) for word in shlex.split(self.line)}
+        return {word: sha256(file.read_bytes()).hexdigest() for word, file in named.items() if _is_file(file)}
 
     def __call__(self, dataset: Dataset, size: int, rng: np.random.Generator) -> list[Any]:
         """Return the outcomes of `size` runs."""
@@ -202,6 +210,12 @@ class PlainCommand(Command):
             numbers = [float(word) for word in line.replace(",", " ").split()]
             return numbers[0] if len(numbers) == 1 else numbers
         return line.strip()
+
+
+def _is_file(path: Path) -> bool:
+    with suppress(OSError, ValueError):  # such as a word that is too long for a name
+        return path.is_file() and os.access(path, os.R_OK)
+    return False
 
 
 def _as_lines(dataset: Dataset) -> str:

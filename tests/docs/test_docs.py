@@ -155,6 +155,7 @@ PAGES_OF_EXAMPLES = [
     "first-audit",
     "generators",
     "hazards",
+    "history",
     "independence",
     "inference",
     "language-models",

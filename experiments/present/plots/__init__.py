@@ -7,6 +7,7 @@ breakdown.py        Where the epsilon of each claim goes: stacked bars of the bo
 certificate.py      Figures of the certificate: miss rates of each method, and tightness of the bounds
 draw.py             Figures of an experiment, and the overview of one audit
 gain.py             Attacks compared with their baselines: guesses without the release, and without the person
+history.py          Evidence of a history of builds against a claim
 labels.py           Numbers and phrases of figures, in the signs of a printed page
 ladder.py           Ladder of named audits: the lower bound of each one and its claimed epsilon
 lines.py            Numbers of the plots of bounds and claims, with their titles and captions

@@ -152,7 +152,7 @@ def test_only_temporary_files_of_dead_writers_are_removed(folder):
 
 
 def test_where_there_are_no_locks_old_temporaries_are_removed(folder, monkeypatch):
-    monkeypatch.setattr("dpassay.audit.trials.folder._lock", lambda *_, **__: None)
+    monkeypatch.setattr("dpassay.audit.trials.folder.lock", lambda *_, **__: None)
     names = [f".x.{digit * 16}.tmp" for digit in "ab"]
     for name in names:
         (folder.root / name).write_bytes(b"")
@@ -170,7 +170,7 @@ def test_a_temporary_that_is_removed_before_it_is_locked_is_made_again(folder, m
             (folder.root / made[0]).unlink()
         return True
 
-    monkeypatch.setattr("dpassay.audit.trials.folder._lock", locked)
+    monkeypatch.setattr("dpassay.audit.trials.folder.lock", locked)
     folder.write("x", b"whole")
     assert folder.read("x") == b"whole"
     assert len(set(made)) == 2
