@@ -19,6 +19,7 @@ text.py                  Membership results as plain text
 """
 
 from .evaluate import evaluate as evaluate
+from .given_model import audit_model as audit_model
 from .language_models import LanguageModelResult as LanguageModelResult, evaluate_texts as evaluate_texts
 from .result import MembershipResult as MembershipResult
 from .scorer import membership_scorer as membership_scorer

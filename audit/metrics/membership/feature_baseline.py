@@ -1,14 +1,37 @@
-"""The feature baseline: how well the features of records reveal their membership without any model."""
+"""The feature baseline: how well the features of records reveal their membership without the audited model.
+
+Two sets of records that were drawn at random from the same ones cannot be told apart without the model. If they can, an
+attack on the model may do no more than that, and its success shows no leak. `blind_baseline` looks in several ways:
+
+    records      logistic regression of membership on features and labels
+    trees        boosted trees, the same: variances, ranges and interactions
+    difficulty   the log likelihood of a record's label under boosted trees of labels on features, trained on the other
+                 fold without a look at membership: whether one side is harder to predict, which any loss shows
+    references   the mean loss under references that saw none of the records
+
+The first three are cross-validated on two folds. If membership is exchangeable over the records, each AUC has mean 1/2.
+The intervals hold together (Bonferroni over folds and ways), so one of them excludes 1/2 with probability 1 - confidence
+at most, up to the normal approximation of DeLong's interval. The reverse does not hold: sets may differ in a way that
+none of them sees. An attack is therefore reported as finding members only if its interval is above those of all ways.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ....mechanisms.core import Floats, ParameterError, one_of, open_unit, whole
+from ....mechanisms.core import Bools, Floats, Ints, ParameterError, one_of, open_unit, whole
 from .roc import Pooled
+
+MIN_RECORDS = 10
+"""Fewest members, and others, of a baseline."""
+MAX_CLASSES = 50
+"""Number of values from which on real labels are targets of a regression."""
+MAX_BOOSTED_CLASSES = 5
+"""Number of classes up to which boosted trees predict the label; they fit one tree a class and step."""
 
 
 @dataclass(frozen=True)
@@ -17,16 +40,70 @@ class FeatureBaseline:
 
     Args:
         auc, lower, upper: cross-validated, with its interval.
+        way: the way with the largest lower limit, as in the list above.
+        most: largest upper limit of all ways; None if there is only one.
     """
 
     auc: float
     lower: float
     upper: float
+    way: str = "records"
+    most: float | None = None
 
     @property
     def shifted(self) -> bool:
         """True if members and non-members differ in distribution, which alone can explain an attack's success."""
         return self.lower > 0.5
+
+    @property
+    def limit(self) -> float:
+        """Largest AUC that the records alone may explain."""
+        return max(0.5, self.upper if self.most is None else self.most)
+
+
+def blind_baseline(
+    member: Bools,
+    *,
+    X: Any = None,
+    y: Any = None,
+    references: Floats | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> FeatureBaseline | None:
+    """Compute the AUC of members against others in all ways that these arrays allow; see the head of this module.
+
+    Args:
+        member: `(n,)` booleans.
+        X: `(n, n_features)` numbers, or None.
+        y: `(n,)` labels, or None. Labels that are all equal are not used.
+        references: `(n,)` mean signal of models that saw none of the records, higher = more like a member; or None.
+        confidence: of all intervals together.
+        seed: of the folds.
+
+    Returns:
+        The way with the largest lower limit; None without any, or with fewer than 10 records on a side.
+    """
+    flags = np.asarray(member, dtype=np.bool_)
+    if min(flags.sum(), (~flags).sum()) < MIN_RECORDS:
+        return None
+    labels = None if y is None or len(np.unique(y)) < 2 else np.asarray(y)
+    ways = [] if X is None else ["records", "trees", *(["difficulty"] if labels is not None else [])]
+    ways += [] if references is None else ["references"]
+    each = 1.0 - (1.0 - confidence) / max(len(ways), 1)
+    found = []
+    for way in ways:
+        if way == "references":
+            pooled = Pooled.of(np.asarray(references), flags)
+            one = _either_side(FeatureBaseline(pooled.auc, *pooled.auc_interval(each)))
+        elif way == "difficulty":
+            one = _either_side(_cross_validated(_rows(X, None), flags, _likelihood(labels, seed), each, 2, seed))
+        else:
+            classifier = "boosting" if way == "trees" else "logistic"
+            one = feature_baseline(X, flags, y=labels, classifier=classifier, confidence=each, seed=seed)
+        found.append(replace(one, way=way))
+    if not found:
+        return None
+    return replace(max(found, key=lambda one: one.lower), most=max(one.upper for one in found))
 
 
 def feature_baseline(
@@ -70,6 +147,22 @@ def feature_baseline(
             f"{len(rows)} rows and member has {int(flags.sum())} True of {len(flags)}.",
             argument="member",
         )
+
+    def odds(train: Ints, test: Ints) -> Floats:
+        model = _build(classifier, seed).fit(rows[train], flags[train])
+        return np.asarray(model.predict_proba(rows[test])[:, 1])
+
+    return _cross_validated(rows, flags, lambda _, train, test: odds(train, test), confidence, n_folds, seed)
+
+
+Rule = Callable[[Floats, Ints, Ints], Floats]
+"""Rows, training fold and test fold -> scores of the test fold."""
+
+
+def _cross_validated(
+    rows: Floats, flags: Bools, rule: Rule, confidence: float, n_folds: int, seed: int
+) -> FeatureBaseline:
+    """Return the AUC of scores of each fold by a rule that is learned from the others, averaged over the folds."""
     from sklearn.model_selection import StratifiedKFold
 
     from ....attacks.learners.base import single_thread
@@ -78,8 +171,7 @@ def feature_baseline(
     with single_thread():
         split = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(rows, flags)
         for i, (train, test) in enumerate(split):
-            model = _build(classifier, seed).fit(rows[train], flags[train])
-            odds[test], fold[test] = model.predict_proba(rows[test])[:, 1], i
+            odds[test], fold[test] = rule(rows, train, test), i
     # Ranks within a fold: comparisons across folds would count the intercepts of their classifiers.
     parts = [Pooled.of(odds[fold == i], flags[fold == i]) for i in range(n_folds)]
     auc = float(np.mean([part.auc for part in parts]))
@@ -90,12 +182,43 @@ def feature_baseline(
     return FeatureBaseline(auc, max(0.0, auc - reach), min(1.0, auc + reach))
 
 
+def _either_side(one: FeatureBaseline) -> FeatureBaseline:
+    """Return the baseline with the AUC of whichever side is higher: easier members and harder ones differ alike."""
+    return one if one.auc >= 0.5 else FeatureBaseline(1.0 - one.auc, 1.0 - one.upper, 1.0 - one.lower)
+
+
+def _likelihood(y: Any, seed: int) -> Rule:
+    """Return the rule that scores a record by the log likelihood of its label, without a look at membership."""
+
+    def rule(rows: Floats, train: Ints, test: Ints) -> Floats:
+        from sklearn.ensemble import HistGradientBoostingRegressor
+
+        if _many_values(y):
+            options = {"max_iter": 60, "early_stopping": False, "random_state": seed}
+            return -np.abs(HistGradientBoostingRegressor(**options).fit(rows[train], y[train]).predict(rows[test]) - y[test])
+        if len(np.unique(y[train])) < 2:
+            return np.zeros(len(test))
+        model = _build("logistic" if len(np.unique(y)) > MAX_BOOSTED_CLASSES else "boosting", seed)
+        share = model.fit(rows[train], y[train]).predict_proba(rows[test])
+        place = np.searchsorted(model.classes_, y[test])
+        known = model.classes_[np.minimum(place, len(model.classes_) - 1)] == y[test]
+        return np.where(known, share[np.arange(len(test)), np.where(known, place, 0)], 0.0)
+
+    return rule
+
+
+def _many_values(y: Any) -> bool:
+    """Return whether labels are numbers with more values than classes have."""
+    return bool(y.dtype.kind == "f" and len(np.unique(y)) > MAX_CLASSES)
+
+
 def _rows(X: Any, y: Any) -> Floats:
     rows = np.asarray(X, dtype=np.float64).reshape(len(X), -1)
     if y is None:
         return rows
     labels = np.asarray(y)
-    return np.concatenate([rows, labels[:, None] == np.unique(labels)], axis=1)
+    columns = labels[:, None].astype(np.float64) if _many_values(labels) else labels[:, None] == np.unique(labels)
+    return np.concatenate([rows, columns], axis=1)
 
 
 def _build(classifier: str, seed: int) -> Any:
