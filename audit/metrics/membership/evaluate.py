@@ -342,9 +342,7 @@ def _design(shadows: Shadows, target: str | None) -> str:
     return "supplied by the user: not known to be drawn by fair coins"
 
 
-def _feature_baseline(
-    shadows: Shadows, target: int, confidence: float, design: Design
-) -> FeatureBaseline | None:
+def _feature_baseline(shadows: Shadows, target: int, confidence: float, design: Design) -> FeatureBaseline | None:
     """Return the baseline of the first target in a natural split; None with fair coins, which need none."""
     if shadows.fair:
         return None

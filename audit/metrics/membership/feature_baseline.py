@@ -5,14 +5,16 @@ attack on the model may do no more than that, and its success shows no leak. `bl
 
     records      logistic regression of membership on features and labels
     trees        boosted trees, the same: variances, ranges and interactions
-    difficulty   the log likelihood of a record's label under boosted trees of labels on features, trained on the other
-                 fold without a look at membership: whether one side is harder to predict, which any loss shows
+    difficulty   the probability of a record's label under models of labels on features, trained on the other folds
+                 without a look at membership: whether one side is harder to predict, as any loss shows
     references   the mean loss under references that saw none of the records
 
-The first three are cross-validated on two folds. If membership is exchangeable over the records, each AUC has mean 1/2.
-The intervals hold together (Bonferroni over folds and ways), so one of them excludes 1/2 with probability 1 - confidence
-at most, up to the normal approximation of DeLong's interval. The reverse does not hold: sets may differ in a way that
-none of them sees. An attack is therefore reported as finding members only if its interval is above those of all ways.
+The first three are cross-validated. If membership is exchangeable over the records, each AUC has mean 1/2. The first two
+learn from membership: their errors on two folds are nearly the same, and their intervals are averaged. The models of
+labels do not: given features and labels, the AUCs of different folds depend on different bits, are independent, and
+their variances are averaged, divided by the number of folds. All intervals hold together (Bonferroni over ways), so one
+of them excludes 1/2 with probability 1 - confidence at most, up to the normal approximation of DeLong's interval. The
+reverse does not hold: sets may differ in a way that none of them sees.
 """
 
 from __future__ import annotations
@@ -28,10 +30,10 @@ from .roc import Pooled
 
 MIN_RECORDS = 10
 """Fewest members, and others, of a baseline."""
+N_FOLDS = 5
+"""Number of folds of the models of labels."""
 MAX_CLASSES = 50
 """Number of values from which on real labels are targets of a regression."""
-MAX_BOOSTED_CLASSES = 5
-"""Number of classes up to which boosted trees predict the label; they fit one tree a class and step."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,9 @@ def blind_baseline(
             pooled = Pooled.of(np.asarray(references), flags)
             one = _either_side(FeatureBaseline(pooled.auc, *pooled.auc_interval(each)))
         elif way == "difficulty":
-            one = _either_side(_cross_validated(_rows(X, None), flags, _likelihood(labels, seed), each, 2, seed))
+            one = _either_side(
+                _cross_validated(_rows(X, None), flags, _likelihood(labels, seed), each, N_FOLDS, seed, blind=True)
+            )
         else:
             classifier = "boosting" if way == "trees" else "logistic"
             one = feature_baseline(X, flags, y=labels, classifier=classifier, confidence=each, seed=seed)
@@ -160,9 +164,12 @@ Rule = Callable[[Floats, Ints, Ints], Floats]
 
 
 def _cross_validated(
-    rows: Floats, flags: Bools, rule: Rule, confidence: float, n_folds: int, seed: int
+    rows: Floats, flags: Bools, rule: Rule, confidence: float, n_folds: int, seed: int, *, blind: bool = False
 ) -> FeatureBaseline:
-    """Return the AUC of scores of each fold by a rule that is learned from the others, averaged over the folds."""
+    """Return the AUC of scores of each fold by a rule that is learned from the others, averaged over the folds.
+
+    `blind`: whether the rule does not depend on membership.
+    """
     from sklearn.model_selection import StratifiedKFold
 
     from ....attacks.learners.base import single_thread
@@ -175,6 +182,10 @@ def _cross_validated(
     # Ranks within a fold: comparisons across folds would count the intercepts of their classifiers.
     parts = [Pooled.of(odds[fold == i], flags[fold == i]) for i in range(n_folds)]
     auc = float(np.mean([part.auc for part in parts]))
+    if blind:
+        reaches = [np.subtract(*part.auc_interval(confidence)[::-1]) / 2.0 for part in parts]
+        reach = float(np.sqrt(np.mean(np.square(reaches)) / n_folds))
+        return FeatureBaseline(auc, max(0.0, auc - reach), min(1.0, auc + reach))
     # Folds share records, so their errors are not independent: all intervals hold simultaneously (Bonferroni), and so
     # does their mean.
     simultaneous = 1.0 - (1.0 - confidence) / n_folds
@@ -188,21 +199,27 @@ def _either_side(one: FeatureBaseline) -> FeatureBaseline:
 
 
 def _likelihood(y: Any, seed: int) -> Rule:
-    """Return the rule that scores a record by the log likelihood of its label, without a look at membership."""
+    """Return the rule that scores a record by how well its label is predicted, without a look at membership.
+
+    Classes: the mean of the probabilities by a logistic regression and by a tree. Numbers: minus the distance from the
+    prediction of a tree.
+    """
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    options: dict[str, Any] = {"min_samples_leaf": 20, "random_state": seed}
 
     def rule(rows: Floats, train: Ints, test: Ints) -> Floats:
-        from sklearn.ensemble import HistGradientBoostingRegressor
-
         if _many_values(y):
-            options = {"max_iter": 60, "early_stopping": False, "random_state": seed}
-            return -np.abs(HistGradientBoostingRegressor(**options).fit(rows[train], y[train]).predict(rows[test]) - y[test])
-        if len(np.unique(y[train])) < 2:
+            predicted = DecisionTreeRegressor(**options).fit(rows[train], y[train]).predict(rows[test])
+            return np.asarray(-np.abs(predicted - y[test]))
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(np.unique(codes[train])) < 2:
             return np.zeros(len(test))
-        model = _build("logistic" if len(np.unique(y)) > MAX_BOOSTED_CLASSES else "boosting", seed)
-        share = model.fit(rows[train], y[train]).predict_proba(rows[test])
-        place = np.searchsorted(model.classes_, y[test])
-        known = model.classes_[np.minimum(place, len(model.classes_) - 1)] == y[test]
-        return np.where(known, share[np.arange(len(test)), np.where(known, place, 0)], 0.0)
+        total = np.zeros((len(test), len(classes)))
+        for model in (_build("logistic", seed), DecisionTreeClassifier(**options)):
+            model.fit(rows[train], codes[train])
+            total[:, model.classes_] += model.predict_proba(rows[test])
+        return np.asarray(total[np.arange(len(test)), codes[test]])
 
     return rule
 

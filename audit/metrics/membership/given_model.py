@@ -7,8 +7,8 @@
 The answer is one of three, and none of them is an epsilon, for which fair coins decide before training who is in:
 
     cannot be told      members and others differ without the model (`feature_baseline.py`): any AUC may be the difference
-    members are found   the AUC of an attack is above all that the records alone may explain (`found_by`): the upper
-                        limit of the baseline; or 1/2, if the user states that chance alone chose the members
+    members are found   the AUC of an attack is above all that the records alone may explain (`found_by`): the limit
+                        of the baseline; or 1/2, if the user states that chance alone chose the members
     no evidence         neither
 
 If chance did, and the model leaks nothing, the second is stated with probability (1 - confidence) / 2 at most, up to the
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.outputs import OUTPUT_KINDS, shadows_of
+from ....attacks.membership.shadows import Shadows
 from ....mechanisms.core import Bools, Floats, ParameterError, called_as, one_of, tensor_to_array
 from .evaluate import evaluate
 from .feature_baseline import MIN_RECORDS
@@ -106,40 +107,61 @@ def audit_model(
         >>> "loss" in result.found_by
         True
     """
+    shadows = shadows_of_model(predict, members, others, references or (), outputs=outputs, seed=seed)
+    result = evaluate(
+        shadows,
+        attacks,
+        target=0 if len(shadows) > 1 else None,
+        models=names_of_models(len(shadows)),
+        groups=None if groups is None else _groups(groups, shadows.inclusion[0]),
+        confidence=confidence,
+    )
+    return replace(result, random_split=random_split)
+
+
+def names_of_models(n: int) -> list[str]:
+    """Return the names of the given model and its references, in the order of `shadows_of_model`."""
+    return ["given", *(f"reference {i}" for i in range(1, n))]
+
+
+def shadows_of_model(
+    predict: Predict,
+    members: Any,
+    others: Any,
+    references: Sequence[Predict | tuple[Predict, Any]] = (),
+    *,
+    outputs: str = "probabilities",
+    seed: int = 0,
+) -> Shadows:
+    """Return the signals of the given model and its references on all records, members first; see `audit_model`."""
     one_of(OUTPUT_KINDS, outputs=outputs)
     X, y, member = _joined(members, others, needs_labels=outputs in (*BY_CLASS, "predictions"))
-    functions = [(predict, member), *(_reference(reference, i, len(member)) for i, reference in enumerate(references or ()))]
     order = np.random.default_rng(seed).permutation(len(member))
     batch = _rows_of(X, order) if y is None or outputs not in OF_LABEL else (_rows_of(X, order), y[order])
+    functions = [("predict", predict, member)]
+    functions += [(f"references[{i}]", *_reference(one, i, len(member))) for i, one in enumerate(references)]
     values = []
-    for i, (function, _) in enumerate(functions):
-        name = "predict" if i == 0 else f"references[{i - 1}]"
+    for name, function, _ in functions:
         if not callable(function):
             raise ParameterError(
                 f"{name} must be a function of a batch of records, such as model.predict_proba, but is "
                 f"{type(function).__name__}.",
                 argument=name.partition("[")[0],
             )
-        answered = _answer(function(batch), outputs, len(member), name)
-        values.append(answered[np.argsort(order)])
+        values.append(_answer(function(batch), outputs, len(member), name)[np.argsort(order)])
     if len({value.shape for value in values}) > 1:
         shapes = ", ".join(str(value.shape) for value in values)
-        raise ParameterError(f"references must return the shape that predict returns, but have {shapes}.", argument="references")
+        raise ParameterError(
+            f"references must return the shape that predict returns, but the shapes are {shapes}.",
+            argument="references",
+        )
     labels = y
     if y is not None and outputs in BY_CLASS:
         classes, codes = np.unique(y, return_inverse=True)
         labels = codes if len(classes) == values[0].shape[1] else y
-    shadows = shadows_of(np.stack([saw for _, saw in functions]), labels=labels, **{outputs: np.stack(values)})
-    names = ["given", *(f"reference {i}" for i in range(1, len(functions)))]
-    result = evaluate(
-        replace(shadows, X=_numbers(X)),
-        attacks,
-        target="given" if len(functions) > 1 else None,
-        models=names,
-        groups=None if groups is None else _groups(groups, member),
-        confidence=confidence,
-    )
-    return replace(result, random_split=random_split)
+    given: dict[str, Any] = {outputs: np.stack(values)}
+    shadows = shadows_of(np.stack([saw for *_, saw in functions]), labels=labels, **given)
+    return replace(shadows, X=_numbers(X))
 
 
 def _joined(members: Any, others: Any, *, needs_labels: bool) -> tuple[Any, NDArray[Any] | None, Bools]:
@@ -242,7 +264,8 @@ def _answer(returned: Any, outputs: str, n: int, name: str) -> Floats:
         else "State what it returns with outputs=, one of " + ", ".join(OUTPUT_KINDS)
     )
     raise ParameterError(
-        f"{name} must return {outputs} of shape {shape}, but returned {values.dtype} of shape {values.shape}. {advice}.",
+        f"{name} must return {outputs} of shape {shape}, but returned {values.dtype} of shape {values.shape}. "
+        f"{advice}.",
         argument=name.partition("[")[0],
     )
 

@@ -121,8 +121,8 @@ def next_steps(result: MembershipResult) -> tuple[str, ...]:
     if result.confounded:
         return ("Compare members with non-members that were drawn at random from the same records.",)
     if result.judged and not result.found_by:
-        stated = "" if result.random_split else ", or state a random split if there was one,"
-        return (f"Smaller leaks are found with more records or with references{stated} and a claim is tested by coins.",)
+        stated = "" if result.random_split else " If chance alone chose the members, state it: random_split."
+        return (f"More records, or references, find smaller leaks.{stated} Coins test a claim: `dpassay coins`.",)
     if result.found_by or result.headline.rate_at(AT).lower > AT:
         return (
             "Members are found more often than by guessing: treat the model as private as its records, or train with a "
