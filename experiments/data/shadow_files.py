@@ -10,12 +10,12 @@
 .json  the result of an attack by LeakPro (`data_objects/ID.json`): `true_labels` and `signal_values`, higher = member
 
 The NPZ of single records that SACRO-ML writes (`lira_individual_..._instance_0.npz`) is read by its arrays `member` and
-`score`. An array `X`, `(n_records, n_features)`, or `X_train` and `X_test`, gives the records to the baseline without the
-models.
+`score`. An array `X`, `(n_records, n_features)`, or `X_train` and `X_test`, gives the records to the baseline without
+the models.
 
-`load_records` reads records for a function of a model: an NPZ with `X_train`, `X_test`, `y_train`, `y_test`, and possibly
-`groups_train`, `groups_test`; or a CSV with the column `member` (1 or 0), possibly `label`, `group` and `record`, and
-features in all other columns.
+`load_records` reads records for a function of a model: an NPZ with `X_train`, `X_test`, `y_train`, `y_test`, and
+possibly `groups_train`, `groups_test`; or a CSV with the column `member` (1 or 0), possibly `label`, `group` and
+`record`, and features in all other columns.
 """
 
 from __future__ import annotations

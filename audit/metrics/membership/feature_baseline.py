@@ -6,11 +6,11 @@ attack on the model may do no more than that, and its success shows no leak. `bl
     records      logistic regression of membership on features and labels
     trees        boosted trees, the same: variances, ranges and interactions
     difficulty   the probability of a record's label under models of labels on features, trained on the other folds
-                 without a look at membership: whether one side is harder to predict, as any loss shows
+                 without a look at membership: whether one side is harder to predict, as a loss shows
     references   the mean loss under references that saw none of the records
 
-The first three are cross-validated. If membership is exchangeable over the records, each AUC has mean 1/2. The first two
-learn from membership: their errors on two folds are nearly the same, and their intervals are averaged. The models of
+The first three are cross-validated. If membership is exchangeable over the records, each AUC has mean 1/2. The first
+two learn from membership: their errors on two folds are nearly the same, and their intervals are averaged. The models of
 labels do not: given features and labels, the AUCs of different folds depend on different bits, are independent, and
 their variances are averaged, divided by the number of folds. All intervals hold together (Bonferroni over ways), so one
 of them excludes 1/2 with probability 1 - confidence at most, up to the normal approximation of DeLong's interval. The

@@ -6,15 +6,15 @@
 
 The answer is one of three, and none of them is an epsilon, for which fair coins decide before training who is in:
 
-    cannot be told      members and others differ without the model (`feature_baseline.py`): any AUC may be the difference
+    cannot be told      members and others differ without the model (`feature_baseline.py`): an AUC may show just that
     members are found   the AUC of an attack is above all that the records alone may explain (`found_by`): the limit
                         of the baseline; or 1/2, if the user states that chance alone chose the members
     no evidence         neither
 
-If chance did, and the model leaks nothing, the second is stated with probability (1 - confidence) / 2 at most, up to the
-normal approximation of the AUC. Of sets that differ, and look alike to the baseline, it is stated without that statement
-only if an attack beats the limit of the baseline; no count of records bounds that probability, since a model may see a
-difference that the baseline does not.
+If chance did, and the model leaks nothing, the second is stated with probability (1 - confidence) / 2 at most, up to
+the normal approximation of the AUC. Of sets that differ, and look alike to the baseline, it is stated without that
+statement only if an attack beats the limit of the baseline; no number of records bounds that probability, since a model
+may see a difference that the baseline does not.
 
 No bound on epsilon is computed, also not one of zero-run auditing (arXiv 2605.14591). There the guesses of a model with
 epsilon are dominated by independent bits of log odds epsilon + logit e(x), with e(x) the probability that a record x is
@@ -208,8 +208,8 @@ def _records(given: Any, name: str) -> tuple[Any, NDArray[Any] | None]:
         if X.ndim == 0 or X.dtype.kind not in "biuf":
             raise ParameterError(
                 f"{name} must be records as an array of numbers, (n, ...), or a DataFrame, or a pair of these and "
-                f"labels, but are {X.dtype} of shape {X.shape}. Without the records it cannot be tested whether the two "
-                "sets differ without the model; for texts see evaluate_texts.",
+                f"labels, but are {X.dtype} of shape {X.shape}. Without the records it cannot be tested whether the "
+                "two sets differ without the model; for texts see evaluate_texts.",
                 argument=name,
             )
         if not np.isfinite(X).all():
