@@ -132,6 +132,12 @@ def load_shadows(file: Path | str, *, fair: bool = False, signal: str | None = N
     if "membership" not in arrays:
         arrays = _of_two_sides(arrays)
     X = arrays.pop("X", None)
+    if X is not None and not arrays.keys() & set(OUTPUT_KINDS):
+        raise ParameterError(
+            f"{file} holds records, and no outputs of a model. Name the function that computes them, --target "
+            "PY_FILE:NAME, or add them, such as losses.",
+            argument="file",
+        )
     for name in arrays.keys() & OTHER_CALLS.keys():
         raise ParameterError(f"{file}: {OTHER_CALLS[name]}", argument="file")
     if "membership" not in arrays:

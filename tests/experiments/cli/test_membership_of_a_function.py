@@ -80,7 +80,7 @@ def test_sets_that_differ_end_with_exit_code_2(folder):
         (("records.npz", "--target", "model.py:text", "--outputs", "scores"), "must return an array"),
         (("records.npz", "--target", "model.py:gone"), "gone"),
         (("records.npz", "--target", "model.py:scores"), "must be a pair"),
-        (("records.npz",), "must hold membership"),
+        (("records.npz",), "holds records, and no outputs of a model"),
         (("records.npz", "--reference", "model.py:scores"), "needs --target"),
         (("losses.npz", "--target", "model.py:scores"), "must hold records for the function"),
         (("model.pkl", "--target", "model.py:scores"), "np.savez"),
