@@ -108,11 +108,12 @@ def audit_model(
         True
     """
     shadows = shadows_of_model(predict, members, others, references or (), outputs=outputs, seed=seed)
+    names = names_of_models(len(shadows))
     result = evaluate(
         shadows,
         attacks,
-        target=0 if len(shadows) > 1 else None,
-        models=names_of_models(len(shadows)),
+        target=names[0] if len(shadows) > 1 else None,
+        models=names,
         groups=None if groups is None else _groups(groups, shadows.inclusion[0]),
         confidence=confidence,
     )

@@ -76,7 +76,7 @@ def test_sets_that_differ_end_with_exit_code_2(folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("records.npz", "--target", "model.py:fails"), "no weights"),
+        (("records.npz", "--target", "model.py:fails", "--outputs", "scores"), "no weights"),
         (("records.npz", "--target", "model.py:text", "--outputs", "scores"), "must return an array"),
         (("records.npz", "--target", "model.py:gone"), "gone"),
         (("records.npz", "--target", "model.py:scores"), "must be a pair"),

@@ -134,7 +134,7 @@ def test_the_interval_of_the_auc_of_one_model_covers_it():
 
 def test_without_the_statement_an_attack_must_exceed_the_limit_of_the_baseline():
     rng = np.random.default_rng(0)
-    small, large = (rng.normal(size=(1, 400)) + shift * (np.arange(400) < 200) for shift in (0.4, 1.5))
+    small, large = (rng.normal(size=(1, 4_000)) + shift * (np.arange(4_000) < 2_000) for shift in (0.2, 1.5))
     assert judged(small, 1).found_by
     assert not judged(small, 1, random_split=False).found_by
     assert judged(large, 1, random_split=False).found_by
