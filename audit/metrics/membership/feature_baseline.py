@@ -10,8 +10,8 @@ attack on the model may do no more than that, and its success shows no leak. `bl
     references   the mean loss under references that saw none of the records
 
 The first three are cross-validated. If membership is exchangeable over the records, each AUC has mean 1/2. The first
-two learn from membership: their errors on two folds are nearly the same, and their intervals are averaged. The models of
-labels do not: given features and labels, the AUCs of different folds depend on different bits, are independent, and
+two learn from membership: their errors on two folds are nearly the same, and their intervals are averaged. The models
+of labels do not: given features and labels, the AUCs of different folds depend on different bits, are independent, and
 their variances are averaged, divided by the number of folds. All intervals hold together (Bonferroni over ways), so one
 of them excludes 1/2 with probability 1 - confidence at most, up to the normal approximation of DeLong's interval. The
 reverse does not hold: sets may differ in a way that none of them sees.
