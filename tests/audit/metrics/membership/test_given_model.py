@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dpassay.attacks.membership import Shadows
@@ -28,6 +31,10 @@ def draw(n, rng, *, flipped=0.0):
 
 def model_of_neither(seed=1):
     return LogisticRegression().fit(*draw(300, np.random.default_rng(seed))).predict_proba
+
+
+def regularised():
+    return make_pipeline(StandardScaler(), LogisticRegression(C=1e-3))
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +64,15 @@ def test_an_overfitted_tree_is_found_without_the_statement_of_a_random_split(fou
 def test_the_result_survives_json_and_is_drawn(found):
     assert MembershipResult.from_json(found.to_json()) == found
     assert found.plot() is not None
+
+
+@pytest.mark.parametrize(("model", "found_by"), [(KNeighborsClassifier(1), ("loss",)), (regularised(), ())])
+def test_a_random_split_that_is_stated_finds_a_nearest_neighbour_and_no_regularised_model(model, found_by):
+    X, y = load_breast_cancer(return_X_y=True)
+    inside = np.random.default_rng(0).random(len(y)) < 0.5
+    members, others = (X[inside], y[inside]), (X[~inside], y[~inside])
+    predict = model.fit(*members).predict_proba
+    assert audit_model(predict, members, others, attacks="loss", random_split=True).found_by == found_by
 
 
 @pytest.mark.parametrize("random_split", [False, True])
