@@ -32,8 +32,8 @@ MIN_RECORDS = 10
 """Fewest members, and others, of a baseline."""
 N_FOLDS = 5
 """Number of folds of the models of labels."""
-MAX_CLASSES = 50
-"""Number of values from which on real labels are targets of a regression."""
+MAX_CLASSES = 200
+"""Number of values above which labels that are numbers are targets of a regression."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def _likelihood(y: Any, seed: int) -> Rule:
 
 def _many_values(y: Any) -> bool:
     """Return whether labels are numbers with more values than classes have."""
-    return bool(y.dtype.kind == "f" and len(np.unique(y)) > MAX_CLASSES)
+    return bool(y.dtype.kind in "iuf" and len(np.unique(y)) > MAX_CLASSES)
 
 
 def _rows(X: Any, y: Any) -> Floats:
