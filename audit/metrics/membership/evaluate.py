@@ -358,7 +358,7 @@ def _most_exposed(name: str, scores: Floats, member: Bools) -> tuple[ExposedMemb
     known = ~np.isnan(scores)
     inside, others = np.flatnonzero(member & known), np.sort(scores[~member & known])
     highest = inside[np.argsort(-scores[inside], kind="stable")[:MAX_EXPOSED]]
-    as_high = len(others) - np.searchsorted(others, scores[highest], side="left")
+    as_high: Ints = len(others) - np.asarray(np.searchsorted(others, scores[highest], side="left"))
     return tuple(
         ExposedMember(name, int(record), float(scores[record]), int(n), len(others))
         for record, n in zip(highest, as_high, strict=True)
