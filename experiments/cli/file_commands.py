@@ -131,17 +131,35 @@ def membership_command(
             metavar="FILE",
             help="NPZ: membership (models x records) and losses, logits, probabilities, rescaled_logits or scores; or "
             "CSV: model, record, member, and loss or score. Of one model: loss_train and loss_test, or a CSV without "
-            "model and record.",
+            "model and record. With a function as target: records, X_train, y_train, X_test, y_test, or a CSV: member, "
+            "label, features.",
         ),
     ],
     target: Annotated[
         str | None,
         typer.Option(
             metavar="MODEL",
-            help="The audited model, by its name or number from 0 on; all others are references only. Default: every "
-            "model in turn.",
+            help="The audited model, by its name or number from 0 on; all others are references only. Or its function "
+            "of a batch of records, PY_FILE:NAME. Default: every model in turn.",
         ),
     ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PY_FILE:NAME", help="Function of a model that saw none of the records, with --target; repeatable."
+        ),
+    ] = None,
+    outputs: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND",
+            help="What the functions return: probabilities, log_probabilities or logits of classes, losses, "
+            "predictions, rescaled_logits or scores.",
+        ),
+    ] = "probabilities",
+    random_split: Annotated[
+        bool, typer.Option("--random-split", help="State that chance alone decided which records the model saw.")
+    ] = False,
     attack: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="See `dpassay list membership`; repeatable. Default: all that apply."),

@@ -14,19 +14,21 @@ from ....attacks.membership.catalogue import catalogue
 from ....attacks.membership.consistency import consistency_warnings
 from ....attacks.membership.designs import Design, form_for, offline_form, possible_targets
 from ....attacks.membership.shadows import Shadows
-from ....mechanisms.core import AttackError, Floats, Guarantee, Ints, ParameterError, display_name, open_unit
+from ....mechanisms.core import AttackError, Bools, Floats, Guarantee, Ints, ParameterError, display_name, open_unit
 from ...evidence.statement import check_claim
 from ...games.training import person_of
-from .feature_baseline import FeatureBaseline, feature_baseline
+from .feature_baseline import FeatureBaseline, blind_baseline
 from .models import model_rows, odd_models
 from .persons import scores_of_persons, shadows_of_persons
 from .records import MIN_MODELS_FOR_RECORDS, group_rows, record_table
-from .result import AttackMetrics, MembershipResult, Region
+from .result import AttackMetrics, ExposedMember, MembershipResult, Region
 from .roc import Pooled
 
 FALSE_POSITIVE_RATES = (0.1, 0.01, 0.001, 0.0001)
 MIN_COMPLEMENT_RECORDS = 60
 """Number of records from which on models trained on complements are not a coincidence."""
+MAX_EXPOSED = 10
+"""Number of members of one model that are listed, those with the highest scores."""
 RECORDS_FPR = 0.01
 """False positive rate of the threshold for the table of records."""
 
@@ -69,7 +71,8 @@ def evaluate(
             all of whose records are in a model, or none; None for records.
         claim: the guarantee of the accountant, drawn as the region that no attack may enter.
         confidence: of each interval.
-        features: whether to measure how well the features alone separate members from non-members; needs `shadows.X`.
+        features: whether to measure how well the records alone separate members from non-members, without the target:
+            from `shadows.X`, or from references that saw none of the records.
 
     Raises:
         AttackError: a listed attack cannot be used.
@@ -148,14 +151,14 @@ def evaluate(
         if per_model:
             metrics[-1] = replace(metrics[-1], models=model_rows(scores, units, names_in, confidence=confidence))
     warnings = [f"{', '.join(unequal)}: {next(iter(unequal.values()))}"] if unequal else []
-    return MembershipResult(
+    result = MembershipResult(
         attacks=tuple(metrics),
         n_models=len(shadows),
         n_records=units.n_records,
         design=_design(shadows, labels[targets[0]] if single else None)
         + ("" if index is None else "; each person with all records, scored as one"),
         confidence=confidence,
-        feature_baseline=_feature_baseline(shadows, int(targets[0]), confidence) if features else None,
+        feature_baseline=_feature_baseline(shadows, int(targets[0]), confidence, design) if features else None,
         skipped=tuple(skipped),
         region=None if claim is None else _region(claim),
         target=labels[targets[0]] if single else None,
@@ -166,6 +169,11 @@ def evaluate(
             *odd_models([m.attack for m in metrics], by_model, units.inclusion, names_in),
         ),
     )
+    if len(targets) > 1 or index is not None or not metrics:
+        return result
+    place = metrics.index(result.headline)
+    exposed = _most_exposed(result.headline.attack, by_model[place][0], units.inclusion[0])
+    return replace(result, most_exposed=exposed)
 
 
 def measure(
@@ -325,7 +333,8 @@ def _check_complements(shadows: Shadows) -> None:
 
 def _design(shadows: Shadows, target: str | None) -> str:
     if target is not None:
-        return f"model {target} is the target, the others are references only"
+        drawn = "; each record in each model by an independent fair coin" if shadows.fair else ""
+        return f"model {target} is the target, the others are references only{drawn}"
     if shadows.paired:
         return "pairs of models trained on complementary halves, each scored by the others"
     if shadows.fair:
@@ -333,14 +342,27 @@ def _design(shadows: Shadows, target: str | None) -> str:
     return "supplied by the user: not known to be drawn by fair coins"
 
 
-def _feature_baseline(shadows: Shadows, target: int, confidence: float) -> FeatureBaseline | None:
-    """Return the feature baseline of the first target in a natural split; None with fair coins, which need none."""
-    if shadows.X is None or shadows.fair:
+def _feature_baseline(shadows: Shadows, target: int, confidence: float, design: Design) -> FeatureBaseline | None:
+    """Return the baseline of the first target in a natural split; None with fair coins, which need none."""
+    if shadows.fair:
         return None
+    references = None
+    if len(shadows) > 1 and design.offline and "loss" in shadows.signals:
+        references = np.delete(shadows.signal("loss"), target, axis=0).mean(axis=0)
     member = shadows.inclusion[target]
-    if min(member.sum(), (~member).sum()) < 10:
-        return None
-    return feature_baseline(shadows.X, member, y=shadows.y, confidence=confidence)
+    return blind_baseline(member, X=shadows.X, y=shadows.y, references=references, confidence=confidence)
+
+
+def _most_exposed(name: str, scores: Floats, member: Bools) -> tuple[ExposedMember, ...]:
+    """Return the members with the highest scores, `(n_records,)`, and how many of the others score as high."""
+    known = ~np.isnan(scores)
+    inside, others = np.flatnonzero(member & known), np.sort(scores[~member & known])
+    highest = inside[np.argsort(-scores[inside], kind="stable")[:MAX_EXPOSED]]
+    as_high: Ints = len(others) - np.asarray(np.searchsorted(others, scores[highest], side="left"))
+    return tuple(
+        ExposedMember(name, int(record), float(scores[record]), int(n), len(others))
+        for record, n in zip(highest, as_high, strict=True)
+    )
 
 
 def _region(claim: Guarantee) -> Region:

@@ -1,14 +1,39 @@
-"""The feature baseline: how well the features of records reveal their membership without any model."""
+"""The feature baseline: how well the features of records reveal their membership without the audited model.
+
+Two sets of records that were drawn at random from the same ones cannot be told apart without the model. If they can, an
+attack on the model may do no more than that, and its success shows no leak. `blind_baseline` looks in several ways:
+
+    records      logistic regression of membership on features and labels
+    trees        boosted trees, the same: variances, ranges and interactions
+    difficulty   the probability of a record's label under models of labels on features, trained on the other folds
+                 without a look at membership: whether one side is harder to predict, as a loss shows
+    references   the mean loss under references that saw none of the records
+
+The first three are cross-validated. If membership is exchangeable over the records, each AUC has mean 1/2. The first
+two learn from membership: their errors on two folds are nearly the same, and their intervals are averaged. The models
+of labels do not: given features and labels, the AUCs of different folds depend on different bits, are independent, and
+their variances are averaged, divided by the number of folds. All intervals hold together (Bonferroni over ways), so one
+of them excludes 1/2 with probability 1 - confidence at most, up to the normal approximation of DeLong's interval. The
+reverse does not hold: sets may differ in a way that none of them sees.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ....mechanisms.core import Floats, ParameterError, one_of, open_unit, whole
+from ....mechanisms.core import Bools, Floats, Ints, ParameterError, one_of, open_unit, whole
 from .roc import Pooled
+
+MIN_RECORDS = 10
+"""Fewest members, and others, of a baseline."""
+N_FOLDS = 5
+"""Number of folds of the models of labels."""
+MAX_CLASSES = 200
+"""Number of values above which labels that are numbers are targets of a regression."""
 
 
 @dataclass(frozen=True)
@@ -17,16 +42,72 @@ class FeatureBaseline:
 
     Args:
         auc, lower, upper: cross-validated, with its interval.
+        way: the way with the largest lower limit, as in the list above.
+        most: largest upper limit of all ways; None if there is only one.
     """
 
     auc: float
     lower: float
     upper: float
+    way: str = "records"
+    most: float | None = None
 
     @property
     def shifted(self) -> bool:
         """True if members and non-members differ in distribution, which alone can explain an attack's success."""
         return self.lower > 0.5
+
+    @property
+    def limit(self) -> float:
+        """Largest AUC that the records alone may explain."""
+        return max(0.5, self.upper if self.most is None else self.most)
+
+
+def blind_baseline(
+    member: Bools,
+    *,
+    X: Any = None,
+    y: Any = None,
+    references: Floats | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> FeatureBaseline | None:
+    """Compute the AUC of members against others in all ways that these arrays allow; see the head of this module.
+
+    Args:
+        member: `(n,)` booleans.
+        X: `(n, n_features)` numbers, or None.
+        y: `(n,)` labels, or None. Labels that are all equal are not used.
+        references: `(n,)` mean signal of models that saw none of the records, higher = more like a member; or None.
+        confidence: of all intervals together.
+        seed: of the folds.
+
+    Returns:
+        The way with the largest lower limit; None without any, or with fewer than 10 records on a side.
+    """
+    flags = np.asarray(member, dtype=np.bool_)
+    if min(flags.sum(), (~flags).sum()) < MIN_RECORDS:
+        return None
+    labels = None if y is None or len(np.unique(y)) < 2 else np.asarray(y)
+    ways = [] if X is None else ["records", "trees", *(["difficulty"] if labels is not None else [])]
+    ways += [] if references is None else ["references"]
+    each = 1.0 - (1.0 - confidence) / max(len(ways), 1)
+    found = []
+    for way in ways:
+        if way == "references":
+            pooled = Pooled.of(np.asarray(references), flags)
+            one = _either_side(FeatureBaseline(pooled.auc, *pooled.auc_interval(each)))
+        elif way == "difficulty":
+            one = _either_side(
+                _cross_validated(_rows(X, None), flags, _likelihood(labels, seed), each, N_FOLDS, seed, blind=True)
+            )
+        else:
+            classifier = "boosting" if way == "trees" else "logistic"
+            one = feature_baseline(X, flags, y=labels, classifier=classifier, confidence=each, seed=seed)
+        found.append(replace(one, way=way))
+    if not found:
+        return None
+    return replace(max(found, key=lambda one: one.lower), most=max(one.upper for one in found))
 
 
 def feature_baseline(
@@ -70,6 +151,25 @@ def feature_baseline(
             f"{len(rows)} rows and member has {int(flags.sum())} True of {len(flags)}.",
             argument="member",
         )
+
+    def odds(train: Ints, test: Ints) -> Floats:
+        model = _build(classifier, seed).fit(rows[train], flags[train])
+        return np.asarray(model.predict_proba(rows[test])[:, 1])
+
+    return _cross_validated(rows, flags, lambda _, train, test: odds(train, test), confidence, n_folds, seed)
+
+
+Rule = Callable[[Floats, Ints, Ints], Floats]
+"""Rows, training fold and test fold -> scores of the test fold."""
+
+
+def _cross_validated(
+    rows: Floats, flags: Bools, rule: Rule, confidence: float, n_folds: int, seed: int, *, blind: bool = False
+) -> FeatureBaseline:
+    """Return the AUC of scores of each fold by a rule that is learned from the others, averaged over the folds.
+
+    `blind`: whether the rule does not depend on membership.
+    """
     from sklearn.model_selection import StratifiedKFold
 
     from ....attacks.learners.base import single_thread
@@ -78,11 +178,14 @@ def feature_baseline(
     with single_thread():
         split = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(rows, flags)
         for i, (train, test) in enumerate(split):
-            model = _build(classifier, seed).fit(rows[train], flags[train])
-            odds[test], fold[test] = model.predict_proba(rows[test])[:, 1], i
+            odds[test], fold[test] = rule(rows, train, test), i
     # Ranks within a fold: comparisons across folds would count the intercepts of their classifiers.
     parts = [Pooled.of(odds[fold == i], flags[fold == i]) for i in range(n_folds)]
     auc = float(np.mean([part.auc for part in parts]))
+    if blind:
+        reaches = [np.subtract(*part.auc_interval(confidence)[::-1]) / 2.0 for part in parts]
+        reach = float(np.sqrt(np.mean(np.square(reaches)) / n_folds))
+        return FeatureBaseline(auc, max(0.0, auc - reach), min(1.0, auc + reach))
     # Folds share records, so their errors are not independent: all intervals hold simultaneously (Bonferroni), and so
     # does their mean.
     simultaneous = 1.0 - (1.0 - confidence) / n_folds
@@ -90,12 +193,49 @@ def feature_baseline(
     return FeatureBaseline(auc, max(0.0, auc - reach), min(1.0, auc + reach))
 
 
+def _either_side(one: FeatureBaseline) -> FeatureBaseline:
+    """Return the baseline with the AUC of whichever side is higher: easier members and harder ones differ alike."""
+    return one if one.auc >= 0.5 else FeatureBaseline(1.0 - one.auc, 1.0 - one.upper, 1.0 - one.lower)
+
+
+def _likelihood(y: Any, seed: int) -> Rule:
+    """Return the rule that scores a record by how well its label is predicted, without a look at membership.
+
+    Classes: the mean of the probabilities by a logistic regression and by a tree. Numbers: minus the distance from the
+    prediction of a tree.
+    """
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    options: dict[str, Any] = {"min_samples_leaf": 20, "random_state": seed}
+
+    def rule(rows: Floats, train: Ints, test: Ints) -> Floats:
+        if _many_values(y):
+            predicted = DecisionTreeRegressor(**options).fit(rows[train], y[train]).predict(rows[test])
+            return np.asarray(-np.abs(predicted - y[test]))
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(np.unique(codes[train])) < 2:
+            return np.zeros(len(test))
+        total = np.zeros((len(test), len(classes)))
+        for model in (_build("logistic", seed), DecisionTreeClassifier(**options)):
+            model.fit(rows[train], codes[train])
+            total[:, model.classes_] += model.predict_proba(rows[test])
+        return np.asarray(total[np.arange(len(test)), codes[test]])
+
+    return rule
+
+
+def _many_values(y: Any) -> bool:
+    """Return whether labels are numbers with more values than classes have."""
+    return bool(y.dtype.kind in "iuf" and len(np.unique(y)) > MAX_CLASSES)
+
+
 def _rows(X: Any, y: Any) -> Floats:
     rows = np.asarray(X, dtype=np.float64).reshape(len(X), -1)
     if y is None:
         return rows
     labels = np.asarray(y)
-    return np.concatenate([rows, labels[:, None] == np.unique(labels)], axis=1)
+    columns = labels[:, None].astype(np.float64) if _many_values(labels) else labels[:, None] == np.unique(labels)
+    return np.concatenate([rows, columns], axis=1)
 
 
 def _build(classifier: str, seed: int) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy import special
 
 from ....mechanisms.core import ParameterError, fixed, one_of, parameter_text
 from ...evidence.scores import Tally
@@ -79,6 +80,25 @@ class Region:
     tpr: tuple[float, ...]
 
 
+@dataclass(frozen=True)
+class ExposedMember:
+    """A member with one of the highest scores of the attack in the headline.
+
+    Args:
+        attack: the attack.
+        record: number of the record, from 0 on.
+        score: of the record.
+        as_high: number of others that score at least as high.
+        n_others: number of others.
+    """
+
+    attack: str
+    record: int
+    score: float
+    as_high: int
+    n_others: int
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class MembershipResult(DrawnResult):
     """Metrics of membership attacks on the same models.
@@ -93,6 +113,8 @@ class MembershipResult(DrawnResult):
         region: true positive rates that the claim allows; None without a claim.
         target: name of the only scored model, for which the others are references; None if every model is scored.
         warnings: what the numbers do not show, or why they may be wrong, one sentence or two each.
+        most_exposed: members of a single model with the highest scores; empty with several.
+        random_split: whether the user states that chance alone decided which of these records the model saw.
     """
 
     FORMAT: ClassVar[str] = "dpassay.membership-result"
@@ -111,6 +133,8 @@ class MembershipResult(DrawnResult):
     region: Region | None = None
     target: str | None = None
     warnings: tuple[str, ...] = ()
+    most_exposed: tuple[ExposedMember, ...] = ()
+    random_split: bool = False
 
     def __getitem__(self, attack: str) -> AttackMetrics:
         """Return the metrics of one attack, by name; raise `ParameterError` on another name."""
@@ -125,6 +149,40 @@ class MembershipResult(DrawnResult):
     def confounded(self) -> bool:
         """True if the features alone separate members from non-members, so that success does not show a leak."""
         return self.feature_baseline is not None and self.feature_baseline.shifted
+
+    @property
+    def unanswered(self) -> str:
+        """Why the attacks on a single model give no answer, and what to do; empty if they give one."""
+        if not self.confounded or not self.most_exposed:
+            return ""
+        return (
+            "it cannot be told whether the model leaks: members and others differ without it. Compare members with "
+            "others that were drawn at random from the same records."
+        )
+
+    @property
+    def judged(self) -> bool:
+        """True for a single model whose members and others were compared without it, too."""
+        return self.feature_baseline is not None and bool(self.most_exposed)
+
+    @property
+    def explained(self) -> float:
+        """Largest AUC that the records alone may explain: 1/2 for a random split, otherwise by the baseline."""
+        return 0.5 if self.random_split or self.feature_baseline is None else self.feature_baseline.limit
+
+    @property
+    def found_by(self) -> tuple[str, ...]:
+        """Attacks on a single model whose AUC is above `explained`; in order of the AUC.
+
+        The lower limits of all attacks hold together (Bonferroni). Empty where members and others differ without the
+        model, and where that was not tested.
+        """
+        if not self.judged or self.confounded:
+            return ()
+        limit = self.explained
+        lower = {m.attack: _lower_of_several(m, self.confidence, len(self.attacks)) for m in self.attacks}
+        listed = sorted(self.attacks, key=lambda metrics: -metrics.auc)
+        return tuple(metrics.attack for metrics in listed if lower[metrics.attack] > limit)
 
     @property
     def best(self) -> AttackMetrics:
@@ -200,6 +258,19 @@ class MembershipResult(DrawnResult):
     def __repr__(self) -> str:
         aucs = ", ".join(f"{m.attack} {fixed(m.auc)}" for m in self.attacks)
         return f"<MembershipResult {self.n_models} models, {self.n_records:,} records; AUC: {aucs}>"
+
+
+def _lower_of_several(metrics: AttackMetrics, confidence: float, n: int) -> float:
+    """Return the lower limit of the AUC that holds for n attacks together, from the interval about one model.
+
+    The interval is symmetric on the scale of the log odds, with a normal quantile: its reach is scaled. That of an AUC
+    of 0 or 1 is the exact one of `Pooled.auc_interval`.
+    """
+    tail = 0.5 * (1.0 - confidence)
+    if not 0.0 < metrics.auc < 1.0 or not 0.0 < metrics.auc_lower < metrics.auc:
+        return metrics.auc - 1.0 + float((tail / n) ** (1.0 / min(metrics.n_in, metrics.n_out)))
+    reach = special.logit(metrics.auc) - special.logit(metrics.auc_lower)
+    return float(special.expit(special.logit(metrics.auc) - reach * special.ndtri(tail / n) / special.ndtri(tail)))
 
 
 def _row(metrics: AttackMetrics) -> dict[str, Any]:

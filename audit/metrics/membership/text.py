@@ -25,6 +25,11 @@ NO_BOUND = (
     "or of models with fair coins dpassay.audit.games.one_run."
 )
 """Note on metrics, which has no place beside the audit of coins."""
+UNTESTED = (
+    "Not tested: whether members and others differ without the model, which alone can give any AUC. Add the records, "
+    "X (n_records, n_features), to the file, or call dpassay.audit.metrics.membership.audit_model."
+)
+"""Note on a single model whose records are unknown."""
 AT = 0.01
 """False positive rate of the headline."""
 BY_COINS = "by an independent fair coin"
@@ -55,15 +60,18 @@ def describe(result: MembershipResult) -> ResultText:
         next_steps=next_steps(result),
         table=TextTable(head, tuple(("", row) for row in rows), 2, caption),
         notes=tuple(notes(result)),
-        details=(*groups, skipped_section(result.skipped)),
+        details=(*groups, *_most_exposed(result), skipped_section(result.skipped)),
     )
 
 
 def headline(result: MembershipResult) -> str:
     """Return the result in a few words."""
     if result.confounded:
-        return "No evidence of membership: the two sets differ without the model"
+        return "Membership cannot be told: the two sets differ without the model"
     best = result.headline
+    if result.judged:
+        found = result.found_by
+        return f"Members are found, by {_cut(found[0])}" if found else "No evidence of membership in this model"
     return f"{_cut(best.attack)} finds {percent(best.rate_at(AT).tpr)} of the members at {percent(AT)} false positives"
 
 
@@ -76,6 +84,8 @@ def answer(result: MembershipResult) -> str:
             f"curve (AUC) is {auc}. Members and non-members come from different distributions, and the attacks give no "
             "evidence about the models."
         )
+    if result.judged:
+        return _of_one_model(result)
     best = result.headline
     rate = best.rate_at(AT)
     of = "" if result.target is None else f" of model {_cut(result.target)}"
@@ -90,11 +100,30 @@ def answer(result: MembershipResult) -> str:
     return f"{rates}{records} These are metrics, not bounds on epsilon."
 
 
+def _of_one_model(result: MembershipResult) -> str:
+    """Return the answer about a single model, whose members and others do not differ without it."""
+    best = result[result.found_by[0]] if result.found_by else result.best
+    confidence = confidence_text(result.confidence)
+    rate = result.headline.rate_at(AT)
+    compared = f"the records alone may explain up to {fixed(result.explained)}"
+    if result.random_split:
+        compared = "0.5 is expected of a random split, as stated, without a leak"
+    return (
+        f"{_cut(best.attack)} has an area under the ROC curve (AUC) of {fixed(best.auc)} ({fixed(best.auc_lower)} to "
+        f"{fixed(best.auc_upper)}, {confidence} confidence); {compared}. At {percent(AT)} false positives "
+        f"{_cut(result.headline.attack)} identifies {percent(rate.tpr)} of the members "
+        f"({percent_between(rate.lower, rate.upper)}). These are metrics, not bounds on epsilon."
+    )
+
+
 def next_steps(result: MembershipResult) -> tuple[str, ...]:
     """Return what to do now, at most two sentences."""
     if result.confounded:
         return ("Compare members with non-members that were drawn at random from the same records.",)
-    if result.headline.rate_at(AT).lower > AT:
+    if result.judged and not result.found_by:
+        stated = "" if result.random_split else " If chance alone chose the members, state it: random_split."
+        return (f"More records, or references, find smaller leaks.{stated} Coins test a claim: `dpassay coins`.",)
+    if result.found_by or result.headline.rate_at(AT).lower > AT:
         return (
             "Members are found more often than by guessing: treat the model as private as its records, or train with a "
             "privacy guarantee or for fewer epochs, and repeat.",
@@ -115,6 +144,18 @@ def _groups(groups: Iterable[GroupRow], unit: str = "group") -> TextTable:
     return TextTable((unit, "scores in", "scores out", "AUC", f"TPR@{percent(AT)} FPR"), tuple(rows), 1)
 
 
+def _most_exposed(result: MembershipResult) -> tuple[TextSection, ...]:
+    """Return the members of a single model with the highest scores; none with several models."""
+    rows = tuple(
+        ("", (f"{one.record:,}", number(one.score), f"{one.as_high:,} of {one.n_others:,}"))
+        for one in result.most_exposed
+    )
+    if not rows or result.confounded:
+        return ()
+    title = f"Most exposed members, by {_cut(result.most_exposed[0].attack)} (records from 0 on)"
+    return (TextSection(title, table=TextTable(("record", "score", "others as high"), rows, 1)),)
+
+
 def _setting_rows(result: MembershipResult) -> list[tuple[str, str]]:
     """Return rows on the setting, name and text."""
     rows = [
@@ -125,7 +166,10 @@ def _setting_rows(result: MembershipResult) -> list[tuple[str, str]]:
         baseline = result.feature_baseline
         interval = f"{fixed(baseline.lower)} to {fixed(baseline.upper)}"
         auc = f"area under the ROC curve (AUC) {fixed(baseline.auc)} ({interval})"
-        rows.append(("features only", f"{auc} from the features only, without a model"))
+        ways = {"trees": "by boosted trees", "difficulty": "by how hard labels are to predict"}
+        ways["references"] = "by references that saw none of them"
+        way = f", {ways[baseline.way]}" if baseline.way in ways else ""
+        rows.append(("features only", f"{auc} from the features only, without a model{way}"))
     if result.region is not None:
         rows.append(("claim", result.region.claim))
     return rows
@@ -159,6 +203,8 @@ def notes(result: MembershipResult) -> list[str]:
         + (", about the target and records like these, given the references." if result.target is not None else "."),
         "advantage: at the best threshold of the same scores, so optimistic; held out: threshold of other scores.",
     ]
+    if result.most_exposed and result.feature_baseline is None and BY_COINS not in result.design:
+        texts.append(UNTESTED)
     if 1 < result.n_models < 2 * MIN_MODELS and any(m.auc_upper - m.auc_lower == 1.0 for m in result.attacks):
         texts.append(
             f"Intervals from 0 to 1: {result.n_models} models are too few to estimate their variance. At least "

@@ -1,0 +1,308 @@
+"""A given model: whether its outputs tell the records that it was trained on from others.
+
+    members, others     two sets of records, of which the model saw the first and not the second
+    predict             the model: a batch of records -> outputs
+    references          other models, for attacks that compare with models without the record
+
+The answer is one of three, and none of them is an epsilon, for which fair coins decide before training who is in:
+
+    cannot be told      members and others differ without the model (`feature_baseline.py`): an AUC may show just that
+    members are found   the AUC of an attack is above all that the records alone may explain (`found_by`): the limit
+                        of the baseline; or 1/2, if the user states that chance alone chose the members
+    no evidence         neither
+
+If chance did, and the model leaks nothing, the second is stated with probability (1 - confidence) / 2 at most, up to
+the normal approximation of the AUC. Of sets that differ, and look alike to the baseline, it is stated without that
+statement only if an attack beats the limit of the baseline; no number of records bounds that probability, since a model
+may see a difference that the baseline does not.
+
+No bound on epsilon is computed, also not one of zero-run auditing (arXiv 2605.14591). There the guesses of a model with
+epsilon are dominated by independent bits of log odds epsilon + logit e(x), with e(x) the probability that a record x is
+a member. That takes membership that is independent over the records given x, whereas two sets of fixed sizes are not,
+and an upper limit of e that holds at every record. An estimate of e is no such limit, and no test of two samples makes
+it one. Where the probability is known because coins were tossed, `Coins.audit` gives the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....attacks.membership.base import MembershipAttack
+from ....attacks.membership.outputs import OUTPUT_KINDS, shadows_of
+from ....attacks.membership.shadows import Shadows
+from ....mechanisms.core import Bools, Floats, ParameterError, called_as, one_of, tensor_to_array
+from .evaluate import evaluate
+from .feature_baseline import MIN_RECORDS
+from .result import MembershipResult
+
+Predict = Callable[[Any], Any]
+"""A batch of records, or of records and labels, -> outputs, one row a record."""
+BY_CLASS = ("probabilities", "log_probabilities", "logits")
+"""Outputs with a column for each class."""
+OF_LABEL = ("losses", "rescaled_logits", "scores")
+"""Outputs that depend on the label of the record, which the function gets."""
+MAX_LEVELS = 20
+"""Number of the most common values of a column of text that the baseline sees."""
+
+
+@called_as("audit_model(model.predict_proba, (X_train, y_train), (X_test, y_test))")
+def audit_model(
+    predict: Predict,
+    members: Any,
+    others: Any,
+    references: Sequence[Predict | tuple[Predict, Any]] | None = None,
+    groups: Any = None,
+    *,
+    outputs: str = "probabilities",
+    attacks: str | MembershipAttack | Sequence[str | MembershipAttack] | None = None,
+    random_split: bool = False,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> MembershipResult:
+    """Measure how well membership attacks on one model tell its members from others.
+
+    Args:
+        predict: the model. It is called once, with all records in random order, and returns one row for each. For
+            `outputs` that are probabilities, log_probabilities, logits or predictions it gets X, as `predict_proba` of
+            scikit-learn does; for losses, rescaled_logits or scores, the pair (X, y), or X where no labels are given.
+        members, others: X, or a pair (X, y), of the records that the model was trained on, and of other records from
+            the same source. X is an array of numbers, `(n, ...)`, or a DataFrame, whose columns may be text; y has one
+            label a record, required for outputs by class and for predictions. At least 10 records each.
+        references: functions like `predict`, of models trained on none of these records; or pairs of such a function
+            and the records that its model saw, `(n_members + n_others,)` booleans, members first.
+        groups: names of groups that get a row each: a pair of arrays, of members and of others.
+        outputs: what `predict` returns: "probabilities", "log_probabilities" or "logits" of all classes,
+            `(n, n_classes)`, in the order of the sorted labels; "predictions" of a regression, `(n,)`; "losses",
+            `(n,)`, >= 0; "rescaled_logits", log p - log(1 - p) of the label; or "scores", higher = more like a member.
+        attacks: see `evaluate`; None for all that apply.
+        random_split: state that chance alone decided which of these records the model was trained on. It is tested by
+            the baseline, and lets `found_by` compare an AUC with 1/2, not with the limit of the baseline.
+        confidence: of each interval, and of the baseline without the model.
+        seed: of the order of the records, and of the baseline.
+
+    Returns:
+        The metrics; `unanswered` says why it cannot be told whether the model leaks, `found_by` has the attacks that
+        find members, `most_exposed` the members with the highest scores (record k is the k-th member, from 0 on).
+
+    Raises:
+        ParameterError: records or labels of inconsistent shapes, NaN, too few records, outputs that are not one row a
+            record, or of another kind than `outputs` states.
+
+    Guarantees:
+        * Nothing is trained on the outputs of members, and the order of the records says nothing.
+        * No verdict on a claim, and no bound on epsilon.
+
+    Example:
+        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> inside = np.random.default_rng(0).random(len(y)) < 0.5
+        >>> tree = DecisionTreeClassifier(random_state=0).fit(X[inside], y[inside])
+        >>> result = audit_model(tree.predict_proba, (X[inside], y[inside]), (X[~inside], y[~inside]))
+        >>> "loss" in result.found_by
+        True
+    """
+    shadows = shadows_of_model(predict, members, others, references or (), outputs=outputs, seed=seed)
+    names = names_of_models(len(shadows))
+    result = evaluate(
+        shadows,
+        attacks,
+        target=names[0] if len(shadows) > 1 else None,
+        models=names,
+        groups=None if groups is None else _groups(groups, shadows.inclusion[0]),
+        confidence=confidence,
+    )
+    return replace(result, random_split=random_split)
+
+
+def names_of_models(n: int) -> list[str]:
+    """Return the names of the given model and its references, in the order of `shadows_of_model`."""
+    return ["given", *(f"reference {i}" for i in range(1, n))]
+
+
+def shadows_of_model(
+    predict: Predict,
+    members: Any,
+    others: Any,
+    references: Sequence[Predict | tuple[Predict, Any]] = (),
+    *,
+    outputs: str = "probabilities",
+    seed: int = 0,
+) -> Shadows:
+    """Return the signals of the given model and its references on all records, members first; see `audit_model`."""
+    one_of(OUTPUT_KINDS, outputs=outputs)
+    X, y, member = _joined(members, others, needs_labels=outputs in (*BY_CLASS, "predictions"))
+    order = np.random.default_rng(seed).permutation(len(member))
+    batch = _rows_of(X, order) if y is None or outputs not in OF_LABEL else (_rows_of(X, order), y[order])
+    functions = [("predict", predict, member)]
+    functions += [(f"references[{i}]", *_reference(one, i, len(member))) for i, one in enumerate(references)]
+    values = []
+    for name, function, _ in functions:
+        if not callable(function):
+            raise ParameterError(
+                f"{name} must be a function of a batch of records, such as model.predict_proba, but is "
+                f"{type(function).__name__}.",
+                argument=name.partition("[")[0],
+            )
+        values.append(_answer(function(batch), outputs, len(member), name)[np.argsort(order)])
+    if len({value.shape for value in values}) > 1:
+        shapes = ", ".join(str(value.shape) for value in values)
+        raise ParameterError(
+            f"references must return the shape that predict returns, but the shapes are {shapes}.",
+            argument="references",
+        )
+    labels = y
+    if y is not None and outputs in BY_CLASS:
+        classes, codes = np.unique(y, return_inverse=True)
+        labels = codes if len(classes) == values[0].shape[1] else y
+    given: dict[str, Any] = {outputs: np.stack(values)}
+    shadows = shadows_of(np.stack([saw for *_, saw in functions]), labels=labels, **given)
+    return replace(shadows, X=_numbers(X))
+
+
+def _joined(members: Any, others: Any, *, needs_labels: bool) -> tuple[Any, NDArray[Any] | None, Bools]:
+    """Return records, labels and membership of both sets, members first."""
+    parts = [_records(members, "members"), _records(others, "others")]
+    (X_in, y_in), (X_out, y_out) = parts
+    if (y_in is None) != (y_out is None) or (y_in is None and needs_labels):
+        lacking = "members" if y_in is None else "others"
+        raise ParameterError(
+            f"{lacking} must be a pair (X, y), since these outputs are read with the label of each record.",
+            argument=lacking,
+        )
+    n_in, n_out = len(X_in), len(X_out)
+    if min(n_in, n_out) < MIN_RECORDS:
+        raise ParameterError(
+            f"members and others must be at least {MIN_RECORDS} records each, but are {n_in} and {n_out}. An interval "
+            "of use takes hundreds.",
+            argument="members" if n_in < MIN_RECORDS else "others",
+        )
+    if hasattr(X_in, "columns") != hasattr(X_out, "columns") or _columns(X_in) != _columns(X_out):
+        raise ParameterError(
+            f"others must have the columns of members, {_columns(X_in)}, but have {_columns(X_out)}.", argument="others"
+        )
+    if hasattr(X_in, "columns"):
+        import pandas as pd
+
+        X = pd.concat([X_in, X_out], ignore_index=True)
+    else:
+        X = np.concatenate([X_in, X_out])
+    y = None if y_in is None else np.concatenate([y_in, y_out])
+    return X, y, np.arange(n_in + n_out) < n_in
+
+
+def _columns(X: Any) -> Any:
+    """Return the columns of a table, or the shape of a record."""
+    return list(map(str, X.columns)) if hasattr(X, "columns") else X.shape[1:]
+
+
+def _records(given: Any, name: str) -> tuple[Any, NDArray[Any] | None]:
+    """Return records and labels of one set, checked."""
+    X, y = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
+    if not hasattr(X, "columns"):
+        X = np.asarray(tensor_to_array(X))
+        if X.ndim == 0 or X.dtype.kind not in "biuf":
+            raise ParameterError(
+                f"{name} must be records as an array of numbers, (n, ...), or a DataFrame, or a pair of these and "
+                f"labels, but are {X.dtype} of shape {X.shape}. Without the records it cannot be tested whether the "
+                "two sets differ without the model; for texts see evaluate_texts.",
+                argument=name,
+            )
+        if not np.isfinite(X).all():
+            raise ParameterError(
+                f"{name} must be finite, but {int((~np.isfinite(X)).sum()):,} entries are NaN or infinite. Replace "
+                "them as for the training of the model, or give a DataFrame.",
+                argument=name,
+            )
+    if y is None:
+        return X, None
+    labels = np.asarray(tensor_to_array(y))
+    if labels.shape != (len(X),):
+        raise ParameterError(
+            f"{name} must be a pair of records and one label each, but have {len(X)} records and labels of shape "
+            f"{labels.shape}.",
+            argument=name,
+        )
+    return X, labels
+
+
+def _reference(given: Any, place: int, n: int) -> tuple[Any, Bools]:
+    """Return the function of a reference, and the records that it saw: none, or as given."""
+    if not isinstance(given, tuple):
+        return given, np.zeros(n, dtype=np.bool_)
+    saw = np.asarray(given[1]) if len(given) == 2 else np.zeros(0)
+    if saw.shape != (n,) or not np.isin(saw, (0, 1)).all():
+        raise ParameterError(
+            f"references[{place}] must be a function, or a pair of it and the records that it saw, ({n},) booleans, "
+            "members first.",
+            argument="references",
+        )
+    return given[0], saw.astype(np.bool_)
+
+
+def _rows_of(X: Any, order: NDArray[Any]) -> Any:
+    return X.iloc[order].reset_index(drop=True) if hasattr(X, "iloc") else X[order]
+
+
+def _answer(returned: Any, outputs: str, n: int, name: str) -> Floats:
+    """Return the outputs of a function as an array, checked to be one row a record."""
+    values = np.asarray(tensor_to_array(returned))
+    axes = 2 if outputs in BY_CLASS else 1
+    if values.ndim == axes + 1 and axes == 1 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim == axes and len(values) == n and values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    shape = f"({n}, n_classes)" if axes == 2 else f"({n},)"
+    advice = (
+        "A column alone, such as that of class 1, is not the probability of the label: return all of them "
+        "(predict_proba)"
+        if axes == 2 and values.ndim == 1
+        else "State what it returns with outputs=, one of " + ", ".join(OUTPUT_KINDS)
+    )
+    raise ParameterError(
+        f"{name} must return {outputs} of shape {shape}, but returned {values.dtype} of shape {values.shape}. "
+        f"{advice}.",
+        argument=name.partition("[")[0],
+    )
+
+
+def _numbers(X: Any) -> Floats:
+    """Return the records as numbers for the baseline, `(n, n_features)`: a column for each common value of a text.
+
+    Missing entries have a column of their own, and count as the median of the others.
+    """
+    if not hasattr(X, "columns"):
+        return np.asarray(X, dtype=np.float64).reshape(len(X), -1)
+    import pandas as pd
+
+    columns: list[Any] = []
+    for i in range(X.shape[1]):
+        column = X.iloc[:, i]
+        if column.isna().any():
+            columns.append(column.isna().to_numpy())
+        if pd.api.types.is_numeric_dtype(column):
+            numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            known = np.isfinite(numbers)
+            columns.append(np.where(known, numbers, np.median(numbers[known]) if known.any() else 0.0))
+        else:
+            text = column.astype(str)
+            columns += [(text == level).to_numpy() for level in text.value_counts().index[:MAX_LEVELS]]
+    return np.column_stack(columns).astype(np.float64)
+
+
+def _groups(groups: Any, member: Bools) -> NDArray[Any]:
+    """Return the group of each record."""
+    n_in = int(member.sum())
+    sizes = [len(part) for part in groups] if isinstance(groups, (tuple, list)) and len(groups) == 2 else []
+    if sizes != [n_in, len(member) - n_in]:
+        raise ParameterError(
+            f"groups must be a pair of arrays with one name a record, ({n_in},) of members and "
+            f"({len(member) - n_in},) of others.",
+            argument="groups",
+        )
+    return np.concatenate([np.asarray(part).astype(str) for part in groups])
