@@ -13,6 +13,7 @@ from rows import HERE, Call, Library, Row, key, libraries
 
 FILE, PAGE = HERE.parent / "libraries.json", HERE.parent / "libraries.md"
 INTRODUCTION = HERE / "introduction.md"
+NO_REPORT = "no report was found in a search of the tracker's stored threads."
 
 
 def page(folder: Path = HERE, file: Path = FILE) -> str:
@@ -87,7 +88,7 @@ def _facts(library: Library, row: Row, records: dict[Any, Any]) -> str:
     facts += [f"**Measured**: {_measured(library, row, record)}" for record in _of(library, row, records)]
     if row.cause:
         facts.append(f"**Cause**, derived from the source: {row.cause}")
-        facts.append(f"**Known**: {row.known or 'no report was found when this row was written.'}")
+        facts.append(f"**Known**: {row.known or NO_REPORT}")
     if row.twin:
         facts += [
             f"**Right twin**: {_measured(library, row.twin, record)}" for record in _of(library, row.twin, records)

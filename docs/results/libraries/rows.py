@@ -47,7 +47,7 @@ class Row(Call):
         claim: what the library states, and where.
         relation: the relation that the library states, or "not stated".
         cause: why the claim is false, from the source; empty where nothing contradicts it.
-        known: where the cause has been reported; empty if we know of no report.
+        known: where the cause has been reported, by repository and number; empty if a search found no report.
         twin: the same call without the cause.
     """
 
