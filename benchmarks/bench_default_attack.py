@@ -152,14 +152,15 @@ def all_move(d: int, power: float) -> tuple[float, ...]:
     return (float(d**-power),) * d
 
 
+NOISES = (("laplace", laplace, laplace_ratio, 0.0, 1.0), ("gaussian", gaussian, gaussian_ratio, 1e-5, 0.5))
+"""Name, noise, log ratio, delta, and the power of d by which the shift of each of d numbers is divided."""
+
+
 def named() -> list[Cell]:
     cells = []
     for d in (1, 4, 64):
         for moves in ("one", "all"):
-            for name, draw, ratio, delta, power in (
-                ("laplace", laplace, laplace_ratio, 0.0, 1.0),
-                ("gaussian", gaussian, gaussian_ratio, 1e-5, 0.5),
-            ):
+            for name, draw, ratio, delta, power in NOISES:
                 shift = one_moves(d) if moves == "one" else all_move(d, power)
                 cells.append(Cell(f"{name}, d = {d}, {moves} moves", draw, ratio, shift, delta))
     return cells
@@ -183,8 +184,9 @@ def further() -> list[Cell]:
     ]
     for d in (2, 16):
         for moves in ("one", "all"):
-            shift = one_moves(d) if moves == "one" else all_move(d, 1.0)
-            cells.append(Cell(f"laplace, d = {d}, {moves} moves", laplace, laplace_ratio, shift, 0.0))
+            for name, draw, ratio, delta, power in NOISES:
+                shift = one_moves(d) if moves == "one" else all_move(d, power)
+                cells.append(Cell(f"{name}, d = {d}, {moves} moves", draw, ratio, shift, delta))
     return cells
 
 
