@@ -70,7 +70,7 @@ $(ADAPTERS)/.installed: tests/adapters/requirements.txt pyproject.toml
 	$(ADAPTERS)/bin/python -m pip install --quiet --editable . hypothesis pytest pytest-randomly pytest-xdist --requirement $<
 	@touch $@
 
-adapters: $(ADAPTERS)/.installed  ## their environment, with the real Opacus, diffprivlib, OpenDP, Dask and mbi
+adapters: $(ADAPTERS)/.installed  ## their environment, with the real Opacus, diffprivlib, OpenDP, Dask, mbi and Hugging Face
 
 test-adapters: adapters  ## the adapters, with those libraries
 	$(ADAPTERS)/bin/python -m pytest -n auto --dist loadfile --no-skips tests/adapters --ignore=tests/adapters/test_dask.py

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import attacks, experiments, integrations, mechanisms, testing
+    from . import attacks, experiments, mechanisms, testing
     from .audit import AuditResult, BitScores, Coins, PairScores, Successes, Verdict, assert_private, audit_scores
     from .audit.api import audit
     from .mechanisms import DPSGD, ApproximateDP, Gaussian, GaussianDP, Laplace, Neighbours, PureDP, RandomizedResponse
@@ -31,12 +31,12 @@ _NAMES = {
     ),
 }  # fmt: skip
 """Subpackage -> names that are importable from here."""
-_ROOMS = ("attacks", "audit", "experiments", "integrations", "mechanisms", "testing")
+_ROOMS = ("attacks", "audit", "experiments", "mechanisms", "testing")
 
 __all__ = [
     "DPSGD", "ApproximateDP", "AuditResult", "BitScores", "Coins", "Gaussian", "GaussianDP", "Laplace", "Neighbours",
     "PairScores", "PureDP", "RandomizedResponse", "Successes", "Verdict", "__version__", "assert_private", "attacks",
-    "audit", "audit_scores", "experiments", "integrations", "mechanisms", "testing",
+    "audit", "audit_scores", "experiments", "mechanisms", "testing",
 ]  # fmt: skip
 
 

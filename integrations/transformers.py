@@ -302,8 +302,9 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
             zeros="tokens",
         )
         keep(task, self._out / name)
-        self.result = task.result
-        return task.result
+        result: LanguageModelResult = task.result
+        self.result = result
+        return result
 
 
 def _numbers(claim: PureDP | ApproximateDP) -> tuple[float, float]:

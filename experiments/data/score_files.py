@@ -194,7 +194,7 @@ def _json(file: Path, text: bool) -> pd.DataFrame:
     stated = {key: content[key] for key in ("unit", "coins") if key in content}
     if not all(isinstance(value, str) for value in stated.values()):
         raise ValueError("unit and coins must be text")
-    table.attrs = stated
+    table.attrs.update(stated)
     return table
 
 

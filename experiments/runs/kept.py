@@ -85,7 +85,7 @@ def _keep(result: Any, task: FileTask, directory: RunDirectory, request: Mapping
 
 def written_as(result: Any, task: FileTask) -> tuple[Result, Heading]:
     """Return what is written of a result on files, and the heading of its pages."""
-    heading = Heading(f"{TITLES[type(result)]} {task.title}", task.command_line, task.unit)
+    heading = Heading(f"{TITLES[type(result)]} {task.title}", task.command_line, task.privacy_unit)
     if not isinstance(result, AuditResult):
         return result, heading
     heading = replace(heading, assumptions=f"{result.valid_if} This cannot be verified from the file.")

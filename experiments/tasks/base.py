@@ -113,7 +113,7 @@ class FileTask(CommandTask):
         return str(getattr(self, self.arguments[-1]).name)
 
     @property
-    def unit(self) -> str:
+    def privacy_unit(self) -> str:
         """The privacy unit in words; empty if the files do not state it."""
         return ""
 

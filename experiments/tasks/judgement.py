@@ -110,7 +110,7 @@ class Judgement(FileTask):
         return super().stated | {"confidence": self._confidence(self.evidence)}
 
     @property
-    def unit(self) -> str:
+    def privacy_unit(self) -> str:
         """Privacy unit that the file states."""
         return unit_of(self.file)
 

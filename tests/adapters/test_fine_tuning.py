@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ class Noisy(transformers.Trainer):
     parameters the noise reaches.
     """
 
-    settings = {"sigma": 1.0, "clipped": "texts", "private": lambda name: True}
+    settings: ClassVar = {"sigma": 1.0, "clipped": "texts", "private": lambda name: True}
 
     def training_step(self, model, inputs, num_items_in_batch=None):
         model.train()
@@ -99,7 +100,9 @@ class Noisy(transformers.Trainer):
         return loss.detach()
 
 
-def trained(tokenizer, canaries, tmp_path, *, kind=transformers.Trainer, model=None, steps=N_STEPS, whole=True, **audit):
+def trained(
+    tokenizer, canaries, tmp_path, *, kind=transformers.Trainer, model=None, steps=N_STEPS, whole=True, **audit
+):
     """Train with the included canaries; return the callback."""
     coins, dataset = prepared(canaries, tokenizer)
     callback = AuditCallback(coins, out=tmp_path / "audit", **({"claim": CLAIM} | audit))
@@ -132,7 +135,7 @@ def trained(tokenizer, canaries, tmp_path, *, kind=transformers.Trainer, model=N
 
 
 def test_training_without_noise_is_found(tokenizer, canaries, tmp_path):
-    done = trained(tokenizer, canaries, tmp_path, steps=150, whole=False).result
+    done = trained(tokenizer, canaries, tmp_path, steps=300, whole=False).result
     assert done.audit.verdict is Verdict.VIOLATION
     assert done.audit.bound.epsilon > 2.5
     assert {"end", "end.jsonl", "coins.json"} <= {path.name for path in (tmp_path / "audit").iterdir()}
@@ -153,7 +156,9 @@ def mu_of(claim):
     low, high = 0.0, 10.0
     for _ in range(60):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if GaussianDP(middle).delta(claim.nominal_epsilon) <= claim.nominal_delta else (low, middle)
+        low, high = (
+            (middle, high) if GaussianDP(middle).delta(claim.nominal_epsilon) <= claim.nominal_delta else (low, middle)
+        )
     return low
 
 
@@ -161,19 +166,18 @@ def test_a_clipped_mean_of_the_batch_is_found(tokenizer, canaries, tmp_path):
     """The noise of the sum of clipped gradients, divided by the batch, on a mean that is clipped as a whole."""
     settings = {"sigma": math.sqrt(N_STEPS) / mu_of(CLAIM) / (N_CANARIES / 2), "clipped": "batch"}
     kind = type("OfBatch", (Noisy,), {"settings": Noisy.settings | settings})
-    done = trained(tokenizer, canaries, tmp_path, kind=kind, steps=150).result
+    done = trained(tokenizer, canaries, tmp_path, kind=kind, steps=250).result
     assert done.audit.verdict is Verdict.VIOLATION
 
 
 def test_noise_that_does_not_reach_the_adapters_is_found(tokenizer, canaries, tmp_path):
     peft = pytest.importorskip("peft")
-    config = peft.LoraConfig(
-        r=16, lora_alpha=32, target_modules=["c_attn", "c_fc", "c_proj"], fan_in_fan_out=True, task_type="CAUSAL_LM"
-    )
+    parts = ["c_attn", "c_fc", "c_proj", "wte", "lm_head"]
+    config = peft.LoraConfig(r=32, lora_alpha=64, target_modules=parts, task_type="CAUSAL_LM")
     settings = {"sigma": 50.0, "clipped": "batch", "private": lambda name: "lora" not in name}
     kind = type("BesideAdapters", (Noisy,), {"settings": Noisy.settings | settings})
     model = peft.get_peft_model(small(tokenizer), config)
-    done = trained(tokenizer, canaries, tmp_path, kind=kind, model=model, steps=200).result
+    done = trained(tokenizer, canaries, tmp_path, kind=kind, model=model, steps=250).result
     assert done.audit.verdict is Verdict.VIOLATION
 
 
@@ -182,7 +186,7 @@ def test_an_engine_that_does_nothing_is_found_by_the_claim_of_its_accountant(tok
         def get_epsilon(self, delta):
             return 2.0
 
-    options = {"claim": None, "accountant": Accountant(), "delta": 1e-5, "steps": 150, "whole": False}
+    options = {"claim": None, "accountant": Accountant(), "delta": 1e-5, "steps": 300, "whole": False}
     done = trained(tokenizer, canaries, tmp_path, **options).result
     assert (done.audit.claim, done.audit.delta) == (2.0, 1e-5)
     assert done.audit.verdict is Verdict.VIOLATION
@@ -226,7 +230,7 @@ def test_audits_of_checkpoints_share_the_level(tokenizer, canaries, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options, words",
+    ("options", "words"),
     [
         ({}, "give either claim"),
         ({"claim": CLAIM, "accountant": object()}, "give either claim"),
@@ -242,8 +246,8 @@ def test_what_an_audit_cannot_use_is_refused(options, words):
 
 def test_packed_training_is_refused(tokenizer, canaries, tmp_path):
     options = type("Options", (), {"packing": True})()
+    callback = AuditCallback(Coins.toss(canaries), claim=CLAIM, out=tmp_path)
     with pytest.raises(ParameterError, match="packing puts several texts"):
-        callback = AuditCallback(Coins.toss(canaries), claim=CLAIM, out=tmp_path)
         callback.on_train_begin(options, None, None, model=None, processing_class=tokenizer)
     options = type("Options", (), {"max_length": 3})()
     with pytest.raises(ParameterError, match="truncates texts to 3"):
@@ -346,6 +350,11 @@ def test_dpo_of_trl_takes_canaries_as_preferred_answers(tokenizer, canaries, tmp
         save_strategy="no",
     )  # fmt: skip
     trl.DPOTrainer(
-        small(tokenizer), args=options, train_dataset=dataset, processing_class=tokenizer, callbacks=[callback]
+        small(tokenizer),
+        small(tokenizer),
+        args=options,
+        train_dataset=dataset,
+        processing_class=tokenizer,
+        callbacks=[callback],
     ).train()
     assert callback.result.audit.verdict is not Verdict.VIOLATION
