@@ -48,7 +48,7 @@ ORIGINALS = (NUMBERS, "config.toml", JUDGED, NAME, TIMES)
 
 
 @dataclass(frozen=True)
-class Check:
+class Compared:
     """One comparison of a run with what it says of itself.
 
     Args:
@@ -72,7 +72,7 @@ class Verification:
         judged: whether the results come from files, and not from trials of the run.
     """
 
-    checks: tuple[Check, ...]
+    checks: tuple[Compared, ...]
     outcome: str
     judged: bool
 
@@ -129,7 +129,7 @@ def verify(
             f"{run.path} has no trials that can be run again: its results come from files. Verify it without rerun.",
             argument="--rerun",
         )
-    checks = [Check("files", *_files(run, stated)), Check("versions", *_versions(run))]
+    checks = [Compared("files", *_files(run, stated)), Compared("versions", *_versions(run))]
     repeated: dict[str, Callable[[RunDirectory, Path], tuple[bool, str]]] = {"pages": _pages}
     if not checks[0].agrees:
         repeated = {}  # it is not known what they would be made from
@@ -142,9 +142,9 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="dpassay-") as folder:
         for name, make in repeated.items():
             try:
-                checks.append(Check(name, *make(run, Path(folder, name))))
+                checks.append(Compared(name, *make(run, Path(folder, name))))
             except DpassayError as error:
-                checks.append(Check(name, False, f"it cannot be made again: {error}"))
+                checks.append(Compared(name, False, f"it cannot be made again: {error}"))
     agrees = all(check.agrees for check in checks)
     return Verification(tuple(checks), saved(run)[0].text().headline if agrees else "", judged)
 
@@ -268,4 +268,4 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + more
 
 
-__all__ = ["Check", "Verification", "verify"]
+__all__ = ["Compared", "Verification", "verify"]
