@@ -20,5 +20,6 @@ from .gain import (
     attribute_gain as attribute_gain,
     gain as gain,
 )
+from .relative_test import RelativeTest as RelativeTest, relative_test as relative_test
 from .residual_risk import ResidualRisk as ResidualRisk, residual_risk as residual_risk
 from .table_risk import RiskResult as RiskResult, risk as risk

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Dataset, Guarantee, Neighbours, ParameterError, Relation
-from ..core.records import n_records, remove_record
+from ..core import Dataset, Guarantee, Neighbours, ParameterError, Relation, n_records, remove_record
 from .functions.function import FunctionMechanism
 
 
