@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...attacks.distinguishing.classifier import Classifier
-from ...mechanisms.core import Outputs, ParameterError, number, open_unit
+from ...mechanisms.core import Floats, Outputs, ParameterError, number, open_unit
 from ..bounds.numerics import binomial
 from .gain import Rate
 
@@ -90,7 +90,7 @@ def relative_test(
     pilots = (Outputs(halves[name][0]) for name in ("retrained", "original"))
     scorer, _ = Classifier().fit_with_held_out(*pilots, np.random.default_rng(seed))
 
-    def share(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Rate:
+    def share(values: Floats) -> Rate:
         n, level = len(values), 0.5 * (1.0 - confidence)
         k = int((scorer.score(Outputs(values)) > 0.0).sum())
         return Rate(k / n, float(binomial.lower(k, n, level)), float(binomial.upper(k, n, level)))
