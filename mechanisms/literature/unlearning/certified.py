@@ -115,7 +115,7 @@ class CertifiedUnlearning(ForgettingMechanism):
         strength, rest = self.regularisation, counted(rows[: self.n_rest])
         point = minimise(counted(rows), strength, np.zeros((1, rows.shape[1])))
         if len(rows) == self.n_rest or self.method == "nothing":
-            return point[0]
+            return np.asarray(point[0])
 
         def gradient(point: Floats) -> Floats:
             return np.asarray(rest.gradient_sums(point) / self.n_rest + strength * point)
@@ -125,4 +125,4 @@ class CertifiedUnlearning(ForgettingMechanism):
             return np.asarray(point[0] - np.linalg.solve(curvature, gradient(point)[0]))
         for _ in range(self.descent_steps):
             point = point - 2.0 / (2.0 * strength + CURVATURE) * gradient(point)
-        return point[0]
+        return np.asarray(point[0])
