@@ -87,8 +87,8 @@ def relative_test(
             allowed = f"have the shape of an original model, {models['original'].shape[1:]}"
             raise ParameterError(argument=name, value=values.shape[1:], allowed=allowed)
     halves = {name: np.array_split(models[name], 2) for name in ("retrained", "original")}
-    pilots = (Outputs(halves[name][0]) for name in ("retrained", "original"))
-    scorer, _ = Classifier().fit_with_held_out(*pilots, np.random.default_rng(seed))
+    pilot0, pilot1 = (Outputs(halves[name][0]) for name in ("retrained", "original"))
+    scorer, _ = Classifier().fit_with_held_out(pilot0, pilot1, np.random.default_rng(seed))
 
     def share(values: Floats) -> Rate:
         n, level = len(values), 0.5 * (1.0 - confidence)
