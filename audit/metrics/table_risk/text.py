@@ -43,6 +43,8 @@ ASSUMPTION = (
 )
 MAX_PARTS_SHOWN = 12
 """Largest number of comparisons of groups and columns in a table."""
+_AGAIN = "Toss new coins, and test another table with a higher confidence, before you call the generator wrong."
+"""What to do about a refuted claim."""
 _STEPS = {
     "copies": "Test the generator for rows and values that it draws from the records, and let it draw none",
     "near copies": "Test the generator for rows and values that it draws from the records, and let it draw none",
@@ -77,6 +79,7 @@ def describe(result: RiskResult) -> ResultText:
         claim,
         facts=(*claim.facts, ("comparison", f"{risks.headline}. {risks.answer}"), *risks.facts),
         evidence=(*claim.evidence, *risks.evidence),
+        next_steps=(_AGAIN, *risks.next_steps[:1]) if result.audit.verdict is Verdict.VIOLATION else claim.next_steps,
         table=risks.table,
         notes=(*claim.notes, *risks.notes),
         details=(*risks.details, *claim.details),
