@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ...audit.games.coins import Coins
 from ...audit.metrics import risk
@@ -17,9 +17,6 @@ from ...mechanisms.core.fingerprint import fingerprint
 from ..data.table_files import csv_text, read_table
 from .base import HERE, FileTask, stated
 from .judgement import claimed, require_coins
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,12 +1,12 @@
-"""Test of a claim with one synthetic table: a fair coin for each unit decides whether its records are in the real table.
+"""Test of a claim with one synthetic table: a fair coin for each unit decides whether its records are real or holdout.
 
     toss_table -> make the table from the included units -> score every unit -> Coins.audit, guesses "in" only
 
 Null hypothesis: the generator satisfies the claim for the unit, added or removed. The records R of all units are fixed,
 and the generator gets those whose bit is 1, so that its table T is (epsilon, delta)-DP in each bit. A score is
 h(T, R): a function of the table and of the records on both sides in the order of the coins, and never of the bits. So
-the guesses are a function of T, which is all that the one-run bound asks for: no law of the records, and no independence
-between units, is assumed.
+the guesses are a function of T, which is all that the one-run bound asks for: it assumes no law of the records, and no
+independence between units.
 
 Hence no score may read which file a record stands in, the order of a file, or the numbers of real and holdout records,
 which are random. The types, bins and distances are those of the pooled records, encoded as one table. The score of a
@@ -33,7 +33,7 @@ import numpy as np
 
 from ....mechanisms.core import Floats, Guarantee, ParameterError, UnknownNameError, listed, plural
 from ...bounds.base import LedgerEntry
-from ...bounds.catalogue import choose_bounds
+from ...bounds.catalogue import build, choose_bounds
 from ...evidence.scores import BitScores
 from ...evidence.verdict import Verdict
 from ...games.coins import Coins
@@ -133,14 +133,12 @@ def audit_claim(
     tables = read_tables(pooled, synthetic, None, tuple(ignore), tuple(categories), unit or "")
     check_categories(tables)
     attacked, planned = AttackedRecords(tables, np.arange(len(pooled))), max(looks, len(names))
-    bounds = [replace(bound, negatives=0.0) for bound in choose_bounds("auto", reads=BitScores, claim=claim)]
+    bounds = [build(bound.name, negatives=0.0) for bound in choose_bounds("auto", reads=BitScores, claim=claim)]
 
     def audited(name: str) -> AuditResult:
         scores = dict(zip(coins.ids, _unit_scores(attacked, name).tolist(), strict=True))
         source = f"{name} of the synthetic table"
-        return coins.audit(
-            scores, claim=claim, confidence=confidence, bound=bounds, looks=planned, source=source
-        )  # fmt: skip
+        return coins.audit(scores, claim=claim, confidence=confidence, bound=bounds, looks=planned, source=source)
 
     results = {name: audited(name) for name in names}
     best = max(names, key=lambda name: (results[name].verdict is Verdict.VIOLATION, results[name].bound.epsilon))

@@ -173,13 +173,13 @@ def _audit(
     """Return the audit of the claim; None without coins."""
     if coins is None and claim is None:
         return None
-    for name, value in {"coins": coins, "claim": claim, "holdout": holdout}.items():
-        if value is None:
-            raise ParameterError(
-                f"{name} must be given too: coins, claim and holdout are used together, to test a claim.",
-                argument=name,
-            )
-    assert coins is not None and claim is not None
+    if coins is None or claim is None or holdout is None:
+        given = {"coins": coins, "claim": claim, "holdout": holdout}
+        missing = next(name for name, value in given.items() if value is None)
+        raise ParameterError(
+            f"{missing} must be given too: coins, claim and holdout are used together, to test a claim.",
+            argument=missing,
+        )
     options: dict[str, Any] = {"attacks": attacks, "confidence": confidence, "looks": looks}
     return audit_claim(real, synthetic, holdout, coins=coins, claim=claim, **of_records, **options)
 

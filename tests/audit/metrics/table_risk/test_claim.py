@@ -123,7 +123,8 @@ def test_several_attacks_share_the_level_and_the_best_one_is_reported():
     assert alone.confidence == pytest.approx(0.95)
     names, fresh = ("distance", "membership"), lambda: Coins(tossed.coins.ids, tossed.coins.included)
     each = {
-        name: verdict(replace(tossed, coins=fresh()), synthetic, PureDP(1.0), attacks=(name,), looks=2) for name in names
+        name: verdict(replace(tossed, coins=fresh()), synthetic, PureDP(1.0), attacks=(name,), looks=2)
+        for name in names
     }
     again = replace(tossed, coins=fresh())
     both = verdict(again, synthetic, PureDP(1.0), attacks=names)
