@@ -100,8 +100,8 @@ def audit_claim(
     synthetic: Any,
     holdout: Any,
     *,
-    coins: Coins,
-    claim: Guarantee,
+    coins: Coins | None,
+    claim: Guarantee | None,
     attacks: Sequence[str] = (MEMBERSHIP,),
     unit: str | None = None,
     ignore: Sequence[str] = (),
@@ -121,8 +121,14 @@ def audit_claim(
 
     Raises:
         UnknownNameError: no such attack.
-        ParameterError: tables that are not those of the coins; see `read_tables`.
+        ParameterError: no coins, claim or holdout; tables that are not those of the coins; see `read_tables`.
     """
+    if coins is None or claim is None or holdout is None:
+        missing = "coins" if coins is None else "claim" if claim is None else "holdout"
+        raise ParameterError(
+            f"{missing} must be given too: coins, claim and holdout are used together, to test a claim.",
+            argument=missing,
+        )
     names = tuple(dict.fromkeys(attacks))
     if not names:
         raise ParameterError(argument="attacks", value=(), allowed=f"name one or more of {', '.join(ATTACKS)}")

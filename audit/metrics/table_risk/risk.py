@@ -22,7 +22,6 @@ import numpy as np
 
 from ....mechanisms.core import Guarantee, Ints, ParameterError, holm, open_unit, whole
 from ...games.coins import Coins
-from ...results.audit_result import AuditResult
 from ..membership.roc import Pooled, RateAt
 from . import splits
 from .agreements import MIN_AGREEMENTS, agreement_p_value, agreements
@@ -119,8 +118,21 @@ def risk(
     open_unit(confidence=confidence)
     whole(0, seed=seed)
     whole(100, n_attacked=n_attacked)
-    of_records = {"unit": unit, "ignore": tuple(ignore), "categories": tuple(categories)}
-    audit = _audit(real, synthetic, holdout, coins, claim, attacks, of_records, confidence, looks)
+    audit = None
+    if coins is not None or claim is not None:
+        audit = audit_claim(
+            real,
+            synthetic,
+            holdout,
+            coins=coins,
+            claim=claim,
+            attacks=attacks,
+            unit=unit,
+            ignore=ignore,
+            categories=categories,
+            confidence=confidence,
+            looks=looks,
+        )
     tables = read_tables(real, synthetic, holdout, tuple(ignore), tuple(categories), unit or "")
     if audit is None:  # coins split at random
         check_holdout(tables)
@@ -157,31 +169,6 @@ def risk(
         audit=audit,
     )
     return _explained(result, tables, (*of_all, *of_parts))
-
-
-def _audit(
-    real: Any,
-    synthetic: Any,
-    holdout: Any,
-    coins: Coins | None,
-    claim: Guarantee | None,
-    attacks: Sequence[str],
-    of_records: dict[str, Any],
-    confidence: float,
-    looks: int,
-) -> AuditResult | None:
-    """Return the audit of the claim; None without coins."""
-    if coins is None and claim is None:
-        return None
-    if coins is None or claim is None or holdout is None:
-        given = {"coins": coins, "claim": claim, "holdout": holdout}
-        missing = next(name for name, value in given.items() if value is None)
-        raise ParameterError(
-            f"{missing} must be given too: coins, claim and holdout are used together, to test a claim.",
-            argument=missing,
-        )
-    options: dict[str, Any] = {"attacks": attacks, "confidence": confidence, "looks": looks}
-    return audit_claim(real, synthetic, holdout, coins=coins, claim=claim, **of_records, **options)
 
 
 def _explained(result: RiskResult, tables: Tables, successes: Sequence[Hits]) -> RiskResult:
