@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..audit.results.audit_result import AuditResult
-from ..mechanisms.core import ParameterError
+from ..mechanisms.core import ParameterError, confidence_text, number
 
 NUMBERS = ("epsilon_lower_bound", "claim", "delta", "confidence", "p_value", "ceiling", "detectable")
 """Names of the numbers, each with the prefix `dpassay.`."""
@@ -93,8 +93,8 @@ def model_index(
         'epsilon-lower-bound'
     """
     said = (
-        f"epsilon is at least this at delta {result.delta:g} with {result.confidence:.6g} confidence; claimed: "
-        f"{result.claim_name}; {result.verdict.value}"
+        f"epsilon is at least this at delta {number(result.delta)} with {confidence_text(result.confidence)} confidence; "
+        f"claimed: {result.claim_name}; {result.verdict.value}"
     )
     metric = {"type": "epsilon-lower-bound", "value": float(result.bound.epsilon), "name": said}
     return {
