@@ -93,8 +93,8 @@ def model_index(
         'epsilon-lower-bound'
     """
     said = (
-        f"epsilon is at least this at delta {number(result.delta)} with {confidence_text(result.confidence)} confidence; "
-        f"claimed: {result.claim_name}; {result.verdict.value}"
+        f"epsilon is at least this at delta {number(result.delta)} with {confidence_text(result.confidence)} "
+        f"confidence; claimed: {result.claim_name}; {result.verdict.value}"
     )
     metric = {"type": "epsilon-lower-bound", "value": float(result.bound.epsilon), "name": said}
     return {
