@@ -82,7 +82,11 @@ def test_a_true_and_tight_claim_is_refuted_within_the_level(n_runs):
 
 
 def test_half_of_a_tight_claim_is_refuted():
-    assert (p_values(10, 400, PureDP(1.0), 2.0) <= 0.2).all()
+    """50 guesses, each right with probability .88, exceed .73 by 2.4 deviations: of 10 runs 9 are found.
+
+    Fewer than 6 would be found in 1 of 600 cases.
+    """
+    assert (p_values(10, 400, PureDP(1.0), 2.0) <= 0.2).sum() >= 6
 
 
 @pytest.mark.parametrize("attack", list(ATTACKS))
@@ -96,8 +100,9 @@ def test_a_generator_that_ignores_its_input_is_refuted_within_the_level(attack, 
     assert binom.sf(refuted - 1, n_runs, 0.2) > 1e-6
 
 
-@pytest.mark.parametrize(("n_tables", "fewest"), [(1, 1), pytest.param(20, 18, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("n_tables", "fewest"), [(1, 1), pytest.param(20, 10, marks=pytest.mark.slow)])
 def test_a_table_with_five_percent_copies_refutes_a_claim_of_2(n_tables, fewest):
+    """The measured power is 3 in 4: fewer than 10 of 20 are found in 1 of 70 cases."""
     refuted = 0
     for seed in range(n_tables):
         tossed = toss_table(made.people(rng_of([4, seed]), 2_000), seed=seed)
