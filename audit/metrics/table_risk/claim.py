@@ -82,7 +82,7 @@ def toss_table(
         >>> import pandas as pd
         >>> tossed = toss_table(pd.DataFrame({"account": [1, 1, 2, 3], "paid": [5, 6, 7, 8]}), unit="account", seed=0)
         >>> tossed.coins.included.tolist(), tossed.real["paid"].tolist()
-        ([False, False, True], [8])
+        ([False, True, False], [7])
     """
     frame = checked_frame("table", table)
     if unit is None:
