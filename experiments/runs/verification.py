@@ -224,6 +224,8 @@ def _run_again(run: RunDirectory, copy: Path, allow: Sequence[str], n_jobs: int 
     """Run the configuration again, with the saved trials if they are `kept`, else with new ones of the same seed."""
     config, source = run.config()
     again = RunDirectory(copy)
+    if kept and not (run.path / "trials").is_dir():
+        return False, "the run has no trials, from which its verdict could be computed: run them again with --rerun."
     if kept:
         shutil.copytree(run.path / "trials", copy / "trials", symlinks=True)
     result = read_result(run.read(NUMBERS), run, config)
