@@ -32,7 +32,8 @@ from ..mechanisms.core.guarantee import Guarantee
 from ..mechanisms.core.printable import display_name
 from ..mechanisms.core.validation import called_as, counted, positive
 from .bounds.catalogue import BoundChoice
-from .evidence.builds import Builds
+from .bounds.pair.betting import STAKES
+from .evidence.builds import BuildEvidence, Builds
 from .evidence.verdict import Verdict
 from .games.external_scores import audit_scores
 from .games.no_answer import no_answer
@@ -162,7 +163,10 @@ def audit(
             if timeout is None:
                 raise
             with closing(reporter_for(progress)) as reporter, in_this_process():
-                return no_answer(setup, seed, float(timeout), error, reporter)
+                result = no_answer(setup, seed, float(timeout), error, reporter)
+            if history is not None:
+                history.keep(BuildEvidence(setup.code_digest, "", (0.0,) * len(STAKES), "a call gave no answer"))
+            return result
 
 
 def _isolated(mechanism: Mechanism | Callable[..., Any], stack: ExitStack) -> Mechanism | Callable[..., Any]:

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..audit.evidence.verdict import Verdict
 from ..audit.results.audit_result import AuditResult
-from ..mechanisms.core import ParameterError
+from ..mechanisms.core import ParameterError, confidence_text, number
 
 NUMBERS = ("epsilon_lower_bound", "claim", "delta", "confidence", "p_value", "ceiling", "detectable")
 """Names of the numbers, each with the prefix `dpassay.`."""
@@ -24,7 +25,8 @@ def numbers(result: AuditResult) -> dict[str, float]:
     """Return the finite numbers of an audit by their names.
 
     The bound on epsilon at delta with its confidence, the claim, the p-value, and what the audit could have shown: the
-    largest bound, and the least true epsilon that it detects 9 times in 10.
+    largest bound, and the least true epsilon that it detects 9 times in 10. Of dependent trials only the claim, its
+    delta and the confidence: no bound is valid.
     """
     values = (
         result.bound.epsilon,
@@ -35,8 +37,10 @@ def numbers(result: AuditResult) -> dict[str, float]:
         result.ceiling,
         result.detectable,
     )
-    named = zip(NUMBERS, map(float, values), strict=True)
-    return {f"dpassay.{name}": value for name, value in named if math.isfinite(value)}
+    named = dict(zip(NUMBERS, map(float, values), strict=True))
+    if result.verdict is Verdict.DEPENDENT:  # no bound is valid
+        named = {name: named[name] for name in ("claim", "delta", "confidence")}
+    return {f"dpassay.{name}": value for name, value in named.items() if math.isfinite(value)}
 
 
 def words(result: AuditResult) -> dict[str, str]:
@@ -86,15 +90,20 @@ def model_index(
         dataset: name of the training data.
         dataset_type: their name on the hub; None for `dataset`.
 
+    Raises:
+        ParameterError: the trials were not independent, so that there is no bound.
+
     Example:
         >>> from dpassay import Laplace, audit
         >>> entry = model_index(audit(Laplace(epsilon=1.0), trials=500, seed=0), name="m", task="other", dataset="d")
         >>> entry["results"][0]["metrics"][0]["type"]
         'epsilon-lower-bound'
     """
+    if result.verdict is Verdict.DEPENDENT:
+        raise ParameterError("result must have a bound, but its trials are not independent.", argument="result")
     said = (
-        f"epsilon is at least this at delta {result.delta:g} with {result.confidence:.6g} confidence; claimed: "
-        f"{result.claim_name}; {result.verdict.value}"
+        f"epsilon is at least this at delta {number(result.delta)} with {confidence_text(result.confidence)} "
+        f"confidence; claimed: {result.claim_name}; {result.verdict.value}"
     )
     metric = {"type": "epsilon-lower-bound", "value": float(result.bound.epsilon), "name": said}
     return {

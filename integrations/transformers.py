@@ -33,7 +33,7 @@ from ..experiments.runs.kept import keep
 from ..experiments.tasks.judgement import shown_by_canaries
 from ..experiments.tasks.texts import TextStudy
 from ..mechanisms.accounting import ApproximateDP, PureDP
-from ..mechanisms.core import ParameterError, open_unit, whole
+from ..mechanisms.core import DpassayError, ParameterError, open_unit, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -206,7 +206,7 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
         batch_size: number of canaries in one call of the model.
 
     Attributes:
-        result: result of the last audit; None before it.
+        result: result of the last audit; None before it, and where there was no verdict, of which a warning tells.
 
     Raises:
         ParameterError: a claim and an accountant, or neither; a claim of another kind.
@@ -255,6 +255,12 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
             raise ParameterError("the audit needs the whole model in one process, without DeepSpeed or FSDP.")
         limit = getattr(args, "max_length", None) or getattr(args, "max_seq_length", None)
         _check_lengths(self._coins.ids, tokenizer, limit or tokenizer.model_max_length)
+        if any(self._out.glob("*.jsonl")):
+            raise ParameterError(
+                f"out must be a folder without the results of an earlier training, but {self._out} has some. Give "
+                "another one for each training.",
+                argument="out",
+            )
         self._out.mkdir(parents=True, exist_ok=True)
         if self._coins.file is None:
             self._coins.save(self._out / COINS)
@@ -273,16 +279,25 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Audit the trained model, and print the verdict."""
         if state.is_world_process_zero:
-            done = self._audit(kwargs, "end")
-            assert done.audit is not None
-            sys.stdout.write(f"{done.audit.summary(details=False)}\nreport: {self._out / 'end' / 'audit'}\n")
+            self._audit(kwargs, "end")
+            if self.result is not None and self.result.audit is not None:
+                said = self.result.audit.summary(details=False)
+                sys.stdout.write(f"{said}\nreport: {self._out / 'end' / 'audit'}\n")
 
     def _scores(self, kwargs: Mapping[str, Any]) -> list[list[float]]:
         return log_probabilities(kwargs["model"], _tokenizer(kwargs), self._coins.ids, batch_size=self._batch_size)
 
-    def _audit(self, kwargs: Mapping[str, Any], name: str) -> LanguageModelResult:
-        """Score the canaries, write their file, and judge it as `dpassay text` does."""
+    def _audit(self, kwargs: Mapping[str, Any], name: str) -> None:
+        """Set the result; without a verdict warn, so that the model is not lost."""
         self._n_audits += 1
+        self.result = None
+        try:
+            self.result = self._judged(kwargs, name)
+        except DpassayError as error:
+            warnings.warn(f"no verdict on this training: {error} Its log probabilities: {self._out}.", stacklevel=2)
+
+    def _judged(self, kwargs: Mapping[str, Any], name: str) -> LanguageModelResult:
+        """Score the canaries, write their file, and judge it as `dpassay text` does."""
         file = self._out / f"{name}.jsonl"
         scores = zip(self._coins.ids, self._scores(kwargs), self._reference, strict=True)
         lines = [
@@ -303,7 +318,6 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
         )
         keep(task, self._out / name)
         result: LanguageModelResult = task.result
-        self.result = result
         return result
 
 

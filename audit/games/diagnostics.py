@@ -18,6 +18,7 @@ from ..randomness.decision import Doubt, doubt, one_output
 from ..randomness.experiment import N_FEW, FreshProcesses, fresh_processes, joined, n_needed
 from ..results.audit_result import AuditResult
 from ..results.refuting_event import RefutingEvent, points_to_side_1
+from ..results.saved import CUT_SHORT
 from ..results.witness.base import Witness, as_json
 from ..results.witness.event import EventRule, rule_of
 from ..results.witness.impossible import impossible_outputs
@@ -97,8 +98,8 @@ class Diagnostics:
             )
         if fresh.n_asked < self._n_processes:
             return (
-                f"{fresh.n} fresh processes were compared, and not {self._n_processes}, as they took long: noise that "
-                f"is drawn once in fewer than 1 of {fresh.n} processes would not show.",
+                f"{fresh.n} {CUT_SHORT} {self._n_processes}, as they took long: noise that is drawn once in fewer than "
+                f"1 of {fresh.n} processes would not show.",
             )
         return ()
 

@@ -23,4 +23,9 @@ from .gain import (
 )
 from .relative_test import RelativeTest as RelativeTest, relative_test as relative_test
 from .residual_risk import ResidualRisk as ResidualRisk, residual_risk as residual_risk
-from .table_risk import RiskResult as RiskResult, risk as risk
+from .table_risk import (
+    RiskResult as RiskResult,
+    TossedTable as TossedTable,
+    risk as risk,
+    toss_table as toss_table,
+)

@@ -39,6 +39,8 @@ from .result_text import ResultText
 DIGEST_KEY = "sha256"
 DRAWINGS_GROUP = "dpassay.drawings"
 """Entry points: name of a result's class -> function that draws it."""
+CUT_SHORT = "fresh processes were compared, and not"
+"""Words of the only warning that depends on the speed of the machine: fewer processes were compared than planned."""
 _SPECIAL_NUMBERS = ("inf", "-inf", "nan")
 _ITEM_TYPES: dict[Any, Any] = {Floats: float, Ints: int}
 """Type of an array -> type of its items; looked up as a whole, since its parts differ between versions of numpy."""
@@ -121,6 +123,24 @@ class DrawnResult(Saved):
 
     def __hash__(self) -> int:
         return hash(self.to_json())
+
+
+def comparable(text: str) -> str:
+    """Return a JSON form without digests, and without the one warning that depends on the speed of the machine.
+
+    Two audits with the same seed have the same comparable form, however fast the machines are.
+
+    >>> comparable('{"warnings": ["8 fresh processes were compared, and not 79, as they took long"], "n": 5}')
+    '{"warnings": [], "n": 5}'
+    """
+    return json.dumps(json.loads(text, object_hook=_without_speed))
+
+
+def _without_speed(content: dict[str, Any]) -> dict[str, Any]:
+    warnings = content.get("warnings")
+    if isinstance(warnings, list):
+        content["warnings"] = [one for one in warnings if CUT_SHORT not in str(one)]
+    return {key: value for key, value in content.items() if key != DIGEST_KEY}
 
 
 def _fields(content: dict[str, Any], form: str, version: int) -> dict[str, Any]:

@@ -271,7 +271,7 @@ class History(Described):
 
     def next_build(self, result: AuditResult, evidence: BuildEvidence, *, root: int, level: float) -> Build:
         """Return the line for the audit of the next build."""
-        if any(build.outputs == evidence.outputs for build in self.builds):
+        if not evidence.left_out and any(build.outputs == evidence.outputs for build in self.builds):
             evidence = evidence.without(
                 "its pilot outputs are those of an earlier build: its noise does not follow its seed"
             )

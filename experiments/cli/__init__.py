@@ -17,6 +17,7 @@ recorded.py          Findings of a recording, from a process of its own: a recor
 result_commands.py   Commands on saved results; each imports the rest when it is called
 streams.py           Standard streams that tolerate write errors, so that these do not change the exit code by accident
 supervisor.py        Child process for audited code, so that the parent reports its end and sets the exit code
+table_coins.py       Coins for the units of a table: `dpassay coins TABLE --real FILE --holdout FILE`
 terminal.py          Terminal output of the command line: tables in a terminal, plain text elsewhere
 """
 

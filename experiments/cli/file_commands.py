@@ -17,7 +17,12 @@ PANEL = "Files of other programs"
 @command("coins", PANEL)
 def coins_command(
     file: Annotated[
-        Path, typer.Argument(metavar="IDS", help="Text file with the id of one canary in each line, or a CSV.")
+        Path,
+        typer.Argument(
+            metavar="IDS",
+            help="Text file with the id of one canary in each line, or a CSV. With --real: a table of records, in a "
+            "format of `dpassay risk`.",
+        ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="New JSON file for the coins.")],
     column: Annotated[
@@ -35,23 +40,41 @@ def coins_command(
         ),
     ] = None,
     delta: Annotated[float, typer.Option(metavar="D", parser=option.real, help="Claimed delta, with --epsilon.")] = 0.0,
+    real: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="New CSV for the records of the included units, of which a synthetic table is made."
+        ),
+    ] = None,
+    holdout: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --real: new CSV for the records of the excluded units.")
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="With --real: column that names the unit, such as an account. Default: each row."
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Toss the coins even if so few canaries cannot contradict the claim.")
     ] = False,
 ) -> int:
-    """Toss a fair coin for each canary, before training: which are in the run, and which are not."""
-    from ...audit.games.coins import Coins
-    from ...mechanisms.core import ParameterError
-    from ..data.score_files import read_ids
-    from ..tasks.judgement import shown_by_canaries
+    """Toss a fair coin for each canary, before training: which are in the run, and which are not.
 
-    ids, planned = read_ids(file, column=column), ""
-    if epsilon is not None:
-        able, shown = shown_by_canaries(len(ids), epsilon, delta)
-        if not able and not force:
-            advice = f"No coin is tossed, and {out} is not written. Change the number of canaries, or add --force."
-            raise ParameterError(f"{shown} {advice}", argument="epsilon", advice=advice)
-        planned = f"{shown}\n\n"
+    With --real and --holdout, for each unit of a table, before a synthetic table is made.
+    """
+    if real is not None or holdout is not None or unit is not None:
+        from .table_coins import split
+
+        return split(
+            file, out, real, holdout, unit=unit, column=column, seed=seed, epsilon=epsilon, delta=delta, force=force
+        )
+    from ...audit.games.coins import Coins
+    from ..data.score_files import read_ids
+    from ..tasks.judgement import planned_for
+
+    ids = read_ids(file, column=column)
+    planned = planned_for(len(ids), epsilon, delta, out=out, force=force)
     coins = Coins.toss(ids, seed=seed, file=out)
     sys.stdout.write(
         f"{len(coins.included_ids):,} of {len(coins.ids):,} canaries are included: `included` in {out}\n"
@@ -285,6 +308,26 @@ def risk_command(
         float, typer.Option(metavar="C", parser=option.real, help="1 - C is the error of all findings together.")
     ] = 0.95,
     seed: Annotated[int, typer.Option(metavar="S", help="Seed of the random choices of the attacks.")] = 0,
+    coins: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Coins that split the records, from `dpassay coins --real`: test a claim."),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(metavar="E", parser=option.real, help="Claimed epsilon of the generator, with --coins."),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(metavar="D", parser=option.real, help="Claimed delta, with --coins. Default: 0.")
+    ] = None,
+    attack: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="With --coins: membership (default), copies or distance; repeatable. Chosen before looking; several "
+            "share the significance.",
+        ),
+    ] = None,
+    looks: option.Looks = 1,
     records: Annotated[
         Path | None,
         typer.Option(
@@ -294,11 +337,15 @@ def risk_command(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory for numbers and report. Default: none.")
     ] = None,
+    strict: option.Strict = False,
     verbose: option.Verbose = False,
 ) -> int:
-    """Measure what a synthetic table discloses about the records it was made of; exit with 1 on a finding."""
+    """Measure what a synthetic table discloses about the records it was made of; exit with 1 on a finding.
+
+    With --coins, test the claim of its generator; exit with 1 if the claim is refuted.
+    """
     from ..tasks.table_risk import TableRisk
     from .outcomes import finish
     from .outputs import OutputFiles
 
-    return finish(TableRisk.of(locals()), OutputFiles(records=records), out=out, verbose=verbose)
+    return finish(TableRisk.of(locals()), OutputFiles(records=records), out=out, strict=strict, verbose=verbose)

@@ -25,7 +25,7 @@ def report_command(
     verbose: option.Verbose = False,
 ) -> int:
     """Regenerate the figures and reports of a finished run, or show a history of builds."""
-    if directory.is_file():
+    if _is_file(directory):
         return _report_history(directory, pdf=pdf, strict=strict)
     from ..runs.again import report
     from .terminal import show_run
@@ -33,6 +33,13 @@ def report_command(
     done = report(directory, pdf=pdf)
     show_run(done, verbose=verbose)
     return exit_code_of(done.result, strict=strict)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long, which is reported as that of a run directory
+        return False
 
 
 def _report_history(file: Path, *, pdf: bool, strict: bool) -> int:

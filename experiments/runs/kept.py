@@ -53,10 +53,10 @@ def keep(task: CommandTask, out: Path, options: RunOptions = HERE, *, pdf: bool 
         certificate = task.answer(task.run(replace(options, store=directory.trials("certificate"))))
         return ConfigRun(out, certificate, tuple(write_certificate(certificate, directory, task.command_line)))
     request = {"command": task.command_line, **task.digests}
-    if tables := task.tables:
+    if len(task.parts) > 1 or task.tables:
         directory.claim_judged(to_toml(request))
-        for name, table in tables.items():
-            directory.write(name, csv_text(table))
+    for name, table in task.tables.items():
+        directory.write(name, csv_text(table))
     kept = [_keep(part, task, RunDirectory(out / folder), request, pdf) for folder, part in task.parts.items()]
     return kept[0] if len(kept) == 1 else _first_page(task, directory, kept)
 
@@ -65,7 +65,8 @@ def _first_page(task: FileTask, directory: RunDirectory, kept: list[ConfigRun]) 
     """Write one page for all parts, whose figures and numbers are in their folders."""
     from ..present.pages import Drawn, write
 
-    title, folders = f"Language model on {task.title}", " and ".join(run.directory.name for run in kept)
+    kind = TITLES.get(type(task.result), "Language model on")
+    title, folders = f"{kind} {task.title}", " and ".join(run.directory.name for run in kept)
     with directory.disk():
         about: dict[str, Any] = {
             "title": title,

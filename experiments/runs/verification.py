@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ...audit.results.saved import comparable
 from ...mechanisms.core import DpassayError, ParameterError, StoreError, plural
 from ..config.command_table import task_of_line
 from ..config.source import allowed_modules
@@ -224,6 +225,8 @@ def _run_again(run: RunDirectory, copy: Path, allow: Sequence[str], n_jobs: int 
     """Run the configuration again, with the saved trials if they are `kept`, else with new ones of the same seed."""
     config, source = run.config()
     again = RunDirectory(copy)
+    if kept and not (run.path / "trials").is_dir():
+        return False, "the run has no trials, from which its verdict could be computed: run them again with --rerun."
     if kept:
         shutil.copytree(run.path / "trials", copy / "trials", symlinks=True)
     result = read_result(run.read(NUMBERS), run, config)
@@ -253,8 +256,8 @@ def _judged_again(run: RunDirectory, copy: Path, files: Path) -> tuple[bool, str
 
 def _same(run: RunDirectory, again: RunDirectory, result: Result, how: str) -> tuple[bool, str]:
     """Compare numbers and journals of a run with those that were made again."""
-    found = {NUMBERS: run.read(NUMBERS)} | run.journals()
-    wanted = {NUMBERS: result.to_json()} | again.journals()
+    found = {NUMBERS: comparable(run.read(NUMBERS))} | run.journals()
+    wanted = {NUMBERS: comparable(result.to_json())} | again.journals()
     return _compared(found, wanted, f"results.json made again {how}: the same bytes.")
 
 

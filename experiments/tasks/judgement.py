@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ from ...audit.trials.options import RunOptions
 from ...mechanisms.accounting import ApproximateDP, PureDP
 from ...mechanisms.core import Guarantee, ParameterError, confidence_text, number
 from ..data.score_files import Evidence, read_by_id, read_evidence, unit_of
-from .base import HERE, FileTask, stated
+from .base import HERE, CommandTask, FileTask, stated
 
 CONFIDENCE: dict[type[Evidence], float] = {PairScores: 1 - 1e-6, BitScores: 0.95, Successes: 1 - 1e-6}
 """Default confidence. With m bits, half of them guessed, a p-value at delta is about 2 delta or more for every m: at a
@@ -132,12 +132,52 @@ def bounds_of_bits(names: tuple[str, ...], negatives: float | None) -> BoundChoi
     return [build(name, negatives=negatives) for name in names or AUTO[BitScores]]
 
 
-def shown_by_canaries(n_canaries: int, epsilon: float, delta: float) -> tuple[bool, str]:
-    """Return whether canaries can contradict a claim, with the default bounds and confidence of bits, and sentences.
+def require_coins(task: CommandTask, audited: Iterable[str], before: str) -> None:
+    """Raise `ParameterError` for options that need --coins, or for coins without a claim.
+
+    Args:
+        task: with the fields `coins` and `epsilon`.
+        audited: names of the options that need coins.
+        before: what the coins must be tossed before.
+    """
+    options = task.stated
+    if "coins" in options and "epsilon" not in options:
+        raise ParameterError("--epsilon is required with --coins: the claim under test.", argument="--epsilon")
+    given = [f"--{name}" for name in audited if name in options]
+    if given and "coins" not in options:
+        raise ParameterError(
+            f"{', '.join(given)} need --coins: without coins no epsilon follows from these scores. Toss them before "
+            f"{before} with `dpassay coins`.",
+            argument=given[0],
+        )
+
+
+def planned_for(n_units: int, epsilon: float | None, delta: float, *, out: Path, force: bool, **of: Any) -> str:
+    """Return what so many coins can show of a claim, before they are tossed; empty without a claim.
+
+    Raises:
+        ParameterError: nothing, unless with `force`.
+    """
+    if epsilon is None:
+        return ""
+    able, shown = shown_by_canaries(n_units, epsilon, delta, **of)
+    if not able and not force:
+        who = of.get("who", "canaries")
+        advice = f"No coin is tossed, and {out} is not written. Change the number of {who}, or add --force."
+        raise ParameterError(f"{shown} {advice}", argument="epsilon", advice=advice)
+    return f"{shown}\n\n"
+
+
+def shown_by_canaries(
+    n_canaries: int, epsilon: float, delta: float, *, who: str = "canaries", negatives: float | None = None
+) -> tuple[bool, str]:
+    """Return whether canaries can contradict a claim, with the default confidence of bits, and sentences.
 
     Args:
         n_canaries: number of coins, >= 1.
         epsilon, delta: the claim.
+        who: the canaries in a word.
+        negatives: see `Judgement`.
     """
     bits = np.arange(n_canaries) % 2 == 0
     perfect = audit_scores(
@@ -145,16 +185,17 @@ def shown_by_canaries(n_canaries: int, epsilon: float, delta: float) -> tuple[bo
         claim=claimed(epsilon, delta),
         delta=delta,
         confidence=CONFIDENCE[BitScores],
+        bound=bounds_of_bits((), negatives),
         tossed=True,
     )
     claim, level = f"epsilon {number(epsilon)} at delta {number(delta)}", confidence_text(CONFIDENCE[BitScores])
     if perfect.verdict is Verdict.UNDERPOWERED:
         return False, (
-            f"{n_canaries:,} canaries cannot contradict {claim}, whatever their scores are: the largest bound, with "
+            f"{n_canaries:,} {who} cannot contradict {claim}, whatever their scores are: the largest bound, with "
             f"every coin guessed, is {number(perfect.ceiling)} ({level} confidence). {what_to_change(perfect)}"
         )
     return True, (
-        f"{n_canaries:,} canaries can contradict {claim}: a perfect attack detects a true epsilon of "
+        f"{n_canaries:,} {who} can contradict {claim}: a perfect attack detects a true epsilon of "
         f"{number(perfect.detectable)} 9 times in 10, and the largest bound is {number(perfect.ceiling)} ({level} "
         "confidence)."
     )

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
+from ...audit.games.coins import Coins
 from ...audit.metrics import risk
+from ...audit.metrics.table_risk.claim import MEMBERSHIP
 from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.trials.options import RunOptions
 from ...mechanisms.core import ParameterError
 from ...mechanisms.core.fingerprint import fingerprint
 from ..data.table_files import csv_text, read_table
 from .base import HERE, FileTask, stated
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .judgement import claimed, require_coins
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,9 +27,12 @@ class TableRisk(FileTask):
         real, synthetic, holdout: files in a format of `read_table`; None for no holdout.
         ignore, unit, confidence, seed: see `dpassay.audit.metrics.risk`.
         secret, category: its `secrets` and `categories`.
+        coins: file of the coins that split the records; None to test no claim.
+        epsilon, delta: the claim, with coins.
+        attack, looks: its `attacks` and `looks`, with coins; no attack for the default.
 
     Raises:
-        ParameterError: one file for two tables.
+        ParameterError: one file for two tables, options that need coins, or coins without a claim or a holdout.
     """
 
     command: ClassVar[str] = "risk"
@@ -44,8 +47,14 @@ class TableRisk(FileTask):
     unit: str | None = None
     confidence: float = stated(0.95)
     seed: int = stated(0)
+    coins: Path | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    attack: tuple[str, ...] = ()
+    looks: int = 1
 
     def __post_init__(self) -> None:
+        require_coins(self, ("epsilon", "delta", "attack", "looks"), "the table is made")
         named: dict[Path, str] = {}
         for name, file in self._files.items():
             other = named.setdefault(file.resolve(), name)
@@ -61,12 +70,13 @@ class TableRisk(FileTask):
         files = {"real": self.real, "synthetic": self.synthetic, "holdout": self.holdout}
         return {name: file for name, file in files.items() if file is not None}
 
-    def run(self, options: RunOptions = HERE) -> dict[str, pd.DataFrame]:
-        """Read the tables."""
-        return {name: read_table(file, argument=name) for name, file in self._files.items()}
+    def run(self, options: RunOptions = HERE) -> dict[str, Any]:
+        """Read the tables, and the coins if there are any."""
+        coins = {} if self.coins is None else {"coins": Coins.load(self.coins)}
+        return coins | {name: read_table(file, argument=name) for name, file in self._files.items()}
 
-    def answer(self, evidence: Mapping[str, pd.DataFrame]) -> RiskResult:
-        """Compare the tables."""
+    def answer(self, evidence: Mapping[str, Any]) -> RiskResult:
+        """Compare the tables, and with coins test the claim."""
         result = risk(
             evidence["real"],
             evidence["synthetic"],
@@ -77,6 +87,10 @@ class TableRisk(FileTask):
             unit=self.unit,
             confidence=self.confidence,
             seed=self.seed,
+            coins=evidence.get("coins"),
+            claim=None if self.epsilon is None else claimed(self.epsilon, self.delta or 0.0),
+            attacks=self.attack or (MEMBERSHIP,),
+            looks=self.looks,
         )
         return replace(result, real_file=self.real.name)
 
@@ -86,6 +100,22 @@ class TableRisk(FileTask):
         return csv_text(self.result.records_frame(self.evidence["real"]))
 
     @property
+    def privacy_unit(self) -> str:
+        """The unit of the coins; empty without coins."""
+        if self.coins is None:
+            return ""
+        return f"all records of one {self.unit}" if self.unit else "one record"
+
+    @property
     def digests(self) -> Mapping[str, str]:
-        """Digest of each table."""
-        return {name: fingerprint({"rows": table.to_csv(index=False)}) for name, table in self.evidence.items()}
+        """Digest of each table, and of the coins."""
+        coins = {"coins": self.evidence["coins"].digest} if self.coins is not None else {}
+        tables = {name: self.evidence[name] for name in self._files}
+        return {name: fingerprint({"rows": table.to_csv(index=False)}) for name, table in tables.items()} | coins
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        """The risks; with coins also the audit, in a folder each."""
+        if self.result.audit is None:
+            return {"": self.result}
+        return {"risk": self.result, "audit": self.result.audit}

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...audit.games.coins import Coins
 from ...audit.metrics.membership.language_models import NUMBERS_OF_QUERIES, LanguageModelResult, evaluate_texts
 from ...audit.trials.options import RunOptions
-from ...mechanisms.core import ParameterError, describe
+from ...mechanisms.core import describe
 from ...mechanisms.core.fingerprint import fingerprint
 from ..data.text_files import load_texts
 from .base import HERE, FileTask, stated
-from .judgement import bounds_of_bits, claimed
+from .judgement import bounds_of_bits, claimed, require_coins
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,20 +53,7 @@ class TextStudy(FileTask):
     queries: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.coins is not None:
-            if self.epsilon is None:
-                raise ParameterError(
-                    "--epsilon is required with --coins: the claim of the training.", argument="--epsilon"
-                )
-            return
-        audited = ("epsilon", "delta", "signal", "relation", "bound", "negatives", "looks")
-        given = [f"--{name}" for name in audited if name in self.stated]
-        if given:
-            raise ParameterError(
-                f"{', '.join(given)} need --coins: without coins no epsilon follows from these scores. Toss them "
-                "before training with `dpassay coins`.",
-                argument=given[0],
-            )
+        require_coins(self, ("epsilon", "delta", "signal", "relation", "bound", "negatives", "looks"), "training")
 
     def run(self, options: RunOptions = HERE) -> dict[str, Any]:
         """Read the texts, and with a claim the coins; return them as arguments of `evaluate_texts`."""

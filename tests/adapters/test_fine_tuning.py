@@ -254,6 +254,23 @@ def test_packed_training_is_refused(tokenizer, canaries, tmp_path):
         callback.on_train_begin(options, None, None, model=None, processing_class=tokenizer)
 
 
+def test_a_training_does_not_fail_with_its_audit(tokenizer, canaries, tmp_path):
+    """Weights that are NaN have no verdict; the log probabilities stay, and are not overwritten."""
+
+    class Diverged(transformers.Trainer):
+        def training_step(self, model, inputs, num_items_in_batch=None):
+            for p in model.parameters():
+                p.data.fill_(float("nan"))
+            return torch.tensor(0.0)
+
+    with pytest.warns(UserWarning, match="no verdict on this training"):
+        callback = trained(tokenizer, canaries, tmp_path, kind=Diverged, steps=1)
+    assert callback.result is None
+    assert (tmp_path / "audit" / "end.jsonl").is_file()
+    with pytest.raises(ParameterError, match="results of an earlier training"):
+        trained(tokenizer, canaries, tmp_path, steps=1)
+
+
 # --- log probabilities -------------------------------------------------------------------------------------------
 
 

@@ -1,10 +1,12 @@
 """Audits in MLflow and Weights & Biases, with their stores of files, and in the metadata of a model card."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from dpassay import Laplace, audit
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments import sweep
 from dpassay.integrations.tracking import NUMBERS, model_index, numbers
@@ -78,6 +80,13 @@ def test_the_metadata_of_a_model_card_are_read_by_the_hub(result):
     assert (name, read.task_type, read.dataset_name) == ("model", "text-generation", "mails")
     assert (read.metric_type, read.metric_value) == ("epsilon-lower-bound", result.bound.epsilon)
     assert "violation" in read.metric_name
+
+
+def test_dependent_trials_have_no_bound(result):
+    dependent = replace(result, verdict=Verdict.DEPENDENT, dependence="a reason")
+    assert set(numbers(dependent)) == {"dpassay.claim", "dpassay.delta", "dpassay.confidence"}
+    with pytest.raises(ParameterError, match="its trials are not independent"):
+        model_index(dependent, name="model", task="other", dataset="mails")
 
 
 def test_numbers_that_are_infinite_are_left_out(result):

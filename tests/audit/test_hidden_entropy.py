@@ -8,6 +8,7 @@ from tests.audit import hidden_entropy as hidden, replayed_functions as replayed
 from tests.audit.hidden_entropy import COUNTING, DRAWN_ANEW, DRAWN_ONCE, PAIR, SYSTEM
 
 from dpassay.audit import audit
+from dpassay.audit.results.saved import comparable
 from dpassay.mechanisms import PureDP
 
 pytestmark = pytest.mark.usefixtures("without_power", "few_chunks", "many_processes")
@@ -117,10 +118,17 @@ def test_a_violation_that_no_fresh_process_can_test_says_so():
 
 
 def test_a_violation_that_too_few_processes_tested_says_so(monkeypatch):
+    def audited():
+        few = {"trials": 1_000, "seed": 0}
+        return audit(lambda dataset, rng: len(dataset) + 0.1 * rng.laplace(), PAIR, claim=PureDP(0.1), **few)
+
+    in_time = audited()
     monkeypatch.setattr("dpassay.audit.randomness.experiment.MAX_SECONDS", 0.0)
-    result = audit(lambda dataset, rng: len(dataset) + 0.1 * rng.laplace(), PAIR, claim=PureDP(0.1), trials=1_000)
+    result = audited()
     assert result.verdict.value == "violation"
     assert any("8 fresh processes were compared, and not" in text for text in result.warnings)
+    assert result != in_time
+    assert comparable(result.to_json()) == comparable(in_time.to_json())
 
 
 @pytest.mark.parametrize(("shift", "expected"), [(0.1, "violation"), (100.0, "dependent")])

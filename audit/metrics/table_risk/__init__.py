@@ -4,6 +4,8 @@ agreements.py     Agreements of records with rows in continuous columns, beyond 
                   can make
 causes.py         Findings about mostly the same real records are one leak: they are grouped, and its records and
                   columns named
+claim.py          Test of a claim with one synthetic table: a fair coin for each unit decides whether its records are
+                  real or holdout
 descriptions.py   Singling out: descriptions made from rows of the table, narrow enough that no record fits by chance
 holdout.py        Checks that the holdout is a random part of the pooled records, split off by the stated unit
 identifying.py    Columns by which a row of the table identifies a record: by these alone it is nearer to it than to any
@@ -18,5 +20,6 @@ tables.py         Real, synthetic and holdout tables in one encoding, which does
 text.py           The text of the risks of a synthetic table
 """
 
+from .claim import TossedTable as TossedTable, toss_table as toss_table
 from .result import Exposed as Exposed, RiskResult as RiskResult, SplitTest as SplitTest
 from .risk import risk as risk

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ...evidence.verdict import Verdict
+from ...results.audit_result import AuditResult
 from ...results.saved import Saved, require
 from ..membership.roc import RateAt
 from .tables import ColumnType
@@ -173,6 +174,7 @@ class RiskResult(Saved):
         each: every finding about all records by itself, with the columns that identify its records.
         found: real records of the findings, and those with a copy or a near copy; at most `MAX_FOUND`.
         real_file: name of the file of the real table; "" if it was no file.
+        audit: test of the claim of the generator; None without coins.
     """
 
     FORMAT: ClassVar[str] = "dpassay.table-risk"
@@ -197,8 +199,11 @@ class RiskResult(Saved):
     each: tuple[Cause, ...] = ()
     found: tuple[FoundRecord, ...] = ()
     real_file: str = ""
+    audit: AuditResult | None = None
 
     def check(self, at: str = "") -> None:
+        if self.audit is not None:
+            self.audit.check(f"{at}audit")
         for c in self.comparisons:
             possible = 0 <= c.hits_real <= c.n_real and 0 <= c.hits_holdout <= c.n_holdout
             require(possible, at, f"{c.attack} of {c.group} is right about more records than there are")
@@ -230,7 +235,9 @@ class RiskResult(Saved):
 
     @property
     def verdict(self) -> Verdict | None:
-        """Violation if there is a finding; None without a holdout, which a verdict needs."""
+        """That of the claim, if it is tested; else violation if there is a finding. None without a holdout."""
+        if self.audit is not None:
+            return self.audit.verdict
         if self.unanswered:
             return None
         return Verdict.VIOLATION if self.leaks else Verdict.CONSISTENT

@@ -20,11 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.core import Ints, ParameterError, holm, open_unit, whole
+from ....mechanisms.core import Guarantee, Ints, ParameterError, holm, open_unit, whole
+from ...games.coins import Coins
 from ..membership.roc import Pooled, RateAt
 from . import splits
 from .agreements import MIN_AGREEMENTS, agreement_p_value, agreements
 from .causes import Hits, cause_of, causes_of, found_records
+from .claim import MEMBERSHIP, audit_claim
 from .holdout import check_holdout
 from .result import (
     ALL_RECORDS,
@@ -60,8 +62,15 @@ def risk(
     n_attacked: int = 1_000,
     confidence: float = 0.95,
     seed: int = 0,
+    coins: Coins | None = None,
+    claim: Guarantee | None = None,
+    attacks: Sequence[str] = (MEMBERSHIP,),
+    looks: int = 1,
 ) -> RiskResult:
     """Compare records that a synthetic table was made of with records that it was not made of.
+
+    With coins of `toss_table`, which decided the records of both tables, the claim of the generator is tested as well:
+    the verdict is then that of the claim.
 
     Args:
         real: DataFrame of the records that the table was made of.
@@ -77,17 +86,24 @@ def risk(
             unit, as many units as have so many records on average.
         confidence: of each interval; 1 - confidence is the error of all findings together.
         seed: of the random descriptions and of the choice of records.
+        coins: of the units, tossed before the table was made; None: no claim is tested.
+        claim: the guarantee under test, for a unit that is added or removed; required with coins.
+        attacks: the attacks on the coins, chosen before looking: "membership", "copies", "distance"; several divide the
+            level.
+        looks: number of planned audits with these coins, by all attacks and of all tables; see `Coins.audit`.
 
     Raises:
         ParameterError: other columns, empty tables, too few records, infinite numbers, a holdout that is another table
             again, shares more records with the real table or differs more from it than random splits do, or was split
-            off by a unit that is not named.
+            off by a unit that is not named; coins without a claim or a holdout, or the reverse; tables that are not
+            those of the coins.
 
     Guarantees:
         If the table does not depend on which of the pooled records (or units) are real, there is a finding by
         comparison with probability at most 0.9 (1 - confidence), whatever the law of the records. If records and rows
         are independent draws of any two laws, there is a finding by agreements in continuous columns with probability
-        at most 0.1 (1 - confidence).
+        at most 0.1 (1 - confidence). With coins, the bound on epsilon exceeds that of the generator with probability
+        at most 1 - confidence, for any records: this error is beside that of the findings.
 
     Example:
         >>> import pandas as pd
@@ -102,8 +118,24 @@ def risk(
     open_unit(confidence=confidence)
     whole(0, seed=seed)
     whole(100, n_attacked=n_attacked)
+    audit = None
+    if coins is not None or claim is not None:
+        audit = audit_claim(
+            real,
+            synthetic,
+            holdout,
+            coins=coins,
+            claim=claim,
+            attacks=attacks,
+            unit=unit,
+            ignore=ignore,
+            categories=categories,
+            confidence=confidence,
+            looks=looks,
+        )
     tables = read_tables(real, synthetic, holdout, tuple(ignore), tuple(categories), unit or "")
-    check_holdout(tables)
+    if audit is None:  # coins split at random
+        check_holdout(tables)
     check_categories(tables)
     for name in secrets:
         if name not in tables.domain:
@@ -134,6 +166,7 @@ def risk(
         n_exposed=n_exposed,
         fewest=fewest,
         unit=unit or "",
+        audit=audit,
     )
     return _explained(result, tables, (*of_all, *of_parts))
 

@@ -138,7 +138,7 @@ def read_tables(
     import pandas as pd
 
     given = {"real": real, "synthetic": synthetic} | ({} if holdout is None else {"holdout": holdout})
-    frames = {name: _frame(name, table) for name, table in given.items()}
+    frames = {name: checked_frame(name, table) for name, table in given.items()}
     units = _units(frames, unit) if unit else None
     if unit:  # compared as no column: a table need not name units
         frames = {name: frame.drop(columns=unit, errors="ignore") for name, frame in frames.items()}
@@ -157,20 +157,9 @@ def _units(frames: dict[str, pd.DataFrame], unit: str) -> Ints:
     """Return the number of the unit of each pooled record; raise `ParameterError` unless each is in one table."""
     import pandas as pd
 
-    texts = {}
-    for name in ("real", *(["holdout"] if "holdout" in frames else [])):
-        if unit not in frames[name]:
-            known = unknown_name_message("column", unit, frames[name].columns)
-            raise ParameterError(f"unit, in {name}: {known}", argument="unit", value=unit)
-        text = _code_text(frames[name][unit])
-        lacking = np.flatnonzero((text.isna() | (text == "")).to_numpy(dtype=np.bool_))
-        if len(lacking):
-            raise ParameterError(
-                f"unit: {name} must have an entry of {unit} in each row, but row {lacking[0] + 1} has none.",
-                argument="unit",
-                value=unit,
-            )
-        texts[name] = text
+    texts = {
+        name: unit_text(name, frames[name], unit) for name in ("real", *(["holdout"] if "holdout" in frames else []))
+    }
     shared = sorted(set(texts["real"]) & set(texts.get("holdout", ())))
     if shared:
         raise ParameterError(
@@ -183,7 +172,24 @@ def _units(frames: dict[str, pd.DataFrame], unit: str) -> Ints:
     return np.asarray(pd.factorize(pd.concat(list(texts.values())).astype(object))[0], dtype=np.int64)
 
 
-def _frame(name: str, table: Any) -> pd.DataFrame:
+def unit_text(name: str, frame: pd.DataFrame, unit: str) -> pd.Series:
+    """Return the unit of each record of a table as text; raise `ParameterError` without the column or an entry."""
+    if unit not in frame:
+        known = unknown_name_message("column", unit, frame.columns)
+        raise ParameterError(f"unit, in {name}: {known}", argument="unit", value=unit)
+    text = _code_text(frame[unit])
+    lacking = np.flatnonzero((text.isna() | (text == "")).to_numpy(dtype=np.bool_))
+    if len(lacking):
+        raise ParameterError(
+            f"unit: {name} must have an entry of {unit} in each row, but row {lacking[0] + 1} has none.",
+            argument="unit",
+            value=unit,
+        )
+    return text
+
+
+def checked_frame(name: str, table: Any) -> pd.DataFrame:
+    """Return a table whose columns differ and have text for bytes; raise `ParameterError` for another object."""
     import pandas as pd
 
     if not isinstance(table, pd.DataFrame):

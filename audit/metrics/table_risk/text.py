@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ....mechanisms.core import confidence_text, listed, number, p_value_text, percent, percent_between, plural
+from ...evidence.verdict import Verdict
 from ...results.result_text import ResultText, Row, TextSection, TextTable, Tone, tone_of
 from .result import ALL_RECORDS, MEMORISED, Cause, MemorisedRecords, RiskResult, SplitTest
 
@@ -16,8 +19,9 @@ SUCCESS_TEXTS: dict[str, str] = {
 }
 """What is said of the records about which an attack succeeds."""
 _LIMITS = (
-    "No epsilon: one synthetic table does not bound the privacy loss of its generator. Audit the generator itself, "
-    "with many runs on two neighbouring tables.",
+    "No epsilon: without coins, one synthetic table does not bound the privacy loss of its generator. Let `dpassay "
+    "coins` split the records before the table is made, or audit the generator itself, with many runs on two "
+    "neighbouring tables.",
     "No finding is no proof of safety: other attacks, or an attacker who knows more, may succeed.",
     "The distance of a synthetic row to the closest record is no evidence of safety: a table may have no near copies "
     "and disclose every record in other ways.",
@@ -39,6 +43,8 @@ ASSUMPTION = (
 )
 MAX_PARTS_SHOWN = 12
 """Largest number of comparisons of groups and columns in a table."""
+_AGAIN = "Toss new coins, and test another table with a higher confidence, before you call the generator wrong."
+"""What to do about a refuted claim."""
 _STEPS = {
     "copies": "Test the generator for rows and values that it draws from the records, and let it draw none",
     "near copies": "Test the generator for rows and values that it draws from the records, and let it draw none",
@@ -64,10 +70,27 @@ OLDER = "Saved by an older version: no causes."
 
 
 def describe(result: RiskResult) -> ResultText:
+    """Return the text of the claim, if one is tested, then that of the risks."""
+    risks = _risks(result)
+    if result.audit is None:
+        return risks
+    claim = result.audit.text()
+    return replace(
+        claim,
+        facts=(*claim.facts, ("comparison", f"{risks.headline}. {risks.answer}"), *risks.facts),
+        evidence=(*claim.evidence, *risks.evidence),
+        next_steps=(_AGAIN, *risks.next_steps[:1]) if result.audit.verdict is Verdict.VIOLATION else claim.next_steps,
+        table=risks.table,
+        notes=(*claim.notes, *risks.notes),
+        details=(*risks.details, *claim.details),
+    )
+
+
+def _risks(result: RiskResult) -> ResultText:
     """Return the text of the risks: the findings, the comparisons, the exposed records and the limits."""
     columns = tuple((c.name, c.kind, f"{c.n_values:,}", percent(c.missing)) for c in result.columns)
     return ResultText(
-        tone=Tone.UNDERPOWERED if result.verdict is None else tone_of(result.verdict),
+        tone=_tone(result),
         headline=headline(result),
         answer=answer(result),
         facts=_facts(result),
@@ -96,6 +119,12 @@ def describe(result: RiskResult) -> ResultText:
             ),
         ),
     )
+
+
+def _tone(result: RiskResult) -> Tone:
+    if not result.n_holdout:
+        return Tone.UNDERPOWERED
+    return tone_of(Verdict.VIOLATION if result.leaks else Verdict.CONSISTENT)
 
 
 def _facts(result: RiskResult) -> tuple[Row, ...]:
@@ -167,7 +196,7 @@ def _step(cause: Cause) -> str:
 def limits(result: RiskResult) -> tuple[str, ...]:
     """Return what the result cannot tell."""
     see = ": see the list of records" if result.exposed else ""
-    return tuple(text.format(see=see) for text in _LIMITS)
+    return tuple(text.format(see=see) for text in _LIMITS[result.audit is not None :])
 
 
 def _said(result: RiskResult, c: SplitTest) -> str:

@@ -99,7 +99,7 @@ def searched():
 def test_a_search_shows_the_pair_that_it_found_and_how_to_keep_it(searched):
     lines = searched.summary().splitlines()
     assert "found       d0 = [], d1 = [5.0]" in lines[:6]
-    assert "keep it     --d0 '[]' --d1 '[5.0]'" in lines[:6]
+    assert "keep it     --d0 '[]' --d1 '[5.0]' --relation add_remove" in lines[:6]
     assert not any(line.startswith("found") for line in audit(Laplace(1.0), trials=500, seed=0).summary().splitlines())
 
 

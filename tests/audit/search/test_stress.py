@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from dataclasses import replace
 from typing import Any
@@ -93,7 +94,7 @@ def test_a_label_that_may_be_nan_is_found_in_aligned_arrays(monkeypatch: pytest.
         inside = np.where(np.isnan(features), 0.0, features).clip(0, 1)
         return (inside.sum(axis=1) * labels.clip(0, 1)).sum() + rng.laplace(scale=2, size=size)
 
-    monkeypatch.setattr("dpassay.audit.search.stress.MAX_REFUTED", 1)  # each has its fresh processes
+    monkeypatch.setattr(sys.modules["dpassay.audit.search.stress"], "MAX_REFUTED", 1)  # each has its fresh processes
     example = (np.array([[0.2, 0.7], [0.4, 0.1], [0.9, 0.3]]), np.array([0.5, 1.0, 0.2]))
     result = stressed(moments, example, "nan", bounds=(0, 1))
     assert result.verdict.value == "violation"
@@ -398,7 +399,7 @@ def test_false_claims_are_found(cause: Cause) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("cause", [*BY_DATA, *BY_RELATION], ids=lambda cause: cause.name)
 def test_false_claims_are_found_from_an_ordinary_example(cause: Cause, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpassay.audit.search.stress.MAX_REFUTED", 1)
+    monkeypatch.setattr(sys.modules["dpassay.audit.search.stress"], "MAX_REFUTED", 1)
     assert run(cause, cause.function).verdict.value == "violation"
 
 

@@ -2,6 +2,7 @@ import dataclasses
 import json
 import multiprocessing
 import os
+import sys
 from datetime import datetime
 from itertools import pairwise
 
@@ -16,7 +17,7 @@ from dpassay.experiments.ci.history import Build, History
 from dpassay.experiments.ci.saved_runs import load
 from dpassay.experiments.present.plots.style import save
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
-from dpassay.mechanisms.core import ParameterError, ResultError, StoreError
+from dpassay.mechanisms.core import NoAnswerError, ParameterError, ResultError, StoreError
 
 PAIR = Neighbours(np.array([1.0, 0.0]), np.array([1.0, 0.0, 1.0]), "add_remove")
 RIGHT, WRONG = Laplace(epsilon=1.0), Laplace(epsilon=1.4)
@@ -172,6 +173,22 @@ def test_a_function_with_a_generator_of_its_own_adds_no_evidence(tmp_path):
     assert "generator of its own" in last.left_out
     assert last.log_e_values == (0.0,) * 10
     assert last.of_code.log_evidence == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_build_without_an_answer_on_one_side_is_a_violation_and_adds_no_evidence(tmp_path, monkeypatch):
+    def stopped(*given):
+        raise NoAnswerError("a call took longer")
+
+    monkeypatch.setattr("dpassay.audit.api._run_audit", stopped)
+    answered = lambda source, pair, style, call, seconds, number: call.side == 0  # noqa: E731 - one line
+    monkeypatch.setattr(sys.modules["dpassay.audit.games.no_answer"], "answers_within", answered)
+    options = {"claim": PureDP(1.0), "confidence": 1 - 1e-6, "timeout": 0.1}
+    for _ in range(2):
+        with History.opened(tmp_path / "audits.jsonl") as builds:
+            result = audit(lambda dataset, rng: 0.0, PAIR, seed=builds.seed, history=builds, **options)
+            history = builds.add(result)
+        assert history.verdict is Verdict.VIOLATION
+        assert (set(history.last.log_e_values), history.last.left_out) == ({0.0}, "a call gave no answer")
 
 
 def test_the_same_pilot_outputs_again_add_no_evidence(file, lines):

@@ -2,12 +2,14 @@
 
 import importlib.metadata
 import json
+from dataclasses import replace
 from email.message import Message
 
 import pytest
 from typer.testing import CliRunner
 
 import dpassay
+from dpassay.audit import audit
 from dpassay.experiments.cli import doctor
 from dpassay.experiments.cli.commands import app
 from dpassay.experiments.present.results import provenance
@@ -118,7 +120,7 @@ def test_the_self_check_finds_a_wrong_library(monkeypatch, broken):
         def __init__(self, n_jobs):
             self.verdict = Verdict.CONSISTENT
             self.bound = type("Bound", (), {"epsilon": 0.5})
-            self.text = str(n_jobs) if broken == "bytes" else ""
+            self.text = str(n_jobs) if broken == "bytes" else "0"
 
         def to_json(self):
             return self.text
@@ -138,3 +140,16 @@ def test_the_version_states_the_commit(monkeypatch, tmp_path):
     shown = CliRunner().invoke(app, ["--version"]).stdout
     provenance.commit.cache_clear()
     assert shown == f"dpassay {dpassay.__version__} (commit 0123abc)\n"
+
+
+@pytest.mark.parametrize(
+    ("warning", "status"),
+    [("8 fresh processes were compared, and not 79, as they took long.", "ok"), ("the output never varied.", "failed")],
+)
+def test_only_a_warning_that_depends_on_the_speed_is_no_difference(warning, status, monkeypatch):
+    def audited(*args, n_jobs, **options):
+        result = audit(*args, **options)
+        return replace(result, warnings=(*result.warnings, warning)) if n_jobs == 2 else result
+
+    monkeypatch.setattr(doctor, "audit", audited)
+    assert {check.status for check in doctor._self_check()} == {status}

@@ -50,7 +50,11 @@ def test_bits_are_one_run_or_rows_of_runs_in_any_order(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.txt", "score,side\n1,0\n", r"must be a file that ends in .csv, .npz, .parquet, but .*a.txt ends in '.txt'"),
+        (
+            "a.txt",
+            "score,side\n1,0\n",
+            r"must be a file that ends in .csv, .npz, .parquet, .json, but .*a.txt ends in '.txt'",
+        ),
         ("a.csv", "id,loss\n1,0\n", "but has id, loss. For losses or scores of canaries .* --coins FILE"),
         ("a.csv", "value,side\n1,0\n", "must have the columns `score, side`.* but has value, side"),
         ("a.csv", "score,side,bit\n1,0,0\n", "must have the columns"),

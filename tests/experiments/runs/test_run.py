@@ -78,7 +78,7 @@ def test_a_run_directory_holds_everything(config, one_picture):
     assert result == {
         "config.toml", "results.json", "results.csv", "environment.json",
         "figures", "report.html", "report.md", "times.json", "trials",
-        "card.json", "card.md", "card.html", "registry.yaml", "results.tex",
+        "card.json", "card.md", "card.html", "registry.yaml", "results.tex", "statement.json",
     }  # fmt: skip
     assert len(list((done.directory / "trials").iterdir())) == 2
     assert {path.suffix for path in (done.directory / "figures").iterdir()} == {".svg", ".png"}

@@ -56,7 +56,7 @@ claim = { name = "pure", epsilon = 0.05 }
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]")
 WITHOUT = {"environment.json", "statement.json"}
 """Files that differ between equal runs."""
-EVIDENCE = {"card.json", "card.md", "card.html", "registry.yaml", "results.tex"}
+EVIDENCE = {"card.json", "card.md", "card.html", "registry.yaml", "results.tex", "statement.json"}
 """Files that are written for readers, and never read."""
 
 

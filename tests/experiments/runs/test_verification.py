@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from dpassay.experiments.cli.commands import app
 from dpassay.experiments.config.command_table import task_of_line
-from dpassay.experiments.runs.again import report
+from dpassay.experiments.runs.again import card, report
 from dpassay.experiments.runs.runner import run
 from dpassay.experiments.runs.verification import verify
 from dpassay.mechanisms.core import DpassayError, ParameterError, StoreError
@@ -185,6 +185,14 @@ def test_the_command_exits_with_1_if_something_differs(copied):
     assert done.exit_code == 1
     assert "✗ files" in done.output
     assert "changed: card.md." in done.output
+
+
+def test_a_run_without_its_trials_is_verified_only_by_running_them_again(copied):
+    shutil.rmtree(copied / "trials")
+    card(copied)
+    *_, verdict = verify(copied).checks
+    assert (verdict.name, verdict.agrees) == ("verdict", False)
+    assert "run them again with --rerun" in verdict.text
 
 
 def test_what_is_no_finished_run_is_an_error(copied, tmp_path):
