@@ -23,16 +23,18 @@ from ..learners.base import (
     two_classes,
 )
 from ..learners.features import FeatureKind, Features, as_rows
+from ..learners.quadratic import MAX_COLUMNS, fit_quadratic
 from ..learners.table import OutputCells, TableModel, find_cells, fit_table
 from ..learners.trees import fit_boosting, fit_forest
 from .simple_rules import interval_in_words
 
-MODELS = ("auto", "logistic", "boosting", "forest", "table")
+MODELS = ("auto", "logistic", "quadratic", "boosting", "forest", "table")
 CONTEST_ENTRIES = 2_000_000  # rows times columns in the cross-validation
 CONTEST_ROWS = 20_000  # rows per side in the cross-validation
 MAX_VALUES_SHOWN = 5  # values listed in a description
 MODEL_NAMES = {
     "logistic": "logistic regression",
+    "quadratic": "two normal distributions",
     "boosting": "gradient boosting",
     "forest": "a random forest",
     "table": "counts",
@@ -51,19 +53,22 @@ class Classifier(Attack):
     probability estimates the best attack (Bichsel et al., 2021, section 4).
 
     Args:
-        model: "logistic", logistic regression on piecewise-linear functions of the features; "boosting", gradient
+        model: "logistic", logistic regression on piecewise-linear functions of the features; "quadratic", a normal
+            distribution of each side, whose covariances may differ, for up to 1,000 numbers; "boosting", gradient
             boosting of small trees on histograms; "forest", a random forest; "table", counts of each distinct output;
             "auto", the simplest of these models, without the forest, whose cross-validated log loss on the pilot is
             within one standard error of the smallest.
         features: "auto", coordinates of the output and summaries of them (sum, norm, maximum, minimum, products);
             "coordinates" only; or a function `(size, ...) -> (size, n_features)` that works on all runs at once
-            (at module level, if workers are processes). The table reads the outputs themselves.
+            (at module level, if workers are processes). "quadratic" needs no summaries; the table reads the outputs
+            themselves.
         max_rows: largest number of pilot outputs per side used for training; the first ones are used.
 
     Raises:
         ParameterError: an unknown model or kind of features.
         AttackError: fewer than 30 pilot outputs on a side; "table" on outputs with too many distinct values;
-            outputs that are not numbers; features of the wrong shape.
+            "quadratic" on outputs of more than 1,000 numbers; outputs that are not numbers; features of the wrong
+            shape.
 
     Guarantees:
         * the score is determined by the pilot outputs and `rng`, whatever the number of threads;
@@ -131,13 +136,20 @@ class Classifier(Attack):
     ) -> tuple[ClassifierScorer, tuple[Floats, Floats] | None]:
         """Return the requested or selected model, trained on all pilot rows within the budget, and held-out scores."""
         features = Features.learn(self.features, values0, values1)
-        n_columns = features.columns(values0[:1]).shape[1]
+        n_columns, n_numbers = features.columns(values0[:1]).shape[1], len(features.centre)
         limit = max(self.minimum_pilot, MAX_TRAINING_ENTRIES // (2 * n_columns))
         columns = (features.columns(values0[:limit]), features.columns(values1[:limit]))
         candidates: dict[str, tuple[tuple[NDArray[Any], NDArray[Any]], Fitter]] = {}
         if cells is not None:
             candidates["table"] = (as_rows(values0), as_rows(values1)), partial(fit_table, cells)
         candidates["logistic"] = columns, fit_additive
+        if self.model == "quadratic" and n_numbers > MAX_COLUMNS:
+            raise AttackError(
+                f"model 'quadratic' reads up to {MAX_COLUMNS:,} numbers of an output, but there are {n_numbers:,}. Use "
+                "model='auto', or features with fewer columns."
+            )
+        if self.model == "quadratic" or 2 <= n_numbers <= MAX_COLUMNS:
+            candidates["quadratic"] = (columns[0][:, :n_numbers], columns[1][:, :n_numbers]), fit_quadratic
         candidates["boosting"] = columns, partial(fit_boosting, seed=seed)
         if self.model == "forest":
             candidates["forest"] = columns, partial(fit_forest, seed=seed)
@@ -147,9 +159,8 @@ class Classifier(Attack):
         losses = {name: _log_losses(*scores) for name, scores in held_out.items()}
         name = simplest(losses) if losses else self.model
         rows, fit = candidates[name]
-        return ClassifierScorer(name, None if name == "table" else features, fit(*two_classes(*rows))), held_out.get(
-            name
-        )
+        read = {"table": None, "quadratic": features.without_summaries()}.get(name, features)
+        return ClassifierScorer(name, read, fit(*two_classes(*rows))), held_out.get(name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Annotated, Any, TypeAlias
 
@@ -82,6 +82,10 @@ class Features:
     def of_one_number(self) -> bool:
         """True if the only column is the output itself, centred and scaled."""
         return isinstance(self.kind, str) and len(self.centre) == 1
+
+    def without_summaries(self) -> Features:
+        """Return the same map without its summaries: the first columns, one for each coordinate."""
+        return replace(self, kind="coordinates") if self.kind == "auto" else self
 
     def columns(self, values: NDArray[Any]) -> Floats:
         """Return the columns, shape `(size, n_columns)`."""

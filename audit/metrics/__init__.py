@@ -4,6 +4,7 @@ disclosure.py      Singling out, linkability and attribute inference, measured o
                    people
 gain.py            Gain of an attack over its baselines, on the same people
 membership/        Metrics of membership attacks on shadow models, which `dpassay.audit.games` trains
+relative_test.py   Are unlearned models nearer to retrained or to original ones? A metric, and no bound on epsilon
 residual_risk.py   Residual risks by the definition of Giomi et al. (2023), for comparison with published ones; not
                    bounds
 table_risk/        Risks of one synthetic table: records that it was made of, compared with records that it was not made
@@ -20,6 +21,7 @@ from .gain import (
     attribute_gain as attribute_gain,
     gain as gain,
 )
+from .relative_test import RelativeTest as RelativeTest, relative_test as relative_test
 from .residual_risk import ResidualRisk as ResidualRisk, residual_risk as residual_risk
 from .table_risk import (
     RiskResult as RiskResult,

@@ -16,4 +16,5 @@ statistics/       Statistics of records: sums and counts, and statistics whose n
 studies/          Studies: published statistics of a group of people, each with 0 or 1 in many columns
 synthetic_data/   Synthetic data: select marginals, measure them with noise, generate a table that fits the answers
 tuning/           Private selection: the best of several private runs, as in hyper-parameter tuning
+unlearning/       Unlearning: models that must forget records
 """

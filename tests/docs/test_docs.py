@@ -153,6 +153,7 @@ PAGES_OF_EXAMPLES = [
     "extraction",
     "federated",
     "first-audit",
+    "forgetting",
     "generators",
     "hazards",
     "history",

@@ -20,7 +20,7 @@ from dpassay.attacks.distinguishing.classifier import Classifier
 from dpassay.attacks.learners.additive import fit_additive
 from dpassay.attacks.learners.base import two_classes
 from dpassay.attacks.learners.table import OutputCells, find_cells, fit_table
-from dpassay.mechanisms.core import AttackError, Outputs, number
+from dpassay.mechanisms.core import AttackError, Floats, Outputs, number
 
 
 def learned(law: str, n: int = 5_000, **options: object):
@@ -143,7 +143,7 @@ def test_the_score_increases_beyond_the_range_of_the_pilot() -> None:
 
 def test_outputs_that_never_vary_all_get_one_score() -> None:
     for values in (np.full(200, 3.0), np.full((200, 4), -1.5), np.zeros((200, 0))):
-        for model in ("auto", "logistic", "boosting", "forest", "table"):
+        for model in ("auto", "logistic", "quadratic", "boosting", "forest", "table"):
             scorer = Classifier(model=model).fit(TARGET, *outputs(values, values), np.random.default_rng(0))
             assert len(np.unique(scorer.score(Outputs(values)))) == 1
 
@@ -158,7 +158,9 @@ def test_a_constant_column_changes_nothing() -> None:
     assert wide == pytest.approx(narrow, abs=1e-12)
 
 
-@pytest.mark.parametrize("model", [pytest.param("auto", marks=pytest.mark.slow), "logistic", "boosting", "forest"])
+@pytest.mark.parametrize(
+    "model", [pytest.param("auto", marks=pytest.mark.slow), "logistic", "quadratic", "boosting", "forest"]
+)
 def test_scores_are_the_same_bytes_whatever_the_threads(model: str) -> None:
     rng = np.random.default_rng(9)
     pilot = outputs(rng.normal(size=(600, 3)), rng.normal(0.3, 1.0, size=(600, 3)))
@@ -193,13 +195,51 @@ def test_training_keeps_to_one_thread(model: str, estimator: str, monkeypatch: p
     assert seen == {1}
 
 
-@pytest.mark.parametrize("model", ["logistic", "boosting", "forest", "table"])
+@pytest.mark.parametrize("model", ["logistic", "quadratic", "boosting", "forest", "table"])
 def test_scorers_pickle_and_score_each_run_by_itself(model: str) -> None:
     rng = np.random.default_rng(10)
     pilot = outputs(rng.integers(0, 9, 3_000), rng.integers(1, 10, 3_000))
     scorer = Classifier(model=model).fit(TARGET, *pilot, rng)
     fresh = rng.integers(0, 12, 500)
     check_scorer(scorer, fresh)
+
+
+def normal(covariance: Floats, n: int, seed: int) -> Floats:
+    """Return `n` vectors of mean 0."""
+    return np.random.default_rng(seed).multivariate_normal(np.zeros(len(covariance)), covariance, n)
+
+
+@pytest.mark.parametrize(("n_numbers", "n_pilot", "share"), [(12, 400, 0.9), (40, 2_000, 0.95)])
+def test_sides_that_differ_in_their_correlations_only_are_told_apart(n_numbers, n_pilot, share) -> None:
+    """Every number has the same law on both sides; trees see less of the difference, and logistic regression little."""
+    apart = np.abs(np.subtract.outer(np.arange(n_numbers), np.arange(n_numbers)))
+    covariances = np.eye(n_numbers), 0.5**apart
+    pilot = outputs(*(normal(covariance, n_pilot, seed) for seed, covariance in enumerate(covariances)))
+    fresh = [normal(covariance, 4_000, 10 + seed) for seed, covariance in enumerate(covariances)]
+    inverse, determinant = np.linalg.inv(covariances[1]), np.linalg.slogdet(covariances[1])[1]
+    best = auc(*(0.5 * ((x * x).sum(axis=1) - ((x @ inverse) * x).sum(axis=1) - determinant) for x in fresh))
+    scorer = Classifier().fit(TARGET, *pilot, np.random.default_rng(0))
+    assert scorer.model_name == "quadratic"
+    reached = auc(*(scorer.score(Outputs(x)) for x in fresh))
+    assert reached - 0.5 >= share * (best - 0.5)
+    for model in ("logistic", "boosting"):
+        other = Classifier(model=model).fit(TARGET, *pilot, np.random.default_rng(0))
+        assert auc(*(other.score(Outputs(x)) for x in fresh)) < reached
+
+
+def test_quadratic_log_odds_estimate_the_log_likelihood_ratio() -> None:
+    rng = np.random.default_rng(21)
+    pilot = outputs(rng.normal(size=(30_000, 2)), rng.normal(size=(20_000, 2)) * [1.0, 2.0] + [0.5, 0.0])
+    at = np.array([[0.0, 0.0], [2.0, 1.0], [-1.0, 3.0]])
+    scores = Classifier(model="quadratic").fit(TARGET, *pilot, np.random.default_rng(0)).score(Outputs(at))
+    x, y = at.T
+    assert scores == pytest.approx(0.5 * x - 0.125 + 0.375 * y * y - np.log(2.0), abs=0.1)
+
+
+def test_a_quadratic_model_of_too_many_numbers_is_refused() -> None:
+    values = np.zeros((40, 1_001))
+    with pytest.raises(AttackError, match="reads up to 1,000 numbers of an output, but there are 1,001"):
+        Classifier(model="quadratic").fit(TARGET, *outputs(values, values + 1.0), np.random.default_rng(0))
 
 
 def test_a_users_own_features_are_used() -> None:
@@ -229,7 +269,7 @@ def test_a_pilot_that_is_too_small_is_refused_with_the_minimum() -> None:
         Classifier().fit(TARGET, *outputs(values, values), np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("model", ["auto", "logistic", "boosting", "forest"])
+@pytest.mark.parametrize("model", ["auto", "logistic", "quadratic", "boosting", "forest"])
 def test_the_smallest_pilot_is_enough(model: str) -> None:
     rng = np.random.default_rng(14)
     scorer = Classifier(model=model).fit(TARGET, *outputs(rng.normal(0, 1, 30), rng.normal(9, 1, 30)), rng)

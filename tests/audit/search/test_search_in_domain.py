@@ -89,6 +89,7 @@ MISSED = {
     "broken-federated-noise-of-mean": "lists of clients",
     "broken-federated-sensitivity-not-of-clip": "lists of clients",
     "broken-private-encoder": "records with a label",
+    "broken-unlearning-one-record": "records with a label, several of which are forgotten",
     "broken-votes-epsilon-of-votes": "a table of votes",
     "broken-votes-check-without-noise": "a table of votes",
 }
