@@ -44,16 +44,16 @@ TOOLS = {
     "anonymeter": ("anonymeter==1.1.0",),
 }
 SCORES = {
-    "SDMetrics, overfitting": ("sdmetrics", "DCROverfittingProtection"),
-    "SDMetrics, baseline": ("sdmetrics", "DCRBaselineProtection"),
-    "NeMo Safe Synthesizer, membership": ("nemo", "membership"),
-    "SynthEval, median distance": ("syntheval", "median_DCR"),
-    "SynthEval, privacy loss": ("syntheval", "priv_loss_eps"),
-    "SynthEval, membership": ("syntheval", "mia_recall"),
-    "Anonymeter, singling out": ("anonymeter", "singling out"),
-    "Anonymeter, linkability": ("anonymeter", "linkability"),
+    "SDMetrics, overfitting protection": ("sdmetrics", "DCROverfittingProtection", "low"),
+    "SDMetrics, baseline protection": ("sdmetrics", "DCRBaselineProtection", "low"),
+    "NeMo Safe Synthesizer, membership inference protection, 0 to 10": ("nemo", "membership", "low"),
+    "SynthEval, median distance to the closest record": ("syntheval", "median_DCR", "low"),
+    "SynthEval, privacy loss": ("syntheval", "priv_loss_eps", "high"),
+    "SynthEval, recall of a membership classifier": ("syntheval", "mia_recall", "high"),
+    "Anonymeter, singling out, lower limit": ("anonymeter", "singling out", "high"),
+    "Anonymeter, linkability, lower limit": ("anonymeter", "linkability", "high"),
 }
-"""Row of the page: tool, and name of the score."""
+"""Row of the page: tool, name of the score, and which values speak for a leak."""
 
 
 def people(n: int, blocks: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -124,31 +124,32 @@ def scores(tool: str, wanted: dict[str, dict[str, pd.DataFrame]]) -> Iterator[tu
 
 
 def table(records: dict[str, dict[str, dict[str, Any]]]) -> str:
-    """Return the table of the page: smallest and largest score of clean and leaking tables of each population."""
-    heads = " | ".join(POPULATIONS)
-    lines = [f"| score | tables | {heads} |", "|---|---|" + "---|" * len(POPULATIONS)]
+    """Return the table of the page: range of each score over clean and over leaking tables of each population.
 
-    def row(title: str, tool: str, cell: Callable[[list[dict[str, Any]]], str]) -> None:
-        for kind in KINDS:
-            found = [
-                [one for name, one in records[tool].items() if _parts(name)[::2] == (population, kind)]
-                for population in POPULATIONS
-            ]
-            cells = " | ".join(cell(column) for column in found)
-            lines.append(f"| {title if kind == KINDS[0] else ''} | {kind} | {cells} |")
-
-    for title, (tool, score) in SCORES.items():
-        row(title, tool, lambda found, score=score: _range([one[score] for one in found]))
-    row(
-        "**`dpassay risk`**: a finding",
-        "dpassay",
-        lambda found: f"{sum(one['findings'] > 0 for one in found)} of {len(found)}",
-    )
+    With the latter stands how many of them lie beyond all clean ones, on the side that speaks for a leak.
+    """
+    lines = [f"| score | tables | {' | '.join(POPULATIONS)} |", "|---|---|" + "---|" * len(POPULATIONS)]
+    for title, (tool, score, side) in SCORES.items():
+        cells: dict[str, list[str]] = {kind: [] for kind in KINDS}
+        for population in POPULATIONS:
+            clean, leaking = ([one[score] for one in _of(records[tool], population, kind)] for kind in KINDS)
+            beyond = sum(one < min(clean) if side == "low" else one > max(clean) for one in leaking)
+            cells["clean"].append(_range(clean))
+            cells["leaking"].append(f"{_range(leaking)}; {beyond} of {len(leaking)}")
+        lines += [f"| {title if kind == 'clean' else ''} | {kind} | {' | '.join(cells[kind])} |" for kind in KINDS]
+    for kind in KINDS:
+        found = [[one["findings"] > 0 for one in _of(records["dpassay"], name, kind)] for name in POPULATIONS]
+        title = "**`dpassay risk`, with a finding**" if kind == "clean" else ""
+        lines.append(f"| {title} | {kind} | {' | '.join(f'{sum(one)} of {len(one)}' for one in found)} |")
     return "\n".join(lines)
 
 
+def _of(records: dict[str, dict[str, Any]], population: str, kind: str) -> list[dict[str, Any]]:
+    return [one for name, one in records.items() if _parts(name)[::2] == (population, kind)]
+
+
 def _range(values: list[float]) -> str:
-    return f"{min(values):.3g} to {max(values):.3g}"
+    return f"{min(values):.3f} to {max(values):.3f}"
 
 
 def main(names: list[str]) -> None:

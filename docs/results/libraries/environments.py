@@ -12,7 +12,7 @@ ENVIRONMENTS = ROOT / ".venv-gallery"
 
 
 def environment(name: str, install: Sequence[str]) -> Path:
-    """Return the interpreter of an environment, which is made if it is missing or has other arguments of `pip install`."""
+    """Return the interpreter of an environment, made if it is missing or has other arguments of `pip install`."""
     folder = ENVIRONMENTS / name
     python, stamp = folder / "bin" / "python", folder / "installed.txt"
     wanted = "\n".join(install)
