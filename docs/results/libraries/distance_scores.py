@@ -162,8 +162,8 @@ def main(names: list[str]) -> None:
         for name, found in scores(tool, missing):
             known[name] = found
             FILE.write_text(json.dumps(records, indent=1) + "\n")
-    block = re.compile(r"(<!-- scores of tables -->\n).*?(\n<!-- end -->)", re.DOTALL)
-    PAGE.write_text(block.sub(lambda found: f"{found[1]}\n{table(records)}\n{found[2]}", PAGE.read_text()))
+    block = re.compile(r"(<!-- scores of tables -->\n).*?(<!-- end -->)", re.DOTALL)
+    PAGE.write_text(block.sub(lambda found: f"{found[1]}\n{table(records)}\n\n{found[2]}", PAGE.read_text()))
 
 
 def _parts(name: str) -> tuple[str, int, str]:
