@@ -159,7 +159,7 @@ def main(names: list[str]) -> None:
     for tool in names or ["dpassay", *TOOLS]:
         known = records.setdefault(tool, {})
         missing = {name: tables(*_parts(name)) for name in every if name not in known}
-        for name, found in scores(tool, missing):
+        for name, found in scores(tool, missing) if missing else ():
             known[name] = found
             FILE.write_text(json.dumps(records, indent=1) + "\n")
     block = re.compile(r"(<!-- scores of tables -->\n).*?(<!-- end -->)", re.DOTALL)
