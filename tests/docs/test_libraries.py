@@ -88,6 +88,26 @@ def test_a_library_needs_an_exact_version_and_rows_or_a_reason(modules):
             rows.Library(**good | changed)
 
 
+@pytest.fixture(scope="module")
+def scored(modules):
+    """The module that scores synthetic tables with other tools."""
+    return importlib.import_module("distance_scores")
+
+
+def test_the_table_of_scores_is_that_of_the_file(scored):
+    assert scored.table(json.loads(scored.FILE.read_text())) in scored.PAGE.read_text()
+
+
+@pytest.mark.parametrize(("kind", "share"), [("clean", 0.0), ("leaking", 0.05)])
+@pytest.mark.parametrize("population", ["people, 6 columns", "breast cancer"])
+def test_a_leaking_table_copies_one_real_record_in_twenty_and_a_clean_one_none(scored, population, kind, share):
+    tables = scored.tables(population, 0, kind)
+    rows = {name: set(frame.itertuples(index=False, name=None)) for name, frame in tables.items()}
+    assert len({len(frame) for frame in tables.values()}) == 1
+    assert len(rows["synthetic"] & rows["real"]) == round(share * len(tables["real"]))
+    assert not rows["synthetic"] & rows["holdout"]
+
+
 def test_a_call_is_measured_in_another_interpreter_and_shown(modules, tmp_path, monkeypatch):
     """With this environment in the place of that of a library."""
     rows, page, run = modules

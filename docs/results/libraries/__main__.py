@@ -27,25 +27,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from environments import ROOT, environment
 from page import FILE, PAGE, check_line, page
 from rows import CONFIDENCE, Call, Library, current, key, libraries, slug
 
-ROOT = Path(__file__).parents[3]
-ENVIRONMENTS = ROOT / ".venv-gallery"
 SECONDS = 900
 """Limit of one audit."""
-
-
-def environment(library: Library) -> Path:
-    """Return the interpreter of the environment of a library, which is made if it is missing or another one."""
-    folder = ENVIRONMENTS / slug(library.name)
-    python, stamp = folder / "bin" / "python", folder / "installed.txt"
-    wanted = "\n".join(library.install)
-    if not stamp.exists() or stamp.read_text() != wanted:
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "numpy", *library.install], check=True)
-        stamp.write_text(wanted)
-    return python
 
 
 def measure(library: Library, call: Call, python: Path) -> dict[str, Any]:
@@ -126,7 +113,7 @@ def main() -> None:
     for library in made:
         if library.not_run or (asked.names and library.name not in asked.names):
             continue
-        python = environment(library)
+        python = environment(slug(library.name), library.install)
         for call in library.calls():
             known = (library.name, library.version, call.function, call.options) in records
             if asked.only in (None, call.function) and not (known and asked.missing):
