@@ -2,6 +2,7 @@
 
 base.py        Base class of canaries: read this first
 catalogue.py   Names of the canaries. A new canary is one class and one line here
+documents.py   Canary documents for assistants with retrieval or memory: each has a secret, and a question for it
 examples.py    Canaries that are examples: for an adversary who sees the final model or its predictions
 gradients.py   Canaries that are gradient records: for an adversary who inserts gradients and sees the steps or the last
                iterate
@@ -15,6 +16,11 @@ from ...mechanisms.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .base import Canary as Canary
+    from .documents import (
+        CanaryDocument as CanaryDocument,
+        CanaryDocuments as CanaryDocuments,
+        secret_documents as secret_documents,
+    )
     from .examples import Blank as Blank, ClipBKD as ClipBKD, Mislabelled as Mislabelled, Natural as Natural
     from .gradients import (
         Dirac as Dirac,

@@ -1,5 +1,7 @@
 """Membership inference: was this record in the training set? Higher score = it was.
 
+answer_signals.py      Signals of the answers of an assistant: higher = more like an answer of an assistant that has the
+                       document
 base.py                Interface of membership attacks: read this first
 catalogue.py           Names of the membership attacks. A new attack is one file and one line here; `dpassay list
                        membership` shows them

@@ -145,6 +145,13 @@ class Coins:
         """Ids of the canaries that are in the run."""
         return tuple(id_ for id_, is_in in zip(self.ids, self.included, strict=True) if is_in)
 
+    def among(self, ids: Iterable[str]) -> Coins:
+        """Return the coins of some canaries, in this order; an audit with them is a look at all of these coins."""
+        chosen = np.isin(self.ids, list(ids))
+        some = replace(self, ids=tuple(np.array(self.ids)[chosen].tolist()), included=self.included[chosen])
+        object.__setattr__(some, "_looks", self._looks)
+        return some
+
     def save(self, file: Path | str) -> None:
         """Write the coins to a new JSON file, with their digest; an existing file is refused.
 
@@ -282,7 +289,7 @@ class Coins:
             tossed=True,
         )
         sealed = f"sealed in {self.file.name}" if self.file is not None else "not sealed in a file"
-        ledger = [LedgerEntry("toss", f"{self.tossed}, digest {self.digest[:12]}, {sealed}", "before training")]
+        ledger = [LedgerEntry("toss", f"{self.tossed}, digest {self._looks.coins[:12]}, {sealed}", "before training")]
         if n_missing:
             missing = f"{n_missing} of {len(self.ids)}: each gets the median"
             ledger.append(LedgerEntry("missing scores", missing, "none needed: they are guessed last"))

@@ -1,5 +1,7 @@
 """Gain of attacks on people's data over baselines, and membership metrics; none of them bounds epsilon.
 
+assistants.py      Audit of an assistant with retrieval or memory: which canary documents are in its store, guessed from
+                   its answers
 disclosure.py      Singling out, linkability and attribute inference, measured on two releases of disjoint halves of the
                    people
 gain.py            Gain of an attack over its baselines, on the same people
@@ -13,6 +15,7 @@ text.py            The texts of gains: of one attack over its baselines, and of 
                    groups
 """
 
+from .assistants import audit_assistant as audit_assistant
 from .disclosure import DisclosureGains as DisclosureGains, disclosure as disclosure, most_gained as most_gained
 from .gain import (
     BaselineGain as BaselineGain,

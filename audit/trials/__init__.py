@@ -1,5 +1,6 @@
 """Running trials: plan, random streams, execution, store on disk, resume.
 
+answers.py              Answers of an assistant in a JSONL file: append-only, so that an interrupted run continues
 array_files.py          Arrays and texts from untrusted files: NPZ archives in which every header is read, and bounded,
                         before any data
 examples.py             A few outputs of each side that fell into an event, and counts of a simple rule, for the report

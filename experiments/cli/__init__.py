@@ -1,6 +1,7 @@
 """The command line.
 
 application.py       The application: registration of commands, and exit codes
+assistants.py        Assistants on the command line: coins for canary documents, and questions to a program
 audit_commands.py    Commands that run audits; each imports the rest when it is called
 check.py             `dpassay check`: the claim of a function, a mechanism or a program, tested on one pair of datasets
 commands.py          Entry point of the command line, and the commands that help

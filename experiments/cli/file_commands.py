@@ -21,7 +21,7 @@ def coins_command(
         typer.Argument(
             metavar="IDS",
             help="Text file with the id of one canary in each line, or a CSV. With --real: a table of records, in a "
-            "format of `dpassay risk`.",
+            "format of `dpassay risk`. With --documents: canary documents, see `dpassay ask`.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="New JSON file for the coins.")],
@@ -55,14 +55,33 @@ def coins_command(
             metavar="COLUMN", help="With --real: column that names the unit, such as an account. Default: each row."
         ),
     ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="New text file for the included canary documents, for the store of an assistant."
+        ),
+    ] = None,
+    make: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="With --documents: make canaries of N units, in the new file IDS."),
+    ] = None,
+    per_unit: Annotated[
+        int, typer.Option(metavar="K", help="With --make: documents of each unit, such as a person.")
+    ] = 1,
     force: Annotated[
         bool, typer.Option("--force", help="Toss the coins even if so few canaries cannot contradict the claim.")
     ] = False,
 ) -> int:
     """Toss a fair coin for each canary, before training: which are in the run, and which are not.
 
-    With --real and --holdout, for each unit of a table, before a synthetic table is made.
+    With --real and --holdout, for each unit of a table, before a synthetic table is made. With --documents, for each
+    unit of canary documents, before an assistant is built.
     """
+    if documents is not None or make is not None:
+        from .assistants import toss_documents
+
+        claim = {"epsilon": epsilon, "delta": delta, "force": force}
+        return toss_documents(file, out, documents, make=make, per_unit=per_unit, seed=seed, **claim)
     if real is not None or holdout is not None or unit is not None:
         from .table_coins import split
 
@@ -349,3 +368,73 @@ def risk_command(
     from .outputs import OutputFiles
 
     return finish(TableRisk.of(locals()), OutputFiles(records=records), out=out, strict=strict, verbose=verbose)
+
+
+@command("ask", PANEL)
+def ask_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CANARIES",
+            help="JSONL, one canary document a line: document, secret, question, optional unit. `dpassay coins` with "
+            "--documents and --make makes it.",
+        ),
+    ],
+    coins: Annotated[Path, typer.Option(metavar="FILE", help="Coins of their units, from `dpassay coins`.")],
+    answers: Annotated[
+        Path, typer.Option(metavar="FILE", help="JSONL of the answers; an interrupted run continues from it.")
+    ],
+    epsilon: Annotated[
+        float,
+        typer.Option(metavar="E", parser=option.real, help="Claimed epsilon of one unit, for all accounts together."),
+    ],
+    delta: Annotated[float, typer.Option(metavar="D", parser=option.real, help="Claimed delta.")] = 0.0,
+    command: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LINE",
+            help="Program of the assistant: a question on its standard input, DPASSAY_ACCOUNT in its environment, the "
+            "answer on its standard output. Default: judge the answers in the file.",
+        ),
+    ] = None,
+    lines: Annotated[
+        bool,
+        typer.Option(
+            "--lines", help="The program is started once, and answers lines of JSON, prompt and account, with lines."
+        ),
+    ] = False,
+    budget: Annotated[int | None, typer.Option(metavar="N", help="Largest number of questions.")] = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit of one answer.")] = 60.0,
+    accounts: Annotated[
+        int, typer.Option(metavar="K", help="Number of accounts that ask, and whose answers are combined.")
+    ] = 1,
+    signal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="verbatim, overlap, probability or learned, chosen before looking. Default: the pilot chooses.",
+        ),
+    ] = None,
+    pilot: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the units that are the pilot, and not counted.")
+    ] = 0.2,
+    confidence: Annotated[float, typer.Option(metavar="C", parser=option.real, help="Confidence of the bound.")] = 0.95,
+    looks: option.Looks = 1,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory for numbers, figures and report. Default: none.")
+    ] = None,
+    strict: option.Strict = False,
+    verbose: option.Verbose = False,
+    markdown: option.Markdown = None,
+    json_: option.JsonFile = None,
+) -> int:
+    """Audit an assistant with retrieval or memory: ask for canary documents, some of which are in its store."""
+    from ..tasks.assistants import AssistantAudit
+    from .assistants import ask_program
+    from .outcomes import finish
+    from .outputs import OutputFiles
+
+    task, files = AssistantAudit.of(locals()), OutputFiles(markdown, json_)
+    files.check_writable()
+    ask_program(task, command, lines=lines, budget=budget, timeout=timeout)
+    return finish(task, files, out=out, strict=strict, verbose=verbose)

@@ -291,8 +291,8 @@ WitnessFile = Annotated[
 
 # --- names of arguments in messages -----------------------------------------------------------------------------------
 
-_SAME_NAME = """allow attack bound cluster confidence delta epsilon ignore negatives p python queries repeats seed share
-slice stop timeout trials unit"""
+_SAME_NAME = """accounts allow attack bound budget cluster confidence delta epsilon ignore negatives p pilot python
+queries repeats seed share slice stop timeout trials unit"""
 OF_ARGUMENTS = {
     **{name: name for name in re.findall(r"\w+", _SAME_NAME)},
     **{"bounds": "bound", "categories": "category", "domain": "search", "n_jobs": "jobs", "secrets": "secret"},

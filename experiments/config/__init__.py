@@ -1,7 +1,7 @@
 """Configurations: one TOML file describes one experiment; errors show file, line and key.
 
-command_table.py     Tables with the options of a command: [judge], [text], [risk] and [calibrate], each a configuration
-                     of its own
+command_table.py     Tables with the options of a command: [judge], [text], [risk], [ask] and [calibrate], each a whole
+                     configuration
 config_errors.py     Locations of errors in a configuration: the line and key, or the setting, that causes an error
 exclusions.py        Tables and keys of a configuration that exclude each other
 overrides.py         Settings on top of a configuration: `--set mechanism.epsilon=2`, and the points of a sweep

@@ -1,4 +1,4 @@
-"""Tables with the options of a command: [judge], [text], [risk] and [calibrate], each a configuration of its own.
+"""Tables with the options of a command: [judge], [text], [risk], [ask] and [calibrate], each a whole configuration.
 
 Their keys are the options of the command, by the fields of its task. A file is named from the folder in which dpassay
 runs.
@@ -30,6 +30,7 @@ commands = Catalogue(
         "judge": "tasks.judgement:Judgement",
         "text": "tasks.texts:TextStudy",
         "risk": "tasks.table_risk:TableRisk",
+        "ask": "tasks.assistants:AssistantAudit",
         "calibrate": "runs.calibration:Calibration",
     },
 )

@@ -1,5 +1,6 @@
 """Datasets by name, and the conversions that prepare them for learning.
 
+canary_files.py   Canary documents in a JSONL file: one JSON object in each line, one line per document
 datasets.py       Datasets by name: bundled with scikit-learn, synthetic, or from a data directory
 examples.py       Datasets for learning: a table split into features and target, fewer classes or records, scaled
                   features

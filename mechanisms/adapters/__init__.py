@@ -1,5 +1,6 @@
 """External mechanisms: Python functions, commands, estimators, and the releases of other libraries.
 
+assistants.py            Assistants that are programs: started for each question, or once for all of them
 command.py               Executables in any language as mechanisms
 estimator.py             Any scikit-learn classifier as a learner, for membership attacks on user models
 functions/               Python functions as mechanisms: how a function is called, with the same seed on both sides and

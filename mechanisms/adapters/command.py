@@ -140,7 +140,7 @@ class Command:
 
         def stop() -> None:
             overdue.set()  # before the kill: under load the process may be seen to end before the clock expires
-            _end_group(process)
+            end_group(process)
 
         alarm = threading.Timer(self.timeout, stop)
         alarm.daemon = True
@@ -149,7 +149,7 @@ class Command:
             code = process.wait()
         finally:
             alarm.cancel()
-            _end_group(process)
+            end_group(process)
         if code < 0 and overdue.is_set():
             raise ReleaseError(
                 f"{self.line!r} took longer than timeout={self.timeout:g} seconds for a batch. Give it more time, "
@@ -233,7 +233,7 @@ def _as_line(record: Any) -> str:
     return json.dumps(record, default=_plain)
 
 
-def _end_group(process: subprocess.Popen[bytes]) -> None:
+def end_group(process: subprocess.Popen[Any]) -> None:
     """Kill a program and all processes that it has started, except for those that left its group."""
     with suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):

@@ -4,11 +4,14 @@ import inspect
 import io
 import re
 import runpy
+import shlex
+import sys
 import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import dpassay
 from dpassay.attacks.base import Target
@@ -24,6 +27,7 @@ from dpassay.audit.metrics.membership import MembershipResult
 from dpassay.audit.metrics.table_risk import RiskResult, SplitTest
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.audit.results.result_text import ResultText, Tone
+from dpassay.experiments.cli import app
 from dpassay.experiments.config.command_table import task_of
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.sections import DataSection, MembershipSection
@@ -140,6 +144,7 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
 
 PAGES_OF_EXAMPLES = [
     "accountants",
+    "assistants",
     "attacks-on-answers",
     "audits-audited",
     "below-the-truth",
@@ -204,6 +209,19 @@ def assert_blocks_print_what_they_say(page):
 @pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
 def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page, without_power, one_picture, without_pixels):
     assert_blocks_print_what_they_say(page)
+
+
+def test_the_gate_on_the_page_on_assistants_ends_as_it_says(tmp_path, monkeypatch, one_picture, without_pixels):
+    page = page_named("assistants").read_text()
+    (program,) = re.findall(r"```py\n# assistant.py\n(.*?)```", page, flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "assistant.py").write_text(program)
+    commands = re.findall(r"```sh\n(.*?)\n```", page, flags=re.DOTALL)
+    lines = [shlex.split(line.replace('"python ', f'"{sys.executable} ')) for line in commands]
+    done = [CliRunner().invoke(app, line[1:]) for line in lines]
+    assert [one.exit_code for one in done] == [0, 1], [one.output for one in done]
+    assert "the largest bound is 3.08" in done[0].output
+    assert "VIOLATION: epsilon >= 3.08, but at most 2 is claimed" in done[1].output
 
 
 # --- the page on reading results, and the glossary --------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from dpassay.experiments.cli import app, audit_commands, file_commands
 from dpassay.experiments.runs.calibration import Calibration
+from dpassay.experiments.tasks.assistants import AssistantAudit
 from dpassay.experiments.tasks.judgement import Judgement
 from dpassay.experiments.tasks.membership import MembershipStudy
 from dpassay.experiments.tasks.table_risk import TableRisk
@@ -22,10 +23,13 @@ COMMANDS = {
     TextStudy: file_commands.text_command,
     MembershipStudy: file_commands.membership_command,
     TableRisk: file_commands.risk_command,
+    AssistantAudit: file_commands.ask_command,
     Calibration: audit_commands.calibrate_command,
 }
 OF_THE_OUTPUT = {"out", "strict", "markdown", "json_", "jobs", "quiet", "records", "verbose"}
 """Options that decide what is written where, and no number."""
+OF_ASKING = {"command", "lines", "budget", "timeout"}
+"""Options that decide how answers come into the file that is judged."""
 NAMES = st.text("ab -'\"$;é", min_size=1, max_size=5).filter(lambda text: not text.startswith("-"))
 NUMBERS = st.floats(1e-9, 0.999_999)
 COUNTS = st.integers(2, 2**40)
@@ -58,7 +62,7 @@ def values(kind):
 
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_every_option_that_decides_numbers_is_a_field(kind):
-    options = set(inspect.signature(COMMANDS[kind]).parameters) - OF_THE_OUTPUT
+    options = set(inspect.signature(COMMANDS[kind]).parameters) - OF_THE_OUTPUT - OF_ASKING
     assert options == {field.name for field in fields(kind)}
 
 

@@ -1,0 +1,120 @@
+"""Assistants that are programs: started for each question, or once for all of them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from ..core import ReleaseError
+from .command import Command, end_group
+
+
+@dataclass(frozen=True)
+class CommandAssistant(Command):
+    """Assistant that is started for each question: the question is its input, and its output is the answer.
+
+    The environment of the program has DPASSAY_ACCOUNT, the account that asks.
+
+    Args:
+        line, timeout: see `Command`; the time limit is for one answer.
+
+    Raises:
+        ParameterError: see `Command`.
+        ReleaseError: when asked: the program cannot be started, fails, or takes too long.
+
+    Example:
+        >>> CommandAssistant("sed s/What/That/").ask("What is new?", account="account 1")
+        'That is new?'
+    """
+
+    def ask(self, prompt: str, account: str) -> str:
+        """Return what the program writes."""
+        code, out, stderr_tail = self._started(f"{prompt}\n", DPASSAY_ACCOUNT=account)
+        if code != 0:
+            raise ReleaseError(f"{self.line!r} ended with exit code {code}. The end of its stderr: {stderr_tail}")
+        return out.strip()
+
+
+@dataclass(frozen=True)
+class LineAssistant(Command):
+    r"""Assistant that is started once, and answers each line of its input with a line: it may have a memory.
+
+    A line of its input is {"prompt": "...", "account": "..."}; a line of its output is the answer as JSON, a string or
+    {"answer": "...", "log_probability": ...}, or plain text. Use it as a context manager.
+
+    Args:
+        line, timeout: see `Command`; the time limit is for one answer.
+
+    Raises:
+        ParameterError: see `Command`.
+        ReleaseError: the program cannot be started, ends, or takes too long.
+
+    Example:
+        >>> import sys
+        >>> program = "import sys\nfor line in sys.stdin: print(len(line), flush=True)"
+        >>> with LineAssistant(shlex.join([sys.executable, "-c", program])) as assistant:
+        ...     assistant.ask("What?", account="a")
+        '36'
+    """
+
+    _process: list[subprocess.Popen[str]] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __enter__(self) -> LineAssistant:
+        try:
+            process = subprocess.Popen(
+                shlex.split(self.line),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                encoding="utf-8",
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise ReleaseError(f"{self.line!r} cannot be started: {error}. Check the path.") from error
+        self._process.append(process)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        process = self._process.pop()
+        end_group(process)
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            with suppress(OSError):
+                stream.close()  # type: ignore[union-attr]  # both are pipes
+
+    def ask(self, prompt: str, account: str) -> Any:
+        """Return the next line of the program, for one line of input."""
+        process, overdue = self._process[-1], threading.Event()
+
+        def stop() -> None:
+            overdue.set()
+            end_group(process)
+
+        alarm = threading.Timer(self.timeout, stop)
+        alarm.daemon = True
+        alarm.start()
+        try:
+            process.stdin.write(json.dumps({"prompt": prompt, "account": account}) + "\n")  # type: ignore[union-attr]
+            process.stdin.flush()  # type: ignore[union-attr]
+            answer = process.stdout.readline()  # type: ignore[union-attr]
+        except (OSError, ValueError):
+            answer = ""
+        finally:
+            alarm.cancel()
+        if overdue.is_set():
+            raise ReleaseError(f"{self.line!r} took longer than timeout={self.timeout:g} seconds for an answer.")
+        if not answer:
+            raise ReleaseError(f"{self.line!r} ended, or closed its output, before it answered.")
+        with suppress(ValueError, RecursionError):
+            if isinstance(read := json.loads(answer), str | dict):
+                return read
+        return answer.strip()
+
+
+__all__ = ["CommandAssistant", "LineAssistant"]
