@@ -21,5 +21,6 @@ text.py           The text of the risks of a synthetic table
 """
 
 from .claim import TossedTable as TossedTable, toss_table as toss_table
+from .keys import KeyedTable as KeyedTable, TableKeys as TableKeys
 from .result import Exposed as Exposed, RiskResult as RiskResult, SplitTest as SplitTest
 from .risk import risk as risk
