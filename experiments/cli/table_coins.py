@@ -39,9 +39,9 @@ def split(
     if keys is not None and unit is not None:
         raise ParameterError("--unit must be left out with --keys, whose person is the unit.", argument="unit")
     for name, path in (("out", out), ("real", real), ("holdout", holdout)):
-        _check_new(name, path, is_folder=keys is not None)
+        _check_new(name, path, is_folder=keys is not None and name != "out")
     if len({path.resolve() for path in (out, real, holdout)}) < 3:
-        raise ParameterError("--out, --real and --holdout must be three different ones.", argument="real")
+        raise ParameterError("--out, --real and --holdout must be three files or folders.", argument="real")
     if keys is None:
         option, made = ["--unit", unit] if unit else [], "SYNTHETIC.csv"
         tossed = toss_table(read_table(file).astype("string"), unit=unit, seed=seed)
@@ -77,7 +77,8 @@ def split(
 
 def _check_new(name: str, path: Path, *, is_folder: bool) -> None:
     if path.exists():
-        raise ParameterError(f"{name} must be a new {'folder' if is_folder and name != 'out' else 'file'}, but {path} exists. Give another name.", argument=name)
+        kind = "folder" if is_folder else "file"
+        raise ParameterError(f"{name} must be a new {kind}, but {path} exists. Give another name.", argument=name)
     if name != "out" and not is_folder and path.suffix.lower() != ".csv":
         raise ParameterError(f"{name} must end in .csv, but is {path}.", argument=name)
 

@@ -80,16 +80,17 @@ class TableKeys:
     tables: Mapping[str, KeyedTable]
 
     def __post_init__(self) -> None:
-        for name, table in {self.person: None, **self.tables}.items():
-            above = self.person if table is None else table.parent
-            if above is not None and above not in self.tables:
+        parents = {name: table.parent for name, table in self.tables.items() if table.parent is not None}
+        for name, above in {"person": self.person, **parents}.items():
+            if above not in self.tables:
                 raise _bad(f"{name}: {unknown_name_message('table', above, self.tables)}")
-            if above is not None and self.tables[above].key is None:
+            if self.tables[above].key is None:
                 raise _bad(f"{above} must have a key: name the column that tells its rows apart.")
-            if above is None and name != self.person:
-                raise _bad(f"{name} must lead to {self.person}, but has no parent. Name one, or leave the table out.")
+        for name in self.tables:
             self._path(name)
-        if self.tables[self.person].parent is not None or self.tables[self.person].order is not None:
+            if name not in parents and name != self.person:
+                raise _bad(f"{name} must lead to {self.person}, but has no parent. Name one, or leave the table out.")
+        if self.person in parents or self.tables[self.person].order is not None:
             raise _bad(f"{self.person} is the table of persons, and must have no parent and no order.")
 
     @classmethod
@@ -260,7 +261,7 @@ def _check_columns(name: str, frames: Mapping[str, pd.DataFrame]) -> None:
     """Raise `ParameterError` unless a table has the same columns on all sides."""
     for side, frame in frames.items():
         if other := sorted(set(frame.columns) ^ set(frames["real"].columns)):
-            raise _bad(f"{name} of {side} must have the columns of real, but {listed(other)} stand in one of them only.")
+            raise _bad(f"{name} of {side} must have the columns of real, but only one of them has {listed(other)}.")
 
 
 def _described(

@@ -3,9 +3,10 @@
 Null hypothesis of the comparisons: see splits.py; that of agreements in continuous columns: see agreements.py.
 Fixed before looking: agreements take a tenth of the error. Of the rest the records together take half (copies, near
 copies, singled out, linked, membership, identifiers, relations), density, groups of records and single columns the
-other half, all by the method of Holm (1979). A comparison is left out if its number of successes would not be significant in any split, at its
-half divided by the number of attacks on the records together, and at a fiftieth of its half otherwise: the successes of
-all pooled records are fixed under the null, so the choice does not depend on the labels (Tarone 1990, Biometrics 46).
+other half, all by the method of Holm (1979). A comparison is left out if its number of successes would not be
+significant in any split, at its half divided by the number of attacks on the records together, and at a fiftieth of its
+half otherwise: the successes of all pooled records are fixed under the null, so the choice does not depend on the
+labels (Tarone 1990, Biometrics 46).
 
 If the holdout was split off by a unit of several records, such as an account, all splits of the units are equally
 likely. A unit succeeds if one of its records does; units are counted, and agreements are those of one random record of
@@ -192,7 +193,8 @@ def _explained(result: RiskResult, tables: Tables, successes: Sequence[Hits]) ->
         place = sum(hits.group == ALL_RECORDS and hits.attack in ("copies", "near copies") for hits in found)
         found.insert(place, agree)
     shown = [hits for hits in successes if hits in found or hits.attack in ("copies", "near copies")]
-    listed = [hits for hits in shown if hits.group == ALL_RECORDS and not hits.attack.startswith(("inferred: ", DENSITY))]
+    unlisted = "inferred: ", DENSITY  # right about many records by chance
+    listed = [hits for hits in shown if hits.group == ALL_RECORDS and not hits.attack.startswith(unlisted)]
     return replace(
         result,
         causes=causes_of(found),

@@ -7,17 +7,19 @@ linked         of all pooled records, this one alone is nearest to a row by each
 membership     the record is among the 2 % of the pooled records with the smallest such ratio of distances (or tied)
 inferred       the nearest row, by all other columns, has the value of the record
 density        the record is in the quarter of the pooled records where the table is densest for the records there
-relation       a near copy in some columns only, of a record that no other pooled record equals in these
+relation       in some columns only, the nearest row is at most a tenth as far as the nearest other pooled record; no
+               other pooled record equals the record in these, and no number is missing
 
 The distance of two records is the sum over columns of the difference in units of the range of the middle nine tenths,
 or 1 if two categories differ. A distance to the nearest row has no meaning of its own: in a dense region it is small
 for everyone. It is divided by the distance to the nearest different pooled record.
 
 Density: an auxiliary density is fitted on the rows of the table, the mean of Laplace kernels exp(-distance / h), which
-are a product over the columns; it is divided by the same of all pooled records of other units (van Breugel et al. 2023,
-"Membership inference attacks against synthetic data through overfitting detection", AISTATS, equation 2, with a flow and
-a public reference). The bandwidth h is fixed at 0.4 times the median distance to the nearest different pooled record.
-The reference is a symmetric function of the pooled records, so that no record of the holdout is spent on it.
+are a product over the columns; it is divided by the same of all pooled records of other units. DOMIAS (van Breugel et
+al. 2023, "Membership inference attacks against synthetic data through overfitting detection", AISTATS) takes other
+densities, and a reference that is not under attack. The bandwidth h is fixed at 0.4 times the median distance to the
+nearest different pooled record. The reference is a symmetric function of the pooled records, so that no record of the
+holdout is spent on it.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ from .tables import Table, Tables, row_keys
 
 NEAR_COPY_RATIO = 0.2
 """Largest ratio of distances of a near copy."""
+RELATED_RATIO = 0.1
+"""Largest ratio of distances of a record that some columns relate to a row."""
 CALLED_REAL = 0.02
 """Share of the pooled records that the membership attack calls real."""
 DENSE, BANDWIDTH = 0.25, 0.4
@@ -126,12 +130,15 @@ class AttackedRecords:
         return _smallest_share(-self.density, DENSE)
 
     def related(self, columns: Sequence[str]) -> Bools:
-        """Return the mask of the near copies in some columns, in which no other pooled record equals the record."""
+        """Return the mask of the records that some columns relate to a row: see the head of this file."""
         tables, chosen = self.tables, np.isin(list(self.tables.domain), columns)
         pooled, synthetic = (tables.part(table, chosen) for table in (tables.pooled, tables.synthetic))
         (keys,) = row_keys(pooled.exact)
-        alone = (np.bincount(keys) == 1)[keys][self.rows]
-        return alone & AttackedRecords(replace(tables, pooled=pooled, synthetic=synthetic), self.rows).near()
+        of = tables.point_columns[chosen[tables.point_columns]]
+        is_missing = np.append(False, of[1:] == of[:-1])[: len(of)]  # the second coordinate of a column
+        clear = (np.bincount(keys) == 1)[keys] & ~(pooled.points[:, is_missing] > 0.0).any(axis=1)
+        parts = AttackedRecords(replace(tables, pooled=pooled, synthetic=synthetic), self.rows)
+        return np.asarray(clear[self.rows] & (parts.ratio <= RELATED_RATIO))
 
     def outliers(self) -> Bools:
         """Return the mask of the records that are far from the others."""

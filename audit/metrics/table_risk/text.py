@@ -378,7 +378,7 @@ def _comparison_sentence(c: SplitTest, confidence: float, unit: str = "") -> str
     column = c.attack.removeprefix("inferred: ")
     what = SUCCESS_TEXTS.get(c.attack, f"have {column} inferred from their other columns")
     if c.attack.startswith("relation: "):
-        what = f"have a row five times nearer than any other person in {c.attack.removeprefix('relation: ')} alone"
+        what = f"have a row ten times nearer than any other person in {c.attack.removeprefix('relation: ')} alone"
     who = "of the real records" if c.group == ALL_RECORDS else f"of the real records with {c.group}"
     who = "of the real outliers" if c.group == "outliers" else who
     if unit:
