@@ -271,6 +271,8 @@ def listed(names: Iterable[str], last: str = "and") -> str:
 
     >>> listed("abc")
     'a, b and c'
+    >>> listed([])
+    ''
     """
     *first, final = tuple(names) or ("",)
     return f"{', '.join(first)} {last} {final}" if first else final

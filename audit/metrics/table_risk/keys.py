@@ -119,7 +119,8 @@ class TableKeys:
                 if not isinstance(value, known[key]) or not all(isinstance(text, str) for text in texts):
                     allowed = "a name" if known[key] is str else "a list of names"
                     raise _bad(f"tables.{name}.{key} must be {allowed}, in quotes, but is {value!r}.")
-            read[name] = KeyedTable(**{key: tuple(v) if isinstance(v, list) else v for key, v in table.items()})
+            options: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
+            read[name] = KeyedTable(**options)
         return cls(schema["person"], read)
 
     @property
@@ -146,7 +147,8 @@ class TableKeys:
         whole = {name: pd.concat({side: frames[name] for side, (frames, _) in sides.items()}) for name in self.tables}
         persons = whole[self.person]
         if holdout is not None:
-            both = set(code_text(persons.loc["real", self.unit])) & set(code_text(persons.loc["holdout", self.unit]))
+            ids = code_text(persons[self.unit])
+            both = set(ids.loc["real"]) & set(ids.loc["holdout"])
             if both:
                 raise _bad(
                     f"real and holdout must have other persons, but share {plural(len(both), 'value')} of {self.unit}, "
@@ -155,7 +157,7 @@ class TableKeys:
         starts = np.cumsum([0, *(len(frames[self.person]) for frames, _ in sides.values())])
         own = self.tables[self.person]
         categories = {column: code_text(persons[column]).astype("category") for column in own.categories}
-        columns = [persons.assign(**categories).drop(columns=list(own.ignore))]
+        columns: list[Any] = [persons.assign(**categories).drop(columns=list(own.ignore))]
         for name in (name for name in self.tables if name != self.person):
             n_pooled = sum(len(frames[name]) for side, (frames, _) in sides.items() if side != "synthetic")
             person = np.concatenate([start + of[name] for start, (_, of) in zip(starts, sides.values(), strict=False)])
@@ -302,7 +304,8 @@ def _described(
     def numbers_of(values: pd.Series, *what: str) -> Iterator[tuple[str, pd.Series]]:
         return ((f"{values.name}: {how}", found) for how, found in values.groupby(person).agg(list(what)).items())
 
-    for column, values in frame.items():
+    for column in entries:
+        values = frame[column]
         if column not in texts:
             yield from numbers_of(values, *(("min", "max") if column in dates else ("mean", "min", "max", "sum")))
         else:
@@ -315,7 +318,7 @@ def _described(
                 yield f"{column}: sequence", sequence.astype("category")
         if order and column != order:
             for which, row in (("first", 0), ("last", -1)):
-                at = values.groupby(person).nth(row)
+                at: Any = values.groupby(person).nth(row)
                 at.index = person[at.index]
                 yield f"{column}: {which}", named(at, texts[column]) if column in texts else at
     if order:
