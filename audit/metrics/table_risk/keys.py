@@ -9,7 +9,7 @@ A table leads to the person by foreign keys, from parent to parent. Its columns,
     date       first and last
     category   most frequent value, and number of values
     order      with a column of order: each column of the first and of the last row; gaps between successive rows (mean,
-               smallest, largest); the sequence of the values of a category
+               smallest, largest, standard deviation); the sequence of the values of a category
 
 Types are inferred from the tables of all sides together (tables.py), and all columns of a person are functions of the
 set of its rows: rows are sorted by the order, then by all entries, so that the order of a file tells nothing. If the
@@ -183,13 +183,13 @@ class TableKeys:
         for name in (name for name in self.tables if name != self.person):
             order = self.tables[name].order
             counted = [f"{name} {below} rows:" for below in self.tables]
-            all_of = (f"{name} rows", f"{name} {order}:", f"{name} {order} gap:", *counted)
-            gaps, sequences = (f"{name} rows", f"{name} {order} gap:"), (": sequence",)
             of = [column for column in columns if column.startswith(f"{name} ")]
-            found[name] = tuple(column for column in of if column.startswith(all_of))
+            gaps = [column for column in of if column.startswith((f"{name} rows", f"{name} {order} gap:"))]
+            others = tuple(column for column in of if column.startswith((f"{name} {order}:", *counted)))
+            found[name] = (*(column for column in gaps if not column.endswith(": std")), *others)
             if order:
-                found[f"{name} gaps"] = tuple(column for column in of if column.startswith(gaps))
-                found[f"{name} sequences"] = tuple(column for column in of if column.endswith(sequences))
+                found[f"{name} gaps"] = tuple(gaps)  # missing with fewer than two gaps: one number agrees by chance
+                found[f"{name} sequences"] = tuple(column for column in of if column.endswith(": sequence"))
         return found
 
     def _path(self, name: str) -> list[str]:
@@ -322,7 +322,7 @@ def _described(
                 at.index = person[at.index]
                 yield f"{column}: {which}", named(at, texts[column]) if column in texts else at
     if order:
-        yield from numbers_of(frame[order].groupby(person).diff().rename(f"{order} gap"), "mean", "min", "max")
+        yield from numbers_of(frame[order].groupby(person).diff().rename(f"{order} gap"), "mean", "min", "max", "std")
 
 
 __all__ = ["KeyedTable", "TableKeys"]

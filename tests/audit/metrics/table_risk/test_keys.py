@@ -73,7 +73,7 @@ def test_the_columns_of_a_person_are_those_of_its_rows():
     assert pd.isna(third["visits ward: first"])
     assert table["visits ward: first"].dtype == "category"
     assert joined["unit"] == "id"
-    gaps = [f"visits day gap: {which}" for which in ("mean", "min", "max")]
+    gaps = [f"visits day gap: {which}" for which in ("mean", "min", "max", "std")]
     assert joined["relations"]["visits gaps"] == ("visits rows", *gaps)
     assert joined["relations"]["visits sequences"] == ("visits ward: sequence",)
     assert "visits tests rows: first" in joined["relations"]["visits"]
