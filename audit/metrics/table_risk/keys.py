@@ -190,7 +190,8 @@ class TableKeys:
             if order:
                 found[f"{name} gaps"] = tuple(gaps)  # missing with fewer than two gaps: one number agrees by chance
                 found[f"{name} sequences"] = tuple(column for column in of if column.endswith(": sequence"))
-        return found
+        numbers = {(f"{name} rows",) for name in self.tables}  # alone they tell nobody apart
+        return {name: of for name, of in found.items() if of and of not in numbers}
 
     def _path(self, name: str) -> list[str]:
         """Return the tables from the person to a table."""

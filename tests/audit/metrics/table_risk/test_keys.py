@@ -77,6 +77,7 @@ def test_the_columns_of_a_person_are_those_of_its_rows():
     assert joined["relations"]["visits gaps"] == ("visits rows", *gaps)
     assert joined["relations"]["visits sequences"] == ("visits ward: sequence",)
     assert "visits tests rows: first" in joined["relations"]["visits"]
+    assert "tests" not in joined["relations"]
 
 
 def test_the_order_of_the_files_tells_nothing():
