@@ -140,7 +140,7 @@ def risk(
         )
     tables = read_tables(real, synthetic, holdout, tuple(ignore), tuple(categories), unit or "")
     if audit is None:  # coins split at random
-        check_holdout(tables)
+        check_holdout(tables, by_row=unit is None)
     check_categories(tables)
     for name in secrets:
         if name not in tables.domain:
