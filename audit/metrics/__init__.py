@@ -27,7 +27,9 @@ from .gain import (
 from .relative_test import RelativeTest as RelativeTest, relative_test as relative_test
 from .residual_risk import ResidualRisk as ResidualRisk, residual_risk as residual_risk
 from .table_risk import (
+    KeyedTable as KeyedTable,
     RiskResult as RiskResult,
+    TableKeys as TableKeys,
     TossedTable as TossedTable,
     risk as risk,
     toss_table as toss_table,

@@ -68,6 +68,7 @@ def coins_command(
     per_unit: Annotated[
         int, typer.Option(metavar="K", help="With --make: documents of each unit, such as a person.")
     ] = 1,
+    keys: option.Keys = None,
     force: Annotated[
         bool, typer.Option("--force", help="Toss the coins even if so few canaries cannot contradict the claim.")
     ] = False,
@@ -77,17 +78,15 @@ def coins_command(
     With --real and --holdout, for each unit of a table, before a synthetic table is made. With --documents, for each
     unit of canary documents, before an assistant is built.
     """
+    claim = {"epsilon": epsilon, "delta": delta, "force": force}
     if documents is not None or make is not None:
         from .assistants import toss_documents
 
-        claim = {"epsilon": epsilon, "delta": delta, "force": force}
         return toss_documents(file, out, documents, make=make, per_unit=per_unit, seed=seed, **claim)
-    if real is not None or holdout is not None or unit is not None:
+    if any(given is not None for given in (real, holdout, unit, keys)):
         from .table_coins import split
 
-        return split(
-            file, out, real, holdout, unit=unit, column=column, seed=seed, epsilon=epsilon, delta=delta, force=force
-        )
+        return split(file, out, real, holdout, unit=unit, keys=keys, column=column, seed=seed, **claim)
     from ...audit.games.coins import Coins
     from ..data.score_files import read_ids
     from ..tasks.judgement import planned_for
@@ -323,6 +322,7 @@ def risk_command(
             metavar="COLUMN", help="Column by which the holdout was split off: account, person, place. Default: by row."
         ),
     ] = None,
+    keys: option.Keys = None,
     confidence: Annotated[
         float, typer.Option(metavar="C", parser=option.real, help="1 - C is the error of all findings together.")
     ] = 0.95,
@@ -342,8 +342,8 @@ def risk_command(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="With --coins: membership (default), copies or distance; repeatable. Chosen before looking; several "
-            "share the significance.",
+            help="With --coins: membership (default), copies, distance or density; repeatable. Chosen before looking; "
+            "several share the significance.",
         ),
     ] = None,
     looks: option.Looks = 1,

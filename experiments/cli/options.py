@@ -54,6 +54,14 @@ Record = Annotated[
     ),
 ]
 
+Keys = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="TOML",
+        help="Keys of several tables, which are then folders with one file a table; the unit is the person.",
+    ),
+]
+
 # --- the claim and the pair -------------------------------------------------------------------------------------------
 
 Target = Annotated[

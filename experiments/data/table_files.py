@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ...audit.trials.array_files import open_regular
-from ...mechanisms.core import ParameterError, available_memory, csv_cell
+from ...mechanisms.core import ParameterError, available_memory, csv_cell, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +42,26 @@ def read_table(file: Path | str, *, argument: str = "file") -> pd.DataFrame:
             that occurs twice.
     """
     return read_by_ending(Path(file), _KINDS, argument=argument)
+
+
+def read_folder(folder: Path, names: Iterable[str], *, argument: str = "folder") -> dict[str, pd.DataFrame]:
+    """Return the tables in the files of a folder that have these names, with any ending of `read_table`.
+
+    Raises:
+        ParameterError: no file of a name, or several; as for `read_table`.
+    """
+    tables = {}
+    for name in names:
+        files = [path for path in (folder / f"{name}{ending}" for ending in _KINDS) if path.is_file()]
+        if len(files) != 1:
+            found = listed([path.name for path in files]) or "none"
+            raise ParameterError(
+                f"{argument} must be a folder with one file of the table {name}, such as {name}.csv, but {folder} has "
+                f"{found}.",
+                argument=argument,
+            )
+        tables[name] = read_table(files[0], argument=argument)
+    return tables
 
 
 def read_by_ending(path: Path, readers: Mapping[str, Callable[[Path], Content]], *, argument: str = "file") -> Content:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...audit.games.coins import Coins
-from ...audit.metrics import risk
+from ...audit.metrics import TableKeys, risk
 from ...audit.metrics.table_risk.claim import MEMBERSHIP
 from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.trials.options import RunOptions
 from ...mechanisms.core import ParameterError
 from ...mechanisms.core.fingerprint import fingerprint
-from ..data.table_files import csv_text, read_table
+from ..data.table_files import csv_text, read_folder, read_table
 from .base import HERE, FileTask, stated
 from .judgement import claimed, require_coins
 
@@ -24,7 +24,8 @@ class TableRisk(FileTask):
     """A synthetic table, and records with which it is compared: `dpassay risk`.
 
     Args:
-        real, synthetic, holdout: files in a format of `read_table`; None for no holdout.
+        real, synthetic, holdout: files in a format of `read_table`, or with keys folders of them; None for no holdout.
+        keys: file of `TableKeys`, for several tables; None for one.
         ignore, unit, confidence, seed: see `dpassay.audit.metrics.risk`.
         secret, category: its `secrets` and `categories`.
         coins: file of the coins that split the records; None to test no claim.
@@ -52,8 +53,11 @@ class TableRisk(FileTask):
     delta: float | None = None
     attack: tuple[str, ...] = ()
     looks: int = 1
+    keys: Path | None = None
 
     def __post_init__(self) -> None:
+        if self.keys is not None and self.unit is not None:
+            raise ParameterError("--unit must be left out with --keys, whose person is the unit.", argument="unit")
         require_coins(self, ("epsilon", "delta", "attack", "looks"), "the table is made")
         named: dict[Path, str] = {}
         for name, file in self._files.items():
@@ -71,9 +75,13 @@ class TableRisk(FileTask):
         return {name: file for name, file in files.items() if file is not None}
 
     def run(self, options: RunOptions = HERE) -> dict[str, Any]:
-        """Read the tables, and the coins if there are any."""
+        """Read the tables, and the coins if there are any; join several tables."""
         coins = {} if self.coins is None else {"coins": Coins.load(self.coins)}
-        return coins | {name: read_table(file, argument=name) for name, file in self._files.items()}
+        if self.keys is None:
+            return coins | {name: read_table(file, argument=name) for name, file in self._files.items()}
+        keys = TableKeys.load(self.keys)
+        sides = {name: read_folder(file, keys.tables, argument=name) for name, file in self._files.items()}
+        return coins | keys.people(**sides)
 
     def answer(self, evidence: Mapping[str, Any]) -> RiskResult:
         """Compare the tables, and with coins test the claim."""
@@ -84,7 +92,8 @@ class TableRisk(FileTask):
             ignore=self.ignore,
             secrets=self.secret,
             categories=self.category,
-            unit=self.unit,
+            unit=evidence.get("unit", self.unit),
+            relations=evidence.get("relations"),
             confidence=self.confidence,
             seed=self.seed,
             coins=evidence.get("coins"),
@@ -104,7 +113,8 @@ class TableRisk(FileTask):
         """The unit of the coins; empty without coins."""
         if self.coins is None:
             return ""
-        return f"all records of one {self.unit}" if self.unit else "one record"
+        unit = self.evidence.get("unit", self.unit)
+        return f"all records of one {unit}" if unit else "one record"
 
     @property
     def digests(self) -> Mapping[str, str]:

@@ -267,12 +267,14 @@ def _plain(name: str) -> str:
 
 
 def listed(names: Iterable[str], last: str = "and") -> str:
-    """Return names as a list in a sentence.
+    """Return names as a list in a sentence; empty without names.
 
     >>> listed("abc")
     'a, b and c'
+    >>> listed([])
+    ''
     """
-    *first, final = names
+    *first, final = tuple(names) or ("",)
     return f"{', '.join(first)} {last} {final}" if first else final
 
 

@@ -10,6 +10,8 @@ descriptions.py   Singling out: descriptions made from rows of the table, narrow
 holdout.py        Checks that the holdout is a random part of the pooled records, split off by the stated unit
 identifying.py    Columns by which a row of the table identifies a record: by these alone it is nearer to it than to any
                   other one
+keys.py           Several tables joined by keys: one row for each person, which describes the rows of the person in all
+                  tables
 result.py         Result of the comparison of real with holdout records: findings, facts, and what they cannot tell
 risk.py           Risks of one synthetic table: the comparisons, and one family-wise error over all of them
 splits.py         Exact comparison of real with holdout records, given the synthetic table
@@ -21,5 +23,6 @@ text.py           The text of the risks of a synthetic table
 """
 
 from .claim import TossedTable as TossedTable, toss_table as toss_table
+from .keys import KeyedTable as KeyedTable, TableKeys as TableKeys
 from .result import Exposed as Exposed, RiskResult as RiskResult, SplitTest as SplitTest
 from .risk import risk as risk

@@ -18,6 +18,7 @@ Attacks, in the order in which records are called real; ties are broken by the n
     membership   distance to the nearest row over that to the nearest different record; fewest records nearby; isolation
     copies       a row equals the record; fewest equal records; most equal rows
     distance     distance to the nearest row, the "distance to the closest record" of other tools
+    density      density of the table, fitted on its rows, over that of the records (successes.py)
 """
 
 from __future__ import annotations
@@ -183,6 +184,7 @@ ATTACKS: dict[str, Callable[[AttackedRecords], tuple[Any, ...]]] = {
     MEMBERSHIP: _membership,
     "copies": _copies,
     "distance": lambda attacked: (attacked.to_table,),
+    "density": lambda attacked: (-attacked.density,),
 }
 """Name -> keys of each record, in lexicographic order: the smallest is called real first."""
 

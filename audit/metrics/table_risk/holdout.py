@@ -33,11 +33,16 @@ _ROWS_OF_A_UNIT = 1.5
 """Smallest mean number of rows of each value of a column that may name units."""
 
 
-def check_holdout(tables: Tables) -> None:
-    """Raise `ParameterError` if the holdout is another table again, or no random part of the pooled records."""
+def check_holdout(tables: Tables, *, by_row: bool) -> None:
+    """Raise `ParameterError` if the holdout is another table again, or no random part of the pooled records.
+
+    Args:
+        tables: the tables.
+        by_row: whether no unit is stated.
+    """
     if tables.has_holdout:
         _check_apart(tables)
-        _check_split(tables)
+        _check_split(tables, by_row)
 
 
 def _check_apart(tables: Tables) -> None:
@@ -63,9 +68,9 @@ def _check_apart(tables: Tables) -> None:
         )
 
 
-def _check_split(tables: Tables) -> None:
+def _check_split(tables: Tables, by_row: bool) -> None:
     """Raise `ParameterError` if a column or the nearest records show that the split is not random by the unit."""
-    names, by_row = list(tables.domain), len(np.unique(tables.unit)) == len(tables.unit)
+    names = list(tables.domain)
     p_values = [_column_p_values(tables, column) for column in range(len(names))]
     smallest = [float(p.min()) for p in p_values]
     worst = int(np.argmin(smallest))

@@ -18,6 +18,8 @@ ALL_RECORDS = "all records"
 """Group of a comparison of all records under attack."""
 MEMORISED = "memorised"
 """Name of the agreements in continuous columns among the attacks of a cause."""
+DENSITY = "density"
+"""Name of the attack by an auxiliary density of the table; shown beside those of `overall`."""
 MAX_FOUND = 10_000
 """Largest number of records that a result lists."""
 CONTINUOUS_SHARE = 0.1

@@ -2,10 +2,11 @@
 
 Null hypothesis of the comparisons: see splits.py; that of agreements in continuous columns: see agreements.py.
 Fixed before looking: agreements take a tenth of the error. Of the rest the records together take half (copies, near
-copies, singled out, linked, membership, identifiers), groups of records and single columns the other half, all by the
-method of Holm (1979). A comparison is left out if its number of successes would not be significant in any split, at its
-half divided by the number of attacks on the records together, and at a fiftieth of its half otherwise: the successes of
-all pooled records are fixed under the null, so the choice does not depend on the labels (Tarone 1990, Biometrics 46).
+copies, singled out, linked, membership, identifiers, relations), density, groups of records and single columns the
+other half, all by the method of Holm (1979). A comparison is left out if its number of successes would not be
+significant in any split, at its half divided by the number of attacks on the records together, and at a fiftieth of its
+half otherwise: the successes of all pooled records are fixed under the null, so the choice does not depend on the
+labels (Tarone 1990, Biometrics 46).
 
 If the holdout was split off by a unit of several records, such as an account, all splits of the units are equally
 likely. A unit succeeds if one of its records does; units are counted, and agreements are those of one random record of
@@ -14,7 +15,7 @@ each unit. A single memorised record is never a finding: it is as likely real as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,7 @@ from .holdout import check_holdout
 from .result import (
     ALL_RECORDS,
     CONTINUOUS_SHARE,
+    DENSITY,
     MAX_FOUND,
     MEMORISED,
     Exposed,
@@ -66,6 +68,7 @@ def risk(
     claim: Guarantee | None = None,
     attacks: Sequence[str] = (MEMBERSHIP,),
     looks: int = 1,
+    relations: Mapping[str, Sequence[str]] | None = None,
 ) -> RiskResult:
     """Compare records that a synthetic table was made of with records that it was not made of.
 
@@ -88,9 +91,11 @@ def risk(
         seed: of the random descriptions and of the choice of records.
         coins: of the units, tossed before the table was made; None: no claim is tested.
         claim: the guarantee under test, for a unit that is added or removed; required with coins.
-        attacks: the attacks on the coins, chosen before looking: "membership", "copies", "distance"; several divide the
-            level.
+        attacks: the attacks on the coins, chosen before looking: "membership", "copies", "distance", "density"; several
+            divide the level.
         looks: number of planned audits with these coins, by all attacks and of all tables; see `Coins.audit`.
+        relations: name -> columns by which alone records are compared as well; `TableKeys.people` gives those of
+            several tables. Identifiers and constants are left out.
 
     Raises:
         ParameterError: other columns, empty tables, too few records, infinite numbers, a holdout that is another table
@@ -135,13 +140,13 @@ def risk(
         )
     tables = read_tables(real, synthetic, holdout, tuple(ignore), tuple(categories), unit or "")
     if audit is None:  # coins split at random
-        check_holdout(tables)
+        check_holdout(tables, by_row=unit is None)
     check_categories(tables)
     for name in secrets:
         if name not in tables.domain:
             raise ParameterError(argument="secrets", value=name, allowed=f"be one of {', '.join(tables.domain)}")
     attacked = AttackedRecords(tables, _chosen(tables, n_attacked, seed))
-    of_all, of_parts = _successes(attacked, tuple(secrets) or tuple(tables.domain)[:MAX_SECRETS], seed)
+    of_all, of_parts = _successes(attacked, tuple(secrets) or tuple(tables.domain)[:MAX_SECRETS], relations or {}, seed)
     overall, parts = (tuple(_compare(hits, tables, confidence) for hits in part) for part in (of_all, of_parts))
     level = (1.0 - CONTINUOUS_SHARE) * (1.0 - confidence)
     if tables.has_holdout:
@@ -188,7 +193,8 @@ def _explained(result: RiskResult, tables: Tables, successes: Sequence[Hits]) ->
         place = sum(hits.group == ALL_RECORDS and hits.attack in ("copies", "near copies") for hits in found)
         found.insert(place, agree)
     shown = [hits for hits in successes if hits in found or hits.attack in ("copies", "near copies")]
-    listed = [hits for hits in shown if hits.group == ALL_RECORDS and not hits.attack.startswith("inferred: ")]
+    unlisted = "inferred: ", DENSITY  # right about many records by chance
+    listed = [hits for hits in shown if hits.group == ALL_RECORDS and not hits.attack.startswith(unlisted)]
     return replace(
         result,
         causes=causes_of(found),
@@ -207,7 +213,9 @@ def _chosen(tables: Tables, n_attacked: int, seed: int) -> Ints:
     return np.flatnonzero(np.isin(tables.unit, chosen))
 
 
-def _successes(attacked: AttackedRecords, secrets: Sequence[str], seed: int) -> tuple[list[Hits], list[Hits]]:
+def _successes(
+    attacked: AttackedRecords, secrets: Sequence[str], relations: Mapping[str, Sequence[str]], seed: int
+) -> tuple[list[Hits], list[Hits]]:
     """Return the hits on all records, and those of groups and columns."""
     tables, rows, all_rows = attacked.tables, attacked.rows, np.arange(len(attacked.tables.real))
     (columns, by_chance), (linked, at_random) = attacked.singled_out(seed), attacked.linked()
@@ -223,7 +231,12 @@ def _successes(attacked: AttackedRecords, secrets: Sequence[str], seed: int) -> 
         overall.append(
             Hits(tables, "identifiers", ALL_RECORDS, all_rows, identifier_mask(tables), columns=tables.identifiers)
         )
-    parts = [
+    for name, columns_of in relations.items():
+        if compared := tuple(column for column in columns_of if column in tables.domain):
+            related = attacked.related(compared)
+            overall.append(Hits(tables, f"relation: {name}", ALL_RECORDS, rows, related, columns=compared))
+    parts = [Hits(tables, DENSITY, ALL_RECORDS, rows, attacked.dense())] if tables.has_holdout else []
+    parts += [
         Hits(tables, f"inferred: {name}", ALL_RECORDS, rows, *attacked.inferred(name), columns=(name,))
         for name in secrets
     ]

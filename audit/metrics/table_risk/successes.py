@@ -6,16 +6,26 @@ singled out    a narrow description of a row fits this pooled record and no othe
 linked         of all pooled records, this one alone is nearest to a row by each of two halves of the columns
 membership     the record is among the 2 % of the pooled records with the smallest such ratio of distances (or tied)
 inferred       the nearest row, by all other columns, has the value of the record
+density        the record is in the quarter of the pooled records where the table is densest for the records there
+relation       in some columns only, the nearest row is at most a tenth as far as the nearest other pooled record; no
+               other pooled record equals the record in these, and no number is missing
 
 The distance of two records is the sum over columns of the difference in units of the range of the middle nine tenths,
 or 1 if two categories differ. A distance to the nearest row has no meaning of its own: in a dense region it is small
 for everyone. It is divided by the distance to the nearest different pooled record.
+
+Density: an auxiliary density is fitted on the rows of the table, the mean of Laplace kernels exp(-distance / h), which
+are a product over the columns; it is divided by the same of all pooled records of other units. DOMIAS (van Breugel et
+al. 2023, "Membership inference attacks against synthetic data through overfitting detection", AISTATS) takes other
+densities, and a reference that is not under attack. The bandwidth h is fixed at 0.4 times the median distance to the
+nearest different pooled record. The reference is a symmetric function of the pooled records, so that no record of the
+holdout is spent on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,8 +39,12 @@ from .tables import Table, Tables, row_keys
 
 NEAR_COPY_RATIO = 0.2
 """Largest ratio of distances of a near copy."""
+RELATED_RATIO = 0.1
+"""Largest ratio of distances of a record that some columns relate to a row."""
 CALLED_REAL = 0.02
 """Share of the pooled records that the membership attack calls real."""
+DENSE, BANDWIDTH = 0.25, 0.4
+"""Share of the pooled records that the density attack calls real, and bandwidth in median distances."""
 OUTLIERS, NEIGHBOURS = 0.05, 5
 """Outliers are this share of the pooled records, the farthest ones from their fifth nearest other record."""
 _EQUAL_TOLERANCE = 1e-12
@@ -94,9 +108,37 @@ class AttackedRecords:
 
         Ties at the limit are left out, unless all records below it are tied: then they are all called real.
         """
-        limit = np.sort(self.ratio)[min(len(self.rows) - 1, max(1, round(CALLED_REAL * len(self.rows))))]
-        below = self.ratio < limit
-        return np.asarray(below if below.any() else self.ratio <= limit)
+        return _smallest_share(self.ratio, CALLED_REAL)
+
+    @cached_property
+    def density(self) -> Floats:
+        """Log density of the table at each record, less that of the pooled records of other units; large for copies."""
+        from scipy.special import logsumexp
+
+        tables, nearest = self.tables, self.to_records[0]
+        known, records, unit = nearest[np.isfinite(nearest)], tables.pooled[self.rows], tables.unit[self.rows]
+        h, difference = BANDWIDTH * float(np.median(known)) if len(known) else 1.0, np.zeros(len(self.rows))
+        for sign, rows in ((1.0, tables.synthetic), (-1.0, records)):
+            for block, distance in distances(records, rows):
+                if rows is records:
+                    distance[unit[block, None] == unit] = np.inf
+                difference[block] += sign * logsumexp(-distance / h, axis=1)
+        return np.round(difference, 9)  # the sum of the kernels is the same in each order of the records
+
+    def dense(self) -> Bools:
+        """Return the mask of the records that the density attack calls real; of ties as for `closest`."""
+        return _smallest_share(-self.density, DENSE)
+
+    def related(self, columns: Sequence[str]) -> Bools:
+        """Return the mask of the records that some columns relate to a row: see the head of this file."""
+        tables, chosen = self.tables, np.isin(list(self.tables.domain), columns)
+        pooled, synthetic = (tables.part(table, chosen) for table in (tables.pooled, tables.synthetic))
+        (keys,) = row_keys(pooled.exact)
+        of = tables.point_columns[chosen[tables.point_columns]]
+        is_missing = np.append(False, of[1:] == of[:-1])[: len(of)]  # the second coordinate of a column
+        clear = (np.bincount(keys) == 1)[keys] & ~(pooled.points[:, is_missing] > 0.0).any(axis=1)
+        parts = AttackedRecords(replace(tables, pooled=pooled, synthetic=synthetic), self.rows)
+        return np.asarray(clear[self.rows] & (parts.ratio <= RELATED_RATIO))
 
     def outliers(self) -> Bools:
         """Return the mask of the records that are far from the others."""
@@ -177,6 +219,12 @@ def groups_of(attacked: AttackedRecords, fewest: int, most_values: int = 30) -> 
 
 def _nearest(distance: Floats) -> Bools:
     return np.asarray(distance <= distance.min(axis=1, keepdims=True) + _EQUAL_TOLERANCE)
+
+
+def _smallest_share(values: Floats, share: float) -> Bools:
+    limit = np.sort(values)[min(len(values) - 1, max(1, round(share * len(values))))]
+    below = values < limit
+    return np.asarray(below if below.any() else values <= limit)
 
 
 def _smallest(records: Table, rows: Table) -> Floats:

@@ -6,7 +6,8 @@ A type is inferred from all three tables together, bins from the pooled records 
                counts. Text has commas for thousands, or for decimals, if all tables write it so; text with leading
                zeros, such as zip codes, is no number
     date       all entries are dates, read as days
-    category   all other columns, and those that the user names, which are read as text
+    category   all other columns, those of the type category of pandas, and those that the user names, which are read as
+               text
     identifier text of which more than half of the pooled entries are distinct: compared by itself only
     constant   one value only: left out
 
@@ -177,7 +178,7 @@ def unit_text(name: str, frame: pd.DataFrame, unit: str) -> pd.Series:
     if unit not in frame:
         known = unknown_name_message("column", unit, frame.columns)
         raise ParameterError(f"unit, in {name}: {known}", argument="unit", value=unit)
-    text = _code_text(frame[unit])
+    text = code_text(frame[unit])
     lacking = np.flatnonzero((text.isna() | (text == "")).to_numpy(dtype=np.bool_))
     if len(lacking):
         raise ParameterError(
@@ -261,7 +262,7 @@ def _encode(
     point_columns: list[int] = []
     category_columns: list[int] = []
     for name in whole.columns:
-        kind, values, missing, texts = _typed(whole[name], n_pooled, as_category=name in as_categories)
+        kind, values, missing, texts = typed_column(whole[name], n_pooled, as_category=name in as_categories)
         n_values = len(np.unique(values[:n_pooled][~missing[:n_pooled]]))
         kinds.append(ColumnType(name, kind, n_values, float(missing[:n_pooled].mean())))
         if kind == "constant":
@@ -315,11 +316,14 @@ def _columns(columns: list[Any], n: int) -> Any:
     return np.column_stack(columns) if columns else np.zeros((n, 0), dtype=np.int64)
 
 
-def _typed(column: pd.Series, n_pooled: int, *, as_category: bool) -> tuple[str, Floats, Bools, list[str]]:
-    """Return kind, numbers, missing entries, and the names of the values of a category."""
+def typed_column(column: pd.Series, n_pooled: int, *, as_category: bool) -> tuple[str, Floats, Bools, list[str]]:
+    """Return kind, numbers, missing entries, and the names of the values of a category.
+
+    The index of the column has the table of each entry first; the pooled entries stand before the others.
+    """
     import pandas as pd
 
-    text = _code_text(column) if as_category else column.astype("string").str.strip()
+    text = code_text(column) if as_category else column.astype("string").str.strip()
     missing = (text.isna() | (text == "")).to_numpy(dtype=np.bool_)
     kind: str
     numbers: Any
@@ -335,7 +339,7 @@ def _typed(column: pd.Series, n_pooled: int, *, as_category: bool) -> tuple[str,
     return "constant" if n_values < 2 else kind, np.asarray(numbers, dtype=np.float64), missing, texts
 
 
-def _code_text(column: pd.Series) -> pd.Series:
+def code_text(column: pd.Series) -> pd.Series:
     """Return codes as text; a column of integers with missing entries is float: 3.0 is 3."""
     return column.astype("string").str.strip().str.replace(r"^(-?\d+)\.0$", r"\1", regex=True)
 
@@ -343,7 +347,7 @@ def _code_text(column: pd.Series) -> pd.Series:
 def _as_numbers(column: pd.Series, text: pd.Series, missing: Bools) -> tuple[str, Any]:
     import pandas as pd
 
-    if column.dtype == np.bool_:
+    if column.dtype == np.bool_ or isinstance(column.dtype, pd.CategoricalDtype):
         return "category", None
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         dates = pd.to_datetime(column, utc=True)

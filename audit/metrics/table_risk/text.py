@@ -7,7 +7,7 @@ from dataclasses import replace
 from ....mechanisms.core import confidence_text, listed, number, p_value_text, percent, percent_between, plural
 from ...evidence.verdict import Verdict
 from ...results.result_text import ResultText, Row, TextSection, TextTable, Tone, tone_of
-from .result import ALL_RECORDS, MEMORISED, Cause, MemorisedRecords, RiskResult, SplitTest
+from .result import ALL_RECORDS, DENSITY, MEMORISED, Cause, MemorisedRecords, RiskResult, SplitTest
 
 SUCCESS_TEXTS: dict[str, str] = {
     "copies": "stand in the synthetic table, equal in every compared column",
@@ -16,6 +16,7 @@ SUCCESS_TEXTS: dict[str, str] = {
     "linked": "are linked: they are the nearest record to a row of the synthetic table by each half of the columns",
     "membership": "are among the people (2 %, or more with ties) that the synthetic table comes nearest to",
     "identifiers": "have their identifier in the synthetic table",
+    DENSITY: "are in the quarter of the people where the synthetic table is densest for the number of people there",
 }
 """What is said of the records about which an attack succeeds."""
 _LIMITS = (
@@ -53,6 +54,8 @@ _STEPS = {
     "linked": "Round or bin {columns} before the table is made, or make the generator private",
     "membership": "Use a generator with a privacy guarantee, or train it for fewer steps: it fits single records",
     "identifiers": "Remove {columns} from the table, or draw new values that depend on no record",
+    DENSITY: "Use a generator with a privacy guarantee, or train it for fewer steps: it fits single records",
+    "relation": "Draw {columns} of each person anew, or make the generator private",
     "inferred": "Bin {columns} before the table is made, or make the generator private",
 }
 """What to do about a leak, by the attack that names it."""
@@ -317,7 +320,7 @@ def notes(result: RiskResult) -> tuple[str, ...]:
 def _comparisons(result: RiskResult) -> TextTable:
     """Return a row for each attack on all records, and for each other finding that names a leak."""
     named = {cause.findings[0] for cause in result.causes}
-    parts = tuple(c for c in result.parts if (c.attack, c.group) in named)
+    parts = tuple(c for c in result.parts if (c.attack, c.group) in named or c.attack == DENSITY)
     return _table(
         result,
         (*result.overall, *parts),
@@ -374,6 +377,8 @@ def _comparison_sentence(c: SplitTest, confidence: float, unit: str = "") -> str
     """Return the comparison in a sentence; `unit` is the column of the units that are counted, if not records."""
     column = c.attack.removeprefix("inferred: ")
     what = SUCCESS_TEXTS.get(c.attack, f"have {column} inferred from their other columns")
+    if c.attack.startswith("relation: "):
+        what = f"have a row ten times nearer than any other person in {c.attack.removeprefix('relation: ')} alone"
     who = "of the real records" if c.group == ALL_RECORDS else f"of the real records with {c.group}"
     who = "of the real outliers" if c.group == "outliers" else who
     if unit:

@@ -106,7 +106,7 @@ def test_what_does_not_fit_exits_with_2_and_the_reason(files):
     [
         (toss(), "out must be a new file"),
         (toss(out="new.json"), "real must be a new file"),
-        (toss(out="new.json", real="new.csv", holdout="new.csv"), "must be three files"),
+        (toss(out="new.json", real="new.csv", holdout="new.csv"), "must be three files or folders"),
         (toss(out="new.json", real="new.csv", holdout="other.json"), "holdout must end in .csv"),
         (toss("--column", "age", out="new.json", real="new.csv", holdout="other.csv"), "--column is for a list"),
         (toss("--unit", "bmi", out="new.json", real="new.csv", holdout="other.csv"), "must have an entry of bmi"),

@@ -105,3 +105,56 @@ def repeated(rng, n):
 
     few = draw(max(20, n // 10))
     return draw(n), few.iloc[rng.integers(len(few), size=n)].reset_index(drop=True), draw(n)
+
+
+def smoothed(rng, real, width):
+    """Return a table of random real records with noise in all columns: a kernel density estimate that is too narrow."""
+    n = len(real)
+    rows = real.iloc[rng.integers(n, size=n)].reset_index(drop=True)
+    for name in ("age", "income", "bmi"):
+        rows[name] = (rows[name] + width * real[name].std() * rng.normal(size=n)).round(3)
+    rows["born"] += pd.to_timedelta((width * 4_300 * rng.normal(size=n)).round(), unit="D")
+    for name in ("sex", "place"):
+        rows[name] = np.where(rng.random(n) < width, real[name].to_numpy()[rng.integers(n, size=n)], rows[name])
+    return rows
+
+
+def shop(rng, n, first=1):
+    """Return customers, their orders, and the items of each order; a customer has Poisson(gamma) orders."""
+    who = np.repeat(np.arange(n), rng.poisson(rng.gamma(2, 1.5, n)))
+    of = np.repeat(np.arange(len(who)), 1 + rng.poisson(0.7, len(who)))
+    return {
+        "customers": people(rng, n)[["age", "income", "place"]].assign(customer=first + np.arange(n)),
+        "orders": pd.DataFrame(
+            {
+                "order": first + np.arange(len(who)),
+                "customer": first + who,
+                "day": START + pd.to_timedelta(rng.integers(0, 365, len(who)), unit="D"),
+                "kind": rng.choice(list("xyz"), len(who), p=[0.5, 0.3, 0.2]),
+                "amount": np.exp(rng.normal(3, 1, len(who))).round(2),
+            }
+        ),
+        "items": pd.DataFrame({"order": first + of, "price": np.exp(rng.normal(2, 0.8, len(of))).round(2)}),
+    }
+
+
+def copied_relations(rng, real, share):
+    """Return new customers, of whom the first have the orders of real ones: numbers, days and kinds, not amounts."""
+    n = len(real["customers"])
+    new, ids = shop(rng, n, first=10**8), real["customers"]["customer"][: round(share * n)]
+    orders = new["orders"][new["orders"]["customer"] >= 10**8 + len(ids)]
+    mine = real["orders"][real["orders"]["customer"].isin(ids)]
+    items = real["items"][real["items"]["order"].isin(mine["order"])]
+    mine = mine.assign(
+        customer=mine["customer"] - ids.min() + 10**8, amount=np.exp(rng.normal(3, 1, len(mine))).round(2)
+    )
+    return {
+        "customers": new["customers"],
+        "orders": pd.concat([mine, orders]),
+        "items": pd.concat(
+            [
+                items.assign(price=np.exp(rng.normal(2, 0.8, len(items))).round(2)),
+                new["items"][new["items"]["order"].isin(orders["order"])],
+            ]
+        ),
+    }

@@ -458,7 +458,7 @@ def test_a_random_split_is_refused_at_most_at_the_level(monkeypatch):
     for _ in range(n):
         pooled, synthetic = made.people(rng, 220), made.people(rng, 20)
         try:
-            check_holdout(read_tables(pooled[:100], synthetic, pooled[100:], ()))
+            check_holdout(read_tables(pooled[:100], synthetic, pooled[100:], ()), by_row=True)
         except ParameterError as error:
             refused += "split off" in str(error)
     assert refused <= binom.isf(1e-6, n, 0.2)
@@ -585,7 +585,7 @@ def test_a_split_by_rows_is_refused_as_rarely_as_stated():
         real, synthetic, holdout = by_unit(rng_of(seed), 20, 5, transactions)
         pooled = pd.concat([real, holdout]).drop(columns="unit").sample(frac=1, random_state=seed)
         try:
-            check_holdout(read_tables(pooled[:100], synthetic.drop(columns="unit"), pooled[100:], ()))
+            check_holdout(read_tables(pooled[:100], synthetic.drop(columns="unit"), pooled[100:], ()), by_row=True)
         except ParameterError:
             refusals += 1
     assert binom.sf(refusals - 1, n, 0.001) > 1e-6
