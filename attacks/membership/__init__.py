@@ -19,6 +19,8 @@ memorization.py        Memorised texts: discoverable extraction, and the exposur
 outputs.py             Shadow models of other code: the outputs of their models on the records, checked, as `Shadows`
 queries.py             Batches of shadow models: training on rows of the inclusion matrix, and predictions on records
 ranges.py              Several queries of a record: noisy or transformed copies, asked of each model
+released_texts.py      Log probabilities of texts under a model of a released text set: what somebody sees who has the
+                       release alone
 scored_texts.py        Texts with the log probabilities of their tokens under a language model, checked
 shadows.py             Shadow models: many models of random halves of the same records, and their signals on each record
 signals.py             Signals: one number per model and record, computed from the predicted probabilities. Higher =

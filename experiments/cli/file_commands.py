@@ -241,6 +241,14 @@ def text_command(
             "reference_log_probabilities, means and standard_deviations, prefix_tokens, alternatives.",
         ),
     ],
+    from_release: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Released texts, one a line, or JSONL with text: a model of them scores FILE, which has text, and no "
+            "log_probabilities.",
+        ),
+    ] = None,
     coins: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Coins of the texts of one run, from `dpassay coins`.")
     ] = None,

@@ -11,6 +11,9 @@
     prefix_tokens                number of tokens of the prompt
     alternatives                 log probabilities of the other texts of the space of a canary
 
+With a released text set, the texts alone are required: their log probabilities are those under a model of the release,
+one for each character (attacks/membership/released_texts.py).
+
 `null` or NaN at one end of the lists over tokens is padding, or an API's mark for a first token without a probability:
 the positions are cut, as zeros and -100 are (`ScoredTexts`), and `prefix_tokens` still counts those before the first
 token. All other fields are ignored.
@@ -28,6 +31,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ...attacks.membership.released_texts import release_log_probabilities
 from ...attacks.membership.scored_texts import ScoredTexts
 from ...audit.trials.array_files import open_regular
 from ...mechanisms.core import ParameterError, line as one_line
@@ -50,21 +54,36 @@ class _Line:
     fields: dict[str, Any]
 
 
-def load_texts(file: Path | str, *, zeros: str = "auto") -> ScoredTexts:
+def load_texts(file: Path | str, *, zeros: str = "auto", release: Path | str | None = None) -> ScoredTexts:
     """Read texts and the log probabilities of their tokens.
 
     Args:
         file: JSONL in UTF-8, as above; empty lines are skipped.
         zeros: meaning of log probabilities of exactly 0 at one end of a text, see `ScoredTexts`.
+        release: released text set, one text a line, or JSONL with the field `text`; the file then has texts, and no
+            log probabilities.
 
     Raises:
         ParameterError: no such file, a line that is not a JSON object, a missing, misspelled or duplicate field, or
             values that cannot be log probabilities.
     """
-    path = Path(file)
+    path, required = Path(file), "log_probabilities" if release is None else "text"
+    lines = [_parsed(path, i, raw, required) for i, raw in enumerate(_lines(path), 1) if raw.strip()]
+    if not lines:
+        raise ParameterError(f"{file} must hold one JSON object in each line, but is empty.", argument="file")
+    if release is not None:
+        _score(path, lines, _released(Path(release)))
+    _check_same_fields(path, lines)
     try:
-        with open_regular(path) as stream:
-            content = stream.read().decode("utf-8-sig")
+        return _texts(lines, zeros)
+    except ParameterError as error:
+        raise ParameterError(f"{file}: {error}", argument=("file", *error.arguments)) from error
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        with open_regular(file) as stream:
+            return stream.read().decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise ParameterError(
             f"{file} must be text in UTF-8, but has another byte at {error.start}.", argument="file"
@@ -73,17 +92,32 @@ def load_texts(file: Path | str, *, zeros: str = "auto") -> ScoredTexts:
         raise ParameterError(f"{file} cannot be read: {error.strerror or error}.", argument="file") from error
     except ValueError as error:
         raise ParameterError(f"{file} cannot be read: {error}.", argument="file") from error
-    lines = [_parsed(path, i, raw) for i, raw in enumerate(content.split("\n"), 1) if raw.strip()]
-    if not lines:
-        raise ParameterError(f"{file} must hold one JSON object in each line, but is empty.", argument="file")
-    _check_same_fields(path, lines)
-    try:
-        return _texts(lines, zeros)
-    except ParameterError as error:
-        raise ParameterError(f"{file}: {error}", argument=("file", *error.arguments)) from error
 
 
-def _parsed(path: Path, number: int, raw: str) -> _Line:
+def _released(file: Path) -> list[str]:
+    """Return the released texts."""
+    rows = [(i, row) for i, row in enumerate(_lines(file), 1) if row.strip()]
+    if not rows:
+        raise ParameterError(f"{file} must hold a released text in each line, but is empty.", argument="from_release")
+    if file.suffix == ".jsonl":
+        return [_parsed(file, i, row, "text").fields["text"] for i, row in rows]
+    return [row.strip() for _, row in rows]
+
+
+def _score(path: Path, lines: list[_Line], release: list[str]) -> None:
+    """Set the log probabilities of the texts under a model of the release."""
+    for line in lines:
+        if not line.fields["text"]:
+            _refuse(path, line.number, "must have a text that is not empty in text")
+        for name in (*OVER_TOKENS, "prefix_tokens", "alternatives"):
+            if name in line.fields:
+                _refuse(path, line.number, f"must not have {name} where a release is given: it is of another model")
+    scores = release_log_probabilities([line.fields["text"] for line in lines], release)
+    for line, row in zip(lines, scores, strict=True):
+        line.fields["log_probabilities"] = row.tolist()
+
+
+def _parsed(path: Path, number: int, raw: str, required: str) -> _Line:
     """Return one line with its shape checked."""
     try:
         content = json.loads(raw, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
@@ -96,9 +130,10 @@ def _parsed(path: Path, number: int, raw: str) -> _Line:
     if not isinstance(content, dict):
         _refuse(path, number, f"must be {EXPECTED}, but is a {type(content).__name__}")
     fields = {name: value for name, value in content.items() if value is not None}
-    if "log_probabilities" not in fields:
+    if required not in fields:
         has = ", ".join(content) or "none"
-        _refuse(path, number, f"must have log_probabilities, a list of one number per token, but has the fields {has}")
+        what = "text, a text" if required == "text" else "log_probabilities, a list of one number per token"
+        _refuse(path, number, f"must have {what}, but has the fields {has}")
     for name in content:
         close = [] if name in FIELDS else get_close_matches(name, FIELDS, 1, cutoff=0.85)
         if close:

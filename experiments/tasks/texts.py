@@ -26,6 +26,8 @@ class TextStudy(FileTask):
 
     Args:
         file, zeros: see `load_texts`.
+        from_release: file of released texts, whose model scores the texts, see `load_texts`; None for the log
+            probabilities in the file.
         coins: file of coins; None for metrics only.
         looks, signal, relation, confidence, share, p, queries: see `evaluate_texts`; no queries for its default.
         epsilon, delta: the claim, with coins.
@@ -38,6 +40,7 @@ class TextStudy(FileTask):
     command: ClassVar[str] = "text"
 
     file: Path
+    from_release: Path | None = None
     coins: Path | None = None
     looks: int = 1
     epsilon: float | None = None
@@ -69,7 +72,7 @@ class TextStudy(FileTask):
                 "looks": self.looks,
                 "bound": bounds_of_bits(self.bound, self.negatives),
             }
-        return audited | {"texts": load_texts(self.file, zeros=self.zeros)}
+        return audited | {"texts": load_texts(self.file, zeros=self.zeros, release=self.from_release)}
 
     def answer(self, evidence: Mapping[str, Any]) -> LanguageModelResult:
         """Compute all metrics, and the audit if there are coins."""

@@ -57,6 +57,40 @@ def test_the_private_model_is_consistent_and_the_exact_one_exposed(folder, name,
     assert "tossed before its run" in " ".join(done.output.split())
 
 
+@pytest.mark.parametrize(("name", "code"), [("private", 0), ("exact", 1)])
+def test_released_texts_alone_expose_the_exact_model(folder, name, code):
+    """The exact model writes texts of which few are canaries; the claim is about all that it writes."""
+    alphabet, rng = Alphabet(LETTERS), np.random.default_rng(5)
+    coins = Coins.load(folder / "coins.json")
+    lines = [json.loads(line) for line in (folder / "exact.jsonl").read_text().splitlines()]
+    canaries = {line["id"]: line["text"] for line in lines}
+    texts = [canaries[id_] for id_ in coins.included_ids]
+    if name == "exact":
+        model = NGramModel.fit(texts, 4, alphabet)
+    else:
+        counts = NGramCounts(2.0, n=4, alphabet=LETTERS, contribution=7).release(texts, 1, rng).values[0]
+        model = NGramModel.from_counts(counts, 4, alphabet)
+    codes = np.empty((2_000, 0), dtype=np.int64)
+    for _ in range(10):
+        chances = model.next_symbol(codes[:, -3:])[:, : len(LETTERS)].cumsum(axis=1)
+        codes = np.column_stack([codes, (chances < rng.random((2_000, 1)) * chances[:, -1:]).sum(axis=1)])
+    (folder / "written.txt").write_text("\n".join("".join(LETTERS[c] for c in row) for row in codes))
+    rows = [{"id": id_, "text": text} for id_, text in canaries.items()]
+    (folder / "canaries.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    words = [
+        "--from-release",
+        folder / "written.txt",
+        "--coins",
+        folder / "coins.json",
+        "--epsilon",
+        2,
+        "--delta",
+        1e-5,
+    ]
+    done = dpassay("text", folder / "canaries.jsonl", *words, "--looks", 9)
+    assert done.exit_code == code, done.output
+
+
 def test_scores_and_reports_are_written_and_replaced(folder, without_pixels):
     words = ["text", folder / "exact.jsonl", "--coins", folder / "coins.json", "--epsilon", 2, "--queries", 10]
     for _ in range(2):

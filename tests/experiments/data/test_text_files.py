@@ -268,3 +268,39 @@ def test_what_is_read_is_what_was_written(tmp_path):
     texts = load_texts(written(tmp_path, *lines))
     assert [row.tolist() for row in texts.tokens] == [line["log_probabilities"] for line in lines]
     assert list(texts.texts) == [line["text"] for line in lines]
+
+
+def test_a_release_gives_the_log_probabilities(tmp_path):
+    rows = [
+        {"id": id_, "text": text, "reference_log_probabilities": [-3.0]} for id_, text in (("a", "xyz"), ("b", "pq"))
+    ]
+    file = written(tmp_path, *rows)
+    lines, jsonl = tmp_path / "released.txt", tmp_path / "released.jsonl"
+    lines.write_text("an xyz here\n\n an xyz there \n")
+    jsonl.write_text("\n".join(json.dumps({"text": line}) for line in ("an xyz here", "an xyz there")))
+    texts, same = (load_texts(file, release=release) for release in (lines, jsonl))
+    assert [len(row) for row in texts.tokens] == [3, 2]
+    assert [row.tolist() for row in texts.tokens] == [row.tolist() for row in same.tokens]
+    assert texts.total[0] > texts.total[1]
+    assert texts.reference_log_probabilities is not None
+
+
+@pytest.mark.parametrize(
+    ("row", "released", "said"),
+    [
+        (
+            {"text": "a", "log_probabilities": [-1.0]},
+            "a",
+            "line 1 of .* must not have log_probabilities where a release",
+        ),
+        ({"text": ""}, "a", "line 1 of .* must have a text that is not empty"),
+        ({"id": "a"}, "a", "line 1 of .* must have text, a text, but has the fields id"),
+        ({"text": "a"}, "\n \n", "must hold a released text in each line, but is empty"),
+        ({"text": "a"}, None, "cannot be read"),
+    ],
+)
+def test_what_no_release_can_score_is_refused(row, released, said, tmp_path):
+    if released is not None:
+        (tmp_path / "released.txt").write_text(released)
+    with pytest.raises(ParameterError, match=said):
+        load_texts(written(tmp_path, row), release=tmp_path / "released.txt")
