@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...attacks.distinguishing.classifier import Classifier
-from ...mechanisms.core import Floats, Outputs, ParameterError, number, open_unit
+from ...mechanisms.core import Floats, Outputs, ParameterError, fixed, number, open_unit
 from ..bounds.numerics import binomial
 from .gain import Rate
 
@@ -42,13 +42,12 @@ class RelativeTest:
         lines = [f"models called original, with intervals at {number(100 * self.confidence)} %:"]
         for name in ("retrained", "unlearned", "original"):
             rate: Rate = getattr(self, name)
-            lines.append(f"  {name:<10} {rate.value:.2f}  [{rate.lower:.2f}, {rate.upper:.2f}]")
+            lines.append(f"  {name:<10} {fixed(rate.value, 2)}  [{fixed(rate.lower, 2)}, {fixed(rate.upper, 2)}]")
         place = self.position
-        lines.append(
-            "original and retrained models cannot be told apart: the test says nothing"
-            if place is None
-            else f"position of the unlearned models: {place:.2f} (0 as retrained, 1 as original); no bound on epsilon"
-        )
+        told = "original and retrained models cannot be told apart: the test says nothing"
+        if place is not None:
+            told = f"position of the unlearned models: {fixed(place, 2)} (0 as retrained, 1 as original)"
+        lines += [told, "no bound on epsilon"]
         return "\n".join(lines)
 
 
