@@ -240,6 +240,11 @@ def _after_violation(result: AuditResult, *, unclear: bool) -> list[str]:
         steps = ["Only the low bits of floats leak: add discrete noise, or round the noisy output to a coarse grid."]
     elif result.attack.startswith(NO_ANSWER):
         steps = ["Return a result, or raise, on both datasets: one can be told from the other by a call that hangs."]
+    elif result.game is Game.MEMBERSHIP:
+        steps = [
+            "Find where one canary changes the result by more than the noise covers: clipping of each record before "
+            "any mean, the noise itself, what the accountant counts."
+        ]
     elif result.relation == "add_remove" and result.game.has_scores:
         steps = [
             "Compare the noise with the sensitivity on this pair. If it was computed for datasets of equal size, as "
@@ -479,6 +484,8 @@ def _truncated_text(text: str, longest: int = 80) -> str:
 def _event(result: AuditResult) -> list[Row]:
     """Return rows on the event that decides a violation, with its counts on each side."""
     event, decided = result.deciding, result.decided_by
+    if result.game is Game.MEMBERSHIP and decided.hits is None and decided.threshold is None:
+        return [("event", "more guesses of the attack are right than the claim allows")]
     sizes, rates = (result.tally.n_out, result.tally.n_in), ["more than one event"] * 2
     if decided.hits is not None:
         below = event is not None and not event.above
