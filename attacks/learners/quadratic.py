@@ -10,6 +10,8 @@ from ...mechanisms.core import Floats, Ints
 
 MAX_COLUMNS = 1_000
 """Largest number of columns: a covariance has its square of entries."""
+LIMIT = 1e3
+"""Columns, on a common scale, are cut at this size: the squares of a rare huge number must stay finite."""
 _SMALLEST = 1e-9
 """Smallest variance in any direction, as a share of the largest."""
 
@@ -29,6 +31,7 @@ class QuadraticModel:
     log_determinants: Floats
 
     def log_odds(self, rows: Floats) -> Floats:
+        rows = np.clip(rows, -LIMIT, LIMIT)
         log_densities = [
             -0.5 * (np.square((rows - mean) @ whitener).sum(axis=1) + log_determinant)
             for mean, whitener, log_determinant in zip(self.means, self.whiteners, self.log_determinants, strict=True)
@@ -47,7 +50,7 @@ def fit_quadratic(rows: Floats, sides: Ints) -> QuadraticModel:
 
     means, whiteners, log_determinants = [], [], []
     for side in (0, 1):
-        own = rows[sides == side]
+        own = np.clip(rows[sides == side], -LIMIT, LIMIT)
         mean = own.mean(axis=0)
         covariance, _ = ledoit_wolf(own - mean, assume_centered=True)
         values, directions = np.linalg.eigh(covariance)

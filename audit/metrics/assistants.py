@@ -269,7 +269,12 @@ def _answered(ask: Callable[[str, str], Any], prompt: str, account: str, which: 
             f"the assistant must answer with text, not empty, but answered {returned!r:.80} to {which}. If it refuses, "
             f"let it say so. {kept}"
         )
-    number = math.nan if log_probability is None else float(log_probability)
+    try:
+        number = math.nan if log_probability is None else float(log_probability)
+    except (TypeError, ValueError):
+        raise ReleaseError(
+            f"log_probability must be a number, but is {log_probability!r:.80} at {which}. {kept}"
+        ) from None
     if number > 0.0 or math.isinf(number):
         raise ReleaseError(
             f"log_probability must be a natural logarithm, finite and at most 0, but is {number:g} at {which}. {kept}"

@@ -236,6 +236,20 @@ def test_quadratic_log_odds_estimate_the_log_likelihood_ratio() -> None:
     assert scores == pytest.approx(0.5 * x - 0.125 + 0.375 * y * y - np.log(2.0), abs=0.1)
 
 
+@pytest.mark.parametrize("model", ["auto", "quadratic"])
+@pytest.mark.parametrize("huge", [1e100, -1e150])
+def test_a_rare_huge_number_of_a_vector_ends_no_training(model: str, huge: float) -> None:
+    rng = np.random.default_rng(22)
+    drawn = [rng.normal(size=(200, 5)) for _ in range(4)]
+    for side, values in enumerate(drawn):
+        values[:, 0] += 3.0 * (side % 2)
+        values[:3, 1] = huge
+    scorer = Classifier(model=model).fit(TARGET, *outputs(*drawn[:2]), np.random.default_rng(0))
+    out, in_ = (scorer.score(Outputs(values)) for values in drawn[2:])
+    assert np.isfinite(out).all()
+    assert auc(out, in_) > 0.9
+
+
 def test_a_quadratic_model_of_too_many_numbers_is_refused() -> None:
     values = np.zeros((40, 1_001))
     with pytest.raises(AttackError, match="reads up to 1,000 numbers of an output, but there are 1,001"):

@@ -286,3 +286,16 @@ def test_sets_of_canaries_are_checked():
     for options, message in [({"per_unit": 9}, "per_unit must be at most 7"), ({"vocabulary": ["a"]}, "two different")]:
         with pytest.raises(ParameterError, match=message):
             secret_documents(3, seed=0, **options)
+
+
+@pytest.mark.parametrize("stated", ["high", [-1.0], {}])
+def test_a_log_probability_that_is_no_number_is_refused_with_its_question(stated):
+    canaries = secret_documents(20, seed=0)
+    with pytest.raises(ReleaseError, match=r"log_probability must be a number, but is .* at question 1 of 20"):
+        audit_assistant(
+            lambda prompt: {"answer": "yes", "log_probability": stated},
+            canaries,
+            Coins.toss(canaries.units, seed=1),
+            claim=PureDP(1.0),
+            signal="probability",
+        )
