@@ -69,6 +69,8 @@ class LowerBound:
         assumptions: assumptions beyond independent trials, such as a family of curves; empty for most bounds.
         threshold: the event {score >= threshold} that gave the bound; None if the bound comes from several events.
         hits: (false positives, true positives) of that event.
+        guesses: numbers of guesses "in", for the highest scores, and "out", for the lowest, that gave the bound; None
+            for other bounds, and for guesses that are not by rank.
         condition: `Bound.condition`; such a bound refutes no claim.
     """
 
@@ -82,6 +84,7 @@ class LowerBound:
     assumptions: tuple[str, ...] = ()
     threshold: float | None = None
     hits: tuple[int, int] | None = None
+    guesses: tuple[int, int] | None = None
     condition: str = ""
 
     @property

@@ -29,10 +29,12 @@ import numpy as np
 
 from ...mechanisms.core import Bools, Floats, Guarantee, ParameterError, Relation, called_as, open_unit, plural, whole
 from ..bounds.base import LedgerEntry
+from ..bounds.bits.guessing import ascending
 from ..bounds.catalogue import BoundChoice
 from ..evidence.fair_coins import STATED_COINS_LEVEL
 from ..evidence.scores import BitScores
 from ..results.audit_result import AuditResult
+from ..results.refuting_event import GuessedCanaries
 from ..trials.array_files import read_text
 from .external_scores import audit_scores
 from .looks import Looks, look_digest
@@ -294,9 +296,22 @@ class Coins:
             missing = f"{n_missing} of {len(self.ids)}: each gets the median"
             ledger.append(LedgerEntry("missing scores", missing, "none needed: they are guessed last"))
         digest = look_digest(evidence.scores, claim, result.delta, bound, str(Relation.of(relation)))
-        return self._looks.count(
-            replace(result, ledger=(*ledger, *result.ledger)), digest, source=source, significance=1.0 - confidence
-        )
+        named = replace(result, ledger=(*ledger, *result.ledger), guessed=self._guessed(result, evidence))
+        return self._looks.count(named, digest, source=source, significance=1.0 - confidence)
+
+    def _guessed(self, result: AuditResult, evidence: BitScores) -> GuessedCanaries | None:
+        """Return the canaries whose guesses gave the bound that refutes the claim; None where no such bound does."""
+        numbers = result.refuting_bound.guesses
+        if result.refuted_by != "bound" or numbers is None:
+            return None
+        order, (n_in, n_out) = ascending(evidence.scores.ravel()), numbers
+        positions = np.concatenate([order[::-1][:n_in], order[:n_out]])
+        right = self.included[positions] == np.repeat([True, False], numbers)
+        surest = np.argsort(np.concatenate([np.arange(n_in), np.arange(n_out)]), kind="stable")
+        ids: tuple[list[str], list[str]] = ([], [])
+        for index in surest:
+            ids[int(right[index])].append(self.ids[positions[index]])
+        return GuessedCanaries(right=tuple(ids[1]), wrong=tuple(ids[0]))
 
     def _joined(self, scores: ScoresById | None, losses: ScoresById | None) -> Floats:
         """Return the scores in the order of `ids`, higher = in, NaN where there is none."""

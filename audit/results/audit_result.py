@@ -20,7 +20,7 @@ from ..power.remedies import Remedy
 from .breakdown import EpsilonBreakdown
 from .estimates.base import Estimate
 from .recovery import Recovery
-from .refuting_event import RefutingEvent
+from .refuting_event import GuessedCanaries, RefutingEvent
 from .saved import DrawnResult, check_tally, require, same_length, within
 from .witness.base import Witness
 from .witness.event import EventRule
@@ -132,6 +132,7 @@ class AuditResult(Provenance, DrawnResult):
         datasets: of side 0 and side 1 of a violation, as JSON; None where they have no such form, or are long.
         event_rule: the event that decided a violation, as a rule on outputs; None where there is none.
         deciding: the event that refutes the claim, with outputs of each side in it; None where no single event does.
+        guessed: the canaries whose guesses refute the claim, where coins with ids were tossed; else None.
         remedies: changes with each of which such an audit could refute the claim, where this one could not; else empty.
         without_low_bits: the bound without rules on the low bits of floats, where the attack has such rules; else None.
         estimates: estimates of epsilon without a guarantee, added by `with_estimates`.
@@ -161,6 +162,7 @@ class AuditResult(Provenance, DrawnResult):
     datasets: tuple[str, str] | None = None
     event_rule: EventRule | None = None
     deciding: RefutingEvent | None = None
+    guessed: GuessedCanaries | None = None
     estimates: tuple[Estimate, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     without_low_bits: WithoutLowBits | None = None

@@ -38,6 +38,19 @@ class RefutingEvent:
         return f"score {'>=' if self.above else '<'} {number(self.threshold)}"
 
 
+@dataclass(frozen=True)
+class GuessedCanaries:
+    """The canaries whose guesses refute a claim, by their ids; the surest guess, from the most extreme score, first.
+
+    Args:
+        right: ids of those that were guessed "in" and were in, or guessed "out" and were out.
+        wrong: ids of the others.
+    """
+
+    right: Outputs
+    wrong: Outputs
+
+
 def points_to_side_1(hits: tuple[int, int], sizes: tuple[int, int]) -> bool:
     """Return whether {score >= threshold} is more significant than its complement.
 

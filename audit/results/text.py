@@ -41,6 +41,8 @@ FEW_TO_LEARN, ENOUGH_TO_LEARN = 10, 50
 """Pilot runs a side for each number of an output: up to the first an attack learns from few, the second is advised."""
 FEW_RUNS = 1_000
 """Largest number of runs a side at which a recording is proposed: more are seldom slow."""
+MAX_IDS_SHOWN = 5
+"""Largest number of ids of canaries on one line; the result holds all of them."""
 TIGHT = 0.9
 """Share of the claim from which on a bound is tight."""
 STRONGEST = "likelihood-ratio"
@@ -369,7 +371,13 @@ def _score(result: AuditResult) -> str:
     event, decided = result.deciding, result.decided_by
     if event is not None:
         return event.name
-    return "more than one event" if decided.threshold is None else f"score >= {number(decided.threshold)}"
+    if decided.threshold is not None:
+        return f"score >= {number(decided.threshold)}"
+    guesses = result.refuting_bound.guesses if decided is result.refuting_bound else None
+    if guesses is None:
+        return "more than one event"
+    ends = zip(guesses, ("highest", "lowest"), strict=True)
+    return f"{' and '.join(f'the {n:,} {end}' for n, end in ends if n)} of all scores"
 
 
 def _ledger_rows(result: AuditResult) -> list[Row]:
@@ -485,7 +493,9 @@ def _event(result: AuditResult) -> list[Row]:
     """Return rows on the event that decides a violation, with its counts on each side."""
     event, decided = result.deciding, result.decided_by
     if result.game is Game.MEMBERSHIP and decided.hits is None and decided.threshold is None:
-        return [("event", "more guesses of the attack are right than the claim allows")]
+        guessed = result.guessed
+        counts = "" if guessed is None else f", {len(guessed.right):,} of {len(guessed.right) + len(guessed.wrong):,}"
+        return [("event", f"more guesses of the attack are right than the claim allows{counts}")]
     sizes, rates = (result.tally.n_out, result.tally.n_in), ["more than one event"] * 2
     if decided.hits is not None:
         below = event is not None and not event.above
@@ -513,6 +523,11 @@ def _examples(result: AuditResult) -> list[Row]:
         of_witnesses = dict.fromkeys(text for witness in result.witnesses for text in witness.outputs[side])
         if shown := [*of_event, *(text for text in of_witnesses if text not in of_event)]:
             rows.append((f"outputs {side}", "; ".join(shown)))
+    if (guessed := result.guessed) is not None:
+        for how, ids in (("right", guessed.right), ("wrong", guessed.wrong)):
+            more = f"; and {len(ids) - MAX_IDS_SHOWN:,} more" if len(ids) > MAX_IDS_SHOWN else ""
+            shown = "; ".join(_truncated_text(id_) for id_ in ids[:MAX_IDS_SHOWN])
+            rows += [(f"guessed {how}", f"{shown}{more}")] if ids else []
     return rows
 
 

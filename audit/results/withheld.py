@@ -19,7 +19,7 @@ _NAMED = {"text": "a text", "keys": "other keys", "fields": "other fields", "int
 
 
 def without_values(result: AuditResult) -> AuditResult:
-    """Return the result without outputs, their distance, values in the rule of its event, and datasets of the pair.
+    """Return the result without outputs, their distance, values in the rule of its event, ids, and datasets.
 
     Verdict, bounds, counts and all other numbers stay. The parts of the output that the rule names stay as well.
     """
@@ -28,6 +28,7 @@ def without_values(result: AuditResult) -> AuditResult:
         datasets=None,
         event_rule=None,
         deciding=None if result.deciding is None else _without_outputs(result.deciding),
+        guessed=None,
         witnesses=tuple(_without_witnessed(witness) for witness in result.witnesses),
         events=_kinds(result.events),
         notes=tuple(note for note in result.notes if not note.startswith(SAME_SEED)),

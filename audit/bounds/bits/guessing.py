@@ -295,6 +295,11 @@ class FixedGuessBound(FixedBound[BitScores]):
     def _criticals(self) -> dict[tuple[int, int, float], int]:
         return {}
 
+    def by_rank(self, best: int) -> tuple[int, int] | None:
+        """Return the numbers of guesses "in" and "out" of one set; None if they are not by rank."""
+        each = self.division[best]
+        return (each.size - each.n_out, each.n_out) if self.guessing.center is None else None
+
     def ledger(self, scores: BitScores, counts: Sequence[tuple[int, int, int]], best: int) -> tuple[LedgerEntry, ...]:
         """Return the ledger; the set of guesses with the index `best` gave the bound."""
         runs = "1 run" if scores.n_runs == 1 else f"{scores.n_runs:,} independent runs"

@@ -141,6 +141,7 @@ class FixedOneRun(FixedGuessBound):
             n_trials=evidence.n_bits,
             ceiling=max(self._least(evidence.n_bits, each.size, each.size, level=level) for each, level in perfect),
             ledger=self.ledger(evidence, counts, best),
+            guesses=self.by_rank(best),
         )
 
     def p_value(self, evidence: BitScores) -> float:

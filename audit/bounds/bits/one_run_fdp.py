@@ -131,6 +131,7 @@ class FixedOneRunFDP(FixedGuessBound):
                 ),
             ),
             assumptions=(f"the trade-off curve of one bit is that of {self.family.title}",),
+            guesses=self.by_rank(best),
         )
 
     def exceeds_claim(self, evidence: BitScores) -> bool:

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.games.coins import Coins
+from dpassay.audit.results.withheld import without_values
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
 from dpassay.mechanisms.core import ParameterError
 
@@ -28,6 +30,47 @@ def test_a_leak_of_more_than_the_claim_is_a_violation():
     coins = tossed()
     result = coins.audit(losses=losses_of(coins, 5.0, np.random.default_rng(1)), claim=CLAIM)
     assert result.verdict.value == "violation"
+
+
+class TestTheCanariesWhoseGuessesRefuteAClaim:
+    def test_few_records_that_leak_are_named_and_no_other(self):
+        coins, rng = tossed(), np.random.default_rng(1)
+        leaked = [id_ for id_, is_in in zip(coins.ids, coins.included, strict=True) if is_in][:60]
+        losses = dict(zip(coins.ids, rng.normal(size=N), strict=True)) | {id_: -9.0 - i for i, id_ in enumerate(leaked)}
+        result = coins.audit(losses=losses, claim=CLAIM)
+        assert result.bound.guesses == (50, 0)
+        assert result.guessed.right == tuple(reversed(leaked[10:]))  # the lowest losses are the surest guesses
+        assert result.guessed.wrong == ()
+        assert "the 50 highest of all scores" in str(result.summary())
+        assert "more guesses of the attack are right than the claim allows, 50 of 50" in str(result.summary())
+        assert f"guessed right  {'; '.join(leaked[:-6:-1])}; and 45 more" in str(result.summary())
+
+    def test_right_and_wrong_guesses_of_both_kinds_are_those_that_the_ledger_counts(self):
+        coins = tossed()
+        losses = losses_of(coins, 2.5, np.random.default_rng(1))
+        result = coins.audit(losses=losses, claim=PureDP(0.5), bound="one-run")
+        right, wrong, is_in = result.guessed.right, result.guessed.wrong, set(coins.included_ids)
+        n_in, n_out = result.bound.guesses
+        assert (n_in, n_out) == (150, 150)
+        assert f"{len(right)} right" in result.bound.ledger[-1].looked_at
+        assert len(wrong) > 0
+        assert len({*right, *wrong}) == n_in + n_out == len(right) + len(wrong)
+        lowest = set(sorted(losses, key=losses.get)[:n_in])
+        assert {id_ for id_ in right if id_ in is_in} | {id_ for id_ in wrong if id_ not in is_in} == lowest
+
+    def test_no_canary_is_named_where_no_guesses_refute_the_claim(self):
+        coins = tossed()
+        losses = losses_of(coins, 2.0, np.random.default_rng(1))
+        assert coins.audit(losses=losses, claim=PureDP(9.0)).guessed is None
+        by_size = OneRun(center=0.0)
+        refuted = coins.audit(losses=losses_of(coins, 9.0, np.random.default_rng(1)), claim=CLAIM, bound=by_size)
+        assert (refuted.verdict.value, refuted.guessed) == ("violation", None)
+
+    def test_ids_are_not_passed_on(self):
+        coins = tossed()
+        result = coins.audit(losses=losses_of(coins, 5.0, np.random.default_rng(1)), claim=CLAIM)
+        assert "record 1" in result.to_json()
+        assert "record 1" not in without_values(result).to_json()
 
 
 def test_scores_are_minus_losses():
