@@ -55,14 +55,14 @@ import numpy as np
 from scipy import special
 
 from ....mechanisms.accounting.numerics.binomial import binomial_log_pmf
-from ....mechanisms.core import bisect, one_of_names
+from ....mechanisms.core import Floats, bisect, one_of_names
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import LowerBound
 from ..curve import CurveViolation
 from ..numerics.binomial import SMALLEST_P_VALUE, lower, upper
 from .guessing import FixedGuessBound, GuessBound, check_counts
-from .profile import claimed_points, profile_p_value, profile_violation
+from .profile import Points, claimed_points, profile_p_value, profile_violation
 
 _MAX_EPSILON = 300.0  # epsilon, from which on all guesses are right but for e^-300 a guess: F is 1, and p at least 1
 _STEPS = 64  # grid on which the published delta term, which need not grow with epsilon, is searched for a crossing
@@ -162,11 +162,11 @@ class FixedOneRun(FixedGuessBound):
         return profile_p_value(self._points, n_bits, n_guesses, n_correct, self._terms) <= level
 
     @cached_property
-    def _points(self) -> tuple[tuple[float, float], ...]:
+    def _points(self) -> Points:
         return claimed_points(self.statement)
 
-    def _terms(self, n_guesses: int, n_correct: int, epsilon: float) -> tuple[float, float]:
-        return _terms(n_guesses, n_correct, epsilon, self.delta_term)
+    def _terms(self, n_guesses: int, n_correct: int, epsilons: Floats) -> tuple[Floats, Floats]:
+        return _terms(n_guesses, n_correct, epsilons, self.delta_term)
 
     def _least(self, *count: int, level: float) -> float:
         """Return the bound from a triple of `counts`."""
@@ -196,10 +196,8 @@ def _guess_p_value(
         0.073009
     """
     check_counts(n_bits, n_guesses, n_correct)
-    tail, term = _terms(n_guesses, n_correct, epsilon, delta_term)
-    if delta == 0.0:
-        return tail
-    return min(1.0, tail + n_bits * delta * term)
+    tail, factor = map(float, _terms(n_guesses, n_correct, np.asarray(epsilon), delta_term))
+    return tail if delta == 0.0 else min(1.0, tail + n_bits * delta * factor)
 
 
 @lru_cache(maxsize=4096)
@@ -237,27 +235,30 @@ def least_epsilon(
     return bisect(lambda epsilon: not refuted(epsilon), low, high, close=lambda low, high: high - low < 1e-12 * high)[0]
 
 
-@lru_cache(maxsize=2**14)
-def _terms(n_guesses: int, n_correct: int, epsilon: float, delta_term: str) -> tuple[float, float]:
-    """Return F(v) and the factor of m delta in (1)."""
-    if n_correct == 0 or epsilon > _MAX_EPSILON:
-        return 1.0, 0.0
-    hit, miss = float(special.expit(epsilon)), float(special.expit(-epsilon))
-    tail = float(special.betainc(n_correct, n_guesses - n_correct + 1.0, hit))
-    term = _sharp(n_guesses, n_correct, tail, hit, miss)
-    return tail, term if delta_term == "sharp" else max(term, _published(n_guesses, n_correct, hit, miss))
+def _terms(n_guesses: int, n_correct: int, epsilons: Floats, delta_term: str) -> tuple[Floats, Floats]:
+    """Return F(v) and the factor of m delta in (1), at each epsilon."""
+    if n_correct == 0:
+        return np.ones_like(epsilons), np.zeros_like(epsilons)
+    within = np.minimum(epsilons, _MAX_EPSILON)
+    hit, miss = special.expit(within), special.expit(-within)
+    tail = special.betainc(n_correct, n_guesses - n_correct + 1.0, hit)
+    factor = _sharp(n_guesses, n_correct, tail, hit, miss)
+    if delta_term == "published":
+        factor = np.maximum(factor, np.vectorize(_published, otypes=[float])(n_guesses, n_correct, hit, miss))
+    certain = epsilons > _MAX_EPSILON
+    return np.where(certain, 1.0, tail), np.where(certain, 0.0, factor)
 
 
-def _sharp(r: int, v: int, tail: float, hit: float, miss: float) -> float:
+def _sharp(r: int, v: int, tail: Floats, hit: Floats, miss: Floats) -> Floats:
     """Return F(v) (1 - F(v)) / (v p_v); if both underflow, F(v) / p_v is replaced by a larger geometric sum."""
-    rest = float(special.betaincc(v, r - v + 1.0, hit))
+    rest = special.betaincc(v, r - v + 1.0, hit)
     if v == r:
-        return rest / v
-    log_density = float(binomial_log_pmf(*map(np.asarray, (float(v), float(r), hit, miss))))
-    if tail > _TINY:
-        return rest * math.exp(min(700.0, math.log(tail) - log_density)) / v
+        return np.asarray(rest / v)
+    log_density = binomial_log_pmf(np.asarray(float(v)), np.asarray(float(r)), hit, miss)
     ratio = (r - v) / (v + 1.0) * hit / miss
-    return rest / (1.0 - ratio) / v if ratio < 1.0 else math.inf
+    larger = np.where(ratio < 1.0, 1.0 / np.where(ratio < 1.0, 1.0 - ratio, 1.0), math.inf)
+    exact = np.exp(np.minimum(700.0, np.log(np.maximum(tail, _TINY)) - log_density))
+    return np.asarray(rest * np.where(tail > _TINY, exact, larger) / v)
 
 
 def _published(r: int, v: int, hit: float, miss: float) -> float:

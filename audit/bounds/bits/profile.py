@@ -29,6 +29,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Floats
 from ...evidence.statement import Statement
 from ..curve import CurveViolation
 
@@ -38,31 +39,34 @@ MAX_EPSILON_RATIO = 2.0
 """Largest epsilon of these points, as a multiple of the claimed epsilon at the delta of the statement."""
 _DELTA_TOLERANCE = 1e-9  # relative: a claimed delta is rounded up by this much
 
-Terms = Callable[[int, int, float], tuple[float, float]]
-"""Function (n_guesses, n_correct, epsilon) -> F, and the factor of m delta."""
-Point = tuple[float, float]
+Terms = Callable[[int, int, Floats], tuple[Floats, Floats]]
+"""Function (n_guesses, n_correct, epsilons) -> F, and the factor of m delta, at each epsilon."""
+Points = tuple[Floats, Floats]
 
 
-def claimed_points(statement: Statement) -> tuple[Point, ...]:
-    """Return points (epsilon, delta) of the claim: first the point of the statement, then a grid of the curve.
+def claimed_points(statement: Statement) -> Points:
+    """Return epsilons and deltas of points of the claim: first that of the statement, then a grid of the curve.
 
     >>> from dpassay.mechanisms.accounting import GaussianDP
-    >>> points = claimed_points(Statement(GaussianDP(1.0), delta=1e-5))
-    >>> len(points), round(points[0][0], 3), points[0][1]
+    >>> epsilons, deltas = claimed_points(Statement(GaussianDP(1.0), delta=1e-5))
+    >>> len(epsilons), round(float(epsilons[0]), 3), float(deltas[0])
     (129, 4.377, 1e-05)
     """
     grid = np.linspace(0.0, MAX_EPSILON_RATIO * statement.epsilon, POINTS)
     deltas = np.minimum(1.0, np.asarray(statement.claim.delta(grid)) * (1.0 + _DELTA_TOLERANCE))
-    return ((statement.epsilon, statement.delta), *zip(grid.tolist(), deltas.tolist(), strict=True))
+    return np.append(statement.epsilon, grid), np.append(statement.delta, deltas)
 
 
-def profile_p_value(points: Sequence[Point], n_bits: int, n_guesses: int, n_correct: int, terms: Terms) -> float:
+def profile_p_value(points: Points, n_bits: int, n_guesses: int, n_correct: int, terms: Terms) -> float:
     """Return p(n_correct) as above: the largest probability of this many right guesses if the claim holds."""
-    return min(_p_value(n_bits, delta, *terms(n_guesses, n_correct, epsilon)) for epsilon, delta in points)
+    epsilons, deltas = points
+    tails, factors = terms(n_guesses, n_correct, epsilons)
+    added = np.multiply(n_bits * deltas, factors, out=np.zeros_like(tails), where=deltas > 0.0)
+    return min(1.0, float(np.min(tails + added)))
 
 
 def profile_violation(
-    points: Sequence[Point],
+    points: Points,
     counts: Sequence[tuple[int, int, int]],
     levels: Sequence[float],
     terms: Terms,
@@ -78,17 +82,14 @@ def profile_violation(
         terms: terms of inequality (1).
         method: name of the bound.
     """
-    gaps = []
-    for epsilon, delta in points:
-        for (n_bits, n_guesses, n_correct), level in zip(counts, levels, strict=True):
-            tail, term = terms(n_guesses, n_correct, epsilon)
-            if tail < level:
-                gaps.append((min(1.0, (level - tail) / (n_bits * term)) - delta, epsilon, delta))
+    gaps: list[tuple[float, float, float]] = []
+    for (n_bits, n_guesses, n_correct), level in zip(counts, levels, strict=True):
+        tails, factors = terms(n_guesses, n_correct, points[0])
+        for index in np.flatnonzero(tails < level):
+            epsilon, delta = float(points[0][index]), float(points[1][index])
+            lowest = min(1.0, float((level - tails[index]) / (n_bits * factors[index])))
+            gaps.append((lowest - delta, epsilon, delta))
     gap, epsilon, delta = max(gaps, default=(0.0, 0.0, 0.0))
     if gap <= 0.0:
         return None
     return CurveViolation(epsilon, delta, delta + gap, None, None, None, None, None, method)
-
-
-def _p_value(n_bits: int, delta: float, tail: float, term: float) -> float:
-    return min(1.0, tail + n_bits * delta * term) if delta > 0.0 else tail
