@@ -1,7 +1,7 @@
 """Build the site: `make site`. Writes docs/_build/html.
 
-docs/*/*.md, and a few pages of the repository  ->  docs/_build/pages  (the catalogues, the reference and the lists of
-each section are written; gallery and demos are executed where something changed)  ->  Sphinx  ->  links are followed
+docs/*/*.md, and a few pages of the repository  ->  docs/_build/pages  (gallery and demos are executed where something
+changed; the catalogues, the reference and the lists of each section are written)  ->  Sphinx  ->  links are followed
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ PROJECT = {
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Make the site: all pages first, then those that are executed where something that they use has changed.
+    """Make the site: execute the pages with code where something that they use has changed, then write all pages.
 
     Args:
         arguments: names of demos and of pages of the gallery; only these are executed. All by default.
@@ -90,10 +90,8 @@ def main(arguments: Sequence[str] = ()) -> int:
     changed = [job for job in jobs if not job.is_fresh()]
     stale = [job for job in changed if not arguments or job.page.stem in arguments]
     say(f"{len(jobs)} pages with code: {len(jobs) - len(changed)} reused, since nothing that they use has changed")
-    failed, of_demos = make(jobs), 0.0
-    if stale and not failed:
-        errors, of_demos = execute(stale)
-        failed = make(jobs) or bool(errors)
+    errors, of_demos = execute(stale)
+    failed = make(jobs) or bool(errors)
     found = [] if failed else links.problems(HTML, *sources(stage(jobs)))
     sys.stderr.writelines(f"{line}\n" for line in found)
     of_pages = sum(os.times()[:4]) - started
