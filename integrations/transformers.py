@@ -10,7 +10,7 @@ The callback computes the log probability of each token of every canary before t
 after it. It changes neither weights nor random states: training takes the same steps as without it.
 
 The unit of the claim is one text. The Trainer must see each canary as one sequence of its own: training that packs
-several texts into a sequence, or truncates a canary, is refused.
+several texts into a sequence, or truncates a canary, is refused. Rows of tokens are searched for the canaries.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,12 @@ if TYPE_CHECKING:
 
 TOKENIZED = {"input_ids", "attention_mask", "labels", "token_type_ids"}
 """Columns of a dataset of tokens."""
-COINS = "coins.json"
+COINS, REFERENCE = "coins.json", "reference.json"
+PACKED = (
+    "packing puts several texts into one sequence, whose gradient is clipped as a whole: the claim is then for a "
+    "sequence, and not for a text. Train on one text in a row: packing=False, padding_free=False, and no step such as "
+    "group_texts, which joins texts."
+)
 
 
 def plain_tokens(tokenizer: Any) -> list[str]:
@@ -128,28 +134,43 @@ def with_canaries(
         dataset: a list of texts; or a `datasets.Dataset` with a column `text`, or with `input_ids`.
         coins: coins whose ids are the texts of the canaries.
         tokenizer: of the model, which makes the rows of a dataset of `input_ids`.
-        row: text -> row, for a dataset with other columns. It must have the whole text in one row.
+        row: text -> row, for a dataset with other columns; it must hold the whole text. Columns that it lacks are None.
 
     Raises:
-        ParameterError: other columns, and no `row`; a canary that is in the dataset already, or that is longer than the
-            tokenizer allows.
+        ParameterError: a stream or several splits; other columns, and no `row`; a canary that is in the dataset
+            already, or that is longer than the tokenizer allows.
     """
+    from datasets import Dataset, concatenate_datasets
+
     texts = list(coins.included_ids)
     _check_lengths(coins.ids, tokenizer, tokenizer.model_max_length)
-    known = set(dataset) if isinstance(dataset, list) else set(dataset.column_names)
-    _check_new(coins, known if isinstance(dataset, list) else set(dataset["text"]) if "text" in known else set())
     if isinstance(dataset, list):
+        _check_new(coins, set(dataset))
         return [*dataset, *texts]
+    if not isinstance(dataset, Dataset):
+        raise ParameterError(
+            f"dataset must be a list of texts or a datasets.Dataset, but is a {type(dataset).__name__}. Give one "
+            'split, such as dataset["train"], loaded without streaming.',
+            argument="dataset",
+        )
+    known = set(dataset.column_names)
+    _check_new(coins, set(dataset["text"]) if "text" in known else set())
     if row is None and known != {"text"} and not {"input_ids"} <= known <= TOKENIZED:
         raise ParameterError(
             f"row must make the row of a text, since the dataset has the columns {', '.join(sorted(known))}. For "
             'prompts and answers: row=lambda text: {"prompt": "", "completion": text}.',
             argument="row",
         )
-    from datasets import concatenate_datasets
-
     made = row or (lambda text: {"text": text} if known == {"text"} else _tokens_of(text, tokenizer, known))
-    added = type(dataset).from_list([dict(made(text)) for text in texts], features=dataset.features)
+    empty = dict.fromkeys(dataset.column_names)
+    rows = [made(text) for text in texts]
+    for made_row in rows:
+        if not isinstance(made_row, Mapping) or not known.issuperset(made_row):
+            raise ParameterError(
+                f"row must return values of the columns {', '.join(sorted(known))}, but returns {made_row!r}.",
+                argument="row",
+            )
+    added = Dataset.from_list([empty | dict(made_row) for made_row in rows], features=dataset.features)
     return concatenate_datasets([dataset, added])
 
 
@@ -247,15 +268,14 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
         """Refuse what this audit cannot test, and score the canaries before training."""
         tokenizer = _tokenizer(kwargs)
         if getattr(args, "packing", False) or getattr(args, "padding_free", False):
-            raise ParameterError(
-                "packing puts several texts into one sequence, whose gradient is clipped as a whole: the claim is then "
-                "for a sequence, and not for a text. Set packing=False and padding_free=False."
-            )
+            raise ParameterError(PACKED)
         if getattr(args, "deepspeed", None) or getattr(args, "fsdp", None):
             raise ParameterError("the audit needs the whole model in one process, without DeepSpeed or FSDP.")
         limit = getattr(args, "max_length", None) or getattr(args, "max_seq_length", None)
         _check_lengths(self._coins.ids, tokenizer, limit or tokenizer.model_max_length)
-        if any(self._out.glob("*.jsonl")):
+        _check_rows(getattr(kwargs.get("train_dataloader"), "dataset", None), self._coins.included_ids, tokenizer)
+        earlier = list(self._out.glob("*.jsonl"))
+        if earlier and (state.global_step == 0 or self._out / "end.jsonl" in earlier):
             raise ParameterError(
                 f"out must be a folder without the results of an earlier training, but {self._out} has some. Give "
                 "another one for each training.",
@@ -269,7 +289,7 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
                 able, shown = shown_by_canaries(len(self._coins.ids), *_numbers(self._claim))
                 if not able:
                     warnings.warn(shown, stacklevel=2)
-            self._reference = self._scores(kwargs)
+            self._reference, self._n_audits = self._scores_before(state, kwargs), len(earlier)
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Audit a checkpoint, if audits beside the last one are planned."""
@@ -286,6 +306,17 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
 
     def _scores(self, kwargs: Mapping[str, Any]) -> list[list[float]]:
         return log_probabilities(kwargs["model"], _tokenizer(kwargs), self._coins.ids, batch_size=self._batch_size)
+
+    def _scores_before(self, state: Any, kwargs: Mapping[str, Any]) -> list[list[float]]:
+        """Score the canaries, or read the scores from before the training that is resumed."""
+        file = self._out / REFERENCE
+        if state.global_step > 0 and file.is_file():
+            kept: dict[str, list[float]] = json.loads(file.read_text(encoding="utf-8"))
+            if kept.keys() == set(self._coins.ids):
+                return [kept[text] for text in self._coins.ids]
+        scores = self._scores(kwargs)
+        file.write_text(json.dumps(dict(zip(self._coins.ids, scores, strict=True))), encoding="utf-8")
+        return scores
 
     def _audit(self, kwargs: Mapping[str, Any], name: str) -> None:
         """Set the result; without a verdict warn, so that the model is not lost."""
@@ -348,6 +379,63 @@ def _check_lengths(texts: Sequence[str], tokenizer: Any, limit: int) -> None:
             f"a canary has {length} tokens, but the training truncates texts to {limit}: {longest[:40]!r}... . Give "
             "shorter canaries."
         )
+
+
+def _check_rows(dataset: Any, texts: Sequence[str], tokenizer: Any) -> None:
+    """Raise `ParameterError` if a text is learned in no row of tokens, or only in rows with another of the texts.
+
+    Compared are the tokens of a text that do not depend on what a template puts around it. Streams, and rows that the
+    Trainer tokenizes later, are not checked.
+    """
+    names = set(getattr(dataset, "column_names", None) or ()) if hasattr(dataset, "__len__") else set()
+    columns = ["input_ids"] if "input_ids" in names else ["prompt_ids", "chosen_ids"]
+    if not names.issuperset(columns):
+        return
+    parts: dict[str, tuple[int, ...]] = {}
+    starts: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
+    for text in texts:
+        parts[text] = _tokens_in_any_row(text, tokenizer)
+        starts.setdefault(parts[text][:2], set()).add(parts[text])
+    alone, together = set[tuple[int, ...]](), set[tuple[int, ...]]()
+    read = dataset.with_format(None).select_columns([*columns, *({"labels"} & names)])
+    for batch in read.iter(1_000):
+        for *tokens, labels in zip(*map(batch.get, columns), batch.get("labels", batch[columns[0]]), strict=True):
+            ids, end, n_places, inside = tuple(chain(*tokens)), 0, 0, set[tuple[int, ...]]()
+            for place, pair in enumerate(pairwise(ids)):
+                for part in starts.get(pair, ()):
+                    stop = place + len(part)
+                    if ids[place:stop] == part and set(labels[place:stop]) != {-100}:
+                        n_places += place >= end  # a text within another one is no second text
+                        end = max(end, stop)
+                        inside.add(part)
+            (alone if n_places == 1 else together).update(inside)
+    missing = [text for text in texts if parts[text] not in alone]
+    if any(parts[text] in together for text in missing):
+        raise ParameterError(PACKED)
+    if missing:
+        raise ParameterError(
+            f"{len(missing)} of {len(texts)} included canaries are not learned as a whole, such as "
+            f"{missing[0][:40]!r}: the training data have no row with all of its tokens, or no labels for it. Add the "
+            "canaries to the data that are trained on, and truncate or mask none of them.",
+            argument="coins",
+        )
+
+
+def _tokens_in_any_row(text: str, tokenizer: Any) -> tuple[int, ...]:
+    """Return the tokens of a text that stay the same after a space or a line, and before a full stop or a line."""
+    alone, *others = (
+        tuple(map(int, tokenizer(whole_text, add_special_tokens=False)["input_ids"]))
+        for whole_text in (text, f" {text}", f"\n{text}", f"{text}.", f"{text}\n")
+    )
+    first = len(alone) - min(_n_same(alone[::-1], other[::-1]) for other in others[:2])
+    last = min(_n_same(alone, other) for other in others[2:])
+    return alone[first:last] if last - first > 1 else alone
+
+
+def _n_same(one: Sequence[int], other: Sequence[int]) -> int:
+    """Return the number of equal tokens at the beginning."""
+    differ = (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differ, min(len(one), len(other)))
 
 
 def _check_new(coins: Coins, texts: set[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import pairwise
 from typing import ClassVar
@@ -271,6 +272,77 @@ def test_a_training_does_not_fail_with_its_audit(tokenizer, canaries, tmp_path):
         trained(tokenizer, canaries, tmp_path, steps=1)
 
 
+def briefly(callbacks, dataset, tokenizer, tmp_path, *, resume=None, **options):
+    """Train for a few steps, on rows of tokens."""
+    arguments = transformers.TrainingArguments(
+        tmp_path / "t", max_steps=4, report_to=[], disable_tqdm=True, use_cpu=True, save_strategy="no"
+    )
+    for name, value in options.items():
+        setattr(arguments, name, value)
+    transformers.Trainer(
+        small(tokenizer),
+        arguments,
+        train_dataset=dataset,
+        data_collator=transformers.DataCollatorForLanguageModeling(tokenizer, mlm=False),
+        processing_class=tokenizer,
+        callbacks=callbacks,
+    ).train(resume_from_checkpoint=resume)
+
+
+def joined(rows):
+    ids = rows["input_ids"]
+    return {"input_ids": [[*one, *other] for one, other in zip(ids[::2], ids[1::2], strict=False)]}
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "words"),
+    [
+        (lambda rows: rows.map(joined, batched=True, remove_columns=rows.column_names), "packing puts several texts"),
+        (lambda rows: rows.map(lambda row: {"input_ids": row["input_ids"][:5]}), "are not learned as a whole"),
+        (lambda rows: rows.map(lambda row: {"labels": [-100] * len(row["input_ids"])}), "are not learned as a whole"),
+        (lambda rows: rows.select(range(len(rows) - 9)), "^9 of .* included canaries are not learned as a whole"),
+    ],
+    ids=["joined", "cut", "masked", "left out"],
+)
+def test_rows_that_do_not_hold_each_canary_are_refused(tokenizer, canaries, tmp_path, spoilt, words):
+    coins, dataset = prepared(canaries, tokenizer)
+    callback = AuditCallback(coins, claim=CLAIM, out=tmp_path / "audit")
+    with pytest.raises(ParameterError, match=words):
+        briefly([callback], spoilt(dataset), tokenizer, tmp_path)
+
+
+def test_canaries_are_found_in_rows_with_words_around_them(tokenizer, canaries, tmp_path):
+    """In any order, after and before other words, with padding, and where one row quotes two of them."""
+    coins, dataset = prepared(canaries, tokenizer)
+    texts = [*tokenizer.batch_decode(dataset["input_ids"][:]), " and ".join(coins.included_ids[:2])]
+    rows = datasets.Dataset.from_dict({"text": [f"Question: {text}." for text in texts]}).shuffle(seed=0)
+    rows = rows.map(lambda row: tokenizer(row["text"], padding="max_length", max_length=64), remove_columns=["text"])
+    callback = AuditCallback(coins, claim=CLAIM, out=tmp_path / "audit")
+    briefly([callback], rows, tokenizer, tmp_path)
+    assert callback.result is not None
+
+
+def test_a_resumed_training_has_the_reference_from_before_it(tokenizer, canaries, tmp_path):
+    class Stopped(transformers.TrainerCallback):
+        def on_step_end(self, args, state, control, **kwargs):
+            if state.global_step == 3:
+                raise KeyboardInterrupt
+
+    coins, dataset = prepared(canaries, tokenizer)
+    coins.save(tmp_path / "coins.json")
+    saved = {"save_strategy": "steps", "save_steps": 2}
+    options = {"claim": CLAIM, "out": tmp_path / "audit", "looks": 2}
+    with pytest.raises(KeyboardInterrupt):
+        briefly([AuditCallback(coins, **options), Stopped()], dataset, tokenizer, tmp_path, **saved)
+    callback = AuditCallback(Coins.load(tmp_path / "coins.json"), **options)
+    briefly([callback], dataset, tokenizer, tmp_path, resume=True, **saved)
+    lines = [json.loads(line) for line in (tmp_path / "audit" / "end.jsonl").read_text().splitlines()]
+    before = log_probabilities(small(tokenizer), tokenizer, coins.ids)
+    for line, expected in zip(lines, before, strict=True):
+        np.testing.assert_allclose(line["reference_log_probabilities"], expected, atol=1e-5)
+    assert sorted(path.stem for path in (tmp_path / "audit").glob("*.jsonl")) == ["end", "step-2"]
+
+
 # --- log probabilities -------------------------------------------------------------------------------------------
 
 
@@ -326,6 +398,16 @@ def test_canaries_are_added_to_lists_texts_and_tokens(tokenizer, canaries):
         with_canaries(pairs, coins, tokenizer)
     made = with_canaries(pairs, coins, tokenizer, row=lambda text: {"prompt": "", "completion": text})
     assert made["completion"][1] == coins.included_ids[0]
+    more = datasets.Dataset.from_list([{"text": "a", "source": "web", "n_turns": 1}])
+    made = with_canaries(more, coins, tokenizer, row=lambda text: {"text": text})
+    assert made[1] == {"text": coins.included_ids[0], "source": None, "n_turns": None}
+
+
+def test_streams_and_several_splits_are_refused(tokenizer):
+    rows = datasets.Dataset.from_dict({"text": ["one", "two"]})
+    for dataset in (rows.to_iterable_dataset(), datasets.DatasetDict({"train": rows})):
+        with pytest.raises(ParameterError, match=f"but is a {type(dataset).__name__}. Give one split"):
+            with_canaries(dataset, Coins.toss(["three", "four"]), tokenizer)
 
 
 def test_known_and_long_canaries_are_refused(tokenizer):
