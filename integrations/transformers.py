@@ -140,13 +140,13 @@ def with_canaries(
         ParameterError: a stream or several splits; other columns, and no `row`; a canary that is in the dataset
             already, or that is longer than the tokenizer allows.
     """
-    from datasets import Dataset, concatenate_datasets
-
     texts = list(coins.included_ids)
     _check_lengths(coins.ids, tokenizer, tokenizer.model_max_length)
     if isinstance(dataset, list):
         _check_new(coins, set(dataset))
         return [*dataset, *texts]
+    from datasets import Dataset, concatenate_datasets
+
     if not isinstance(dataset, Dataset):
         raise ParameterError(
             f"dataset must be a list of texts or a datasets.Dataset, but is a {type(dataset).__name__}. Give one "
@@ -384,8 +384,8 @@ def _check_lengths(texts: Sequence[str], tokenizer: Any, limit: int) -> None:
 def _check_rows(dataset: Any, texts: Sequence[str], tokenizer: Any) -> None:
     """Raise `ParameterError` if a text is learned in no row of tokens, or only in rows with another of the texts.
 
-    Compared are the tokens of a text that do not depend on what a template puts around it. Streams, and rows that the
-    Trainer tokenizes later, are not checked.
+    Compared are the tokens of a text that do not depend on what a template puts around it. Streams, the columns of
+    KTO, and rows that the Trainer tokenizes later are not checked.
     """
     names = set(getattr(dataset, "column_names", None) or ()) if hasattr(dataset, "__len__") else set()
     columns = ["input_ids"] if "input_ids" in names else ["prompt_ids", "chosen_ids"]
