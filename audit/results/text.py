@@ -494,8 +494,8 @@ def _event(result: AuditResult) -> list[Row]:
     event, decided = result.deciding, result.decided_by
     if result.game is Game.MEMBERSHIP and decided.hits is None and decided.threshold is None:
         guessed = result.guessed
-        counts = "" if guessed is None else f", {len(guessed.right):,} of {len(guessed.right) + len(guessed.wrong):,}"
-        return [("event", f"more guesses of the attack are right than the claim allows{counts}")]
+        of = "" if guessed is None else f", {len(guessed.right):,} of {len(guessed.right) + len(guessed.wrong):,}"
+        return [("event", f"more guesses of the attack are right than the claim allows{of}")]
     sizes, rates = (result.tally.n_out, result.tally.n_in), ["more than one event"] * 2
     if decided.hits is not None:
         below = event is not None and not event.above
@@ -526,8 +526,8 @@ def _examples(result: AuditResult) -> list[Row]:
     if (guessed := result.guessed) is not None:
         for how, ids in (("right", guessed.right), ("wrong", guessed.wrong)):
             more = f"; and {len(ids) - MAX_IDS_SHOWN:,} more" if len(ids) > MAX_IDS_SHOWN else ""
-            shown = "; ".join(_truncated_text(id_) for id_ in ids[:MAX_IDS_SHOWN])
-            rows += [(f"guessed {how}", f"{shown}{more}")] if ids else []
+            first = "; ".join(_truncated_text(id_) for id_ in ids[:MAX_IDS_SHOWN])
+            rows += [(f"guessed {how}", f"{first}{more}")] if ids else []
     return rows
 
 

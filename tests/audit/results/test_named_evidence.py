@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,9 +22,14 @@ PAIR = Neighbours([1, 2, 3], [1, 2, 3, 4], "add_remove")
 OPTIONS = {"claim": PureDP(0.5), "trials": 4_000, "seed": 0}
 
 
+@cache
+def audited(function):
+    return audit(function, PAIR, **OPTIONS)
+
+
 @pytest.mark.parametrize("function", leaky_parts.SAID, ids=lambda function: function.__name__)
 def test_the_rule_names_the_part_that_leaks(function):
-    result = audit(function, PAIR, **OPTIONS)
+    result = audited(function)
     assert result.verdict is Verdict.VIOLATION
     assert re.search(leaky_parts.SAID[function], result.deciding.rule), result.deciding.rule
     assert (
@@ -72,13 +78,13 @@ def test_counts_of_a_rule_are_those_of_all_evaluation_runs(function, monkeypatch
 
 
 def test_texts_of_the_outputs_are_shown():
-    result = audit(leaky_parts.a_dict, PAIR, **OPTIONS)
+    result = audited(leaky_parts.a_dict)
     assert all(output.startswith("[kind = 'ok', mean = ") for output in result.deciding.outputs1)
     assert result.deciding.where == "output['kind']"
 
 
 def test_descriptions_depend_on_no_worker_and_no_interruption(tmp_path):
-    plain = audit(leaky_parts.a_dict, PAIR, **OPTIONS).to_json()
+    plain = audited(leaky_parts.a_dict).to_json()
     assert audit(leaky_parts.a_dict, PAIR, n_jobs=2, store=tmp_path, **OPTIONS).to_json() == plain
     assert audit(leaky_parts.a_dict, PAIR, store=tmp_path, **OPTIONS).to_json() == plain
     assert AuditResult.from_json(plain).deciding.where == "output['kind']"

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -140,6 +141,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "gain of groups": _gain_of_groups,
     "certificate": lambda: certify(PLAN, [BoundMethod(SimultaneousBand())], seed=0),
 }
+MADE = {name: cache(make) for name, make in MADE.items()}
 TONES = {
     "violation": Tone.VIOLATION, "usual": Tone.VIOLATION,
     "consistent": Tone.CONSISTENT, "weak": Tone.WEAK, "underpowered": Tone.UNDERPOWERED,
