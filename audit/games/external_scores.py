@@ -329,14 +329,15 @@ def _trials(counted: Evidence, pilot: PairScores | None) -> Trials:
 def _looks(counted: Evidence, pilot: PairScores | None, set_aside: bool, tossed: bool) -> tuple[LedgerEntry, ...]:
     """Return the ledger entries on the evidence and its assumptions."""
     if isinstance(counted, BitScores):
-        size = f"{counted.n_canaries} in each of {counted.n_runs} run(s)"
+        runs = "1 run" if counted.n_runs == 1 else f"each of {counted.n_runs:,} runs"
         unit = "canaries" if counted.relation is Relation.ADD_REMOVE else "records"
         coins = f"{int(counted.bits.sum()):,} of {counted.n_bits:,} are 1, and other exact tests of fair coins"
         level = STATED_COINS_LEVEL if tossed else UNSTATED_COINS_LEVEL
         correction = (
             f"none needed: a refusal states no bound; fair coins are refused with probability <= {number(level)}"
         )
-        return (LedgerEntry(unit, size, "fixed beforehand"), LedgerEntry("coins", coins, correction))
+        size = LedgerEntry(unit, f"{counted.n_canaries:,} in {runs}", "fixed beforehand")
+        return (size, LedgerEntry("coins", coins, correction))
     if isinstance(counted, Successes):
         return (LedgerEntry("rounds", f"{counted.n_runs}", "independent: assumed, not tested"),)
     entry = LedgerEntry(

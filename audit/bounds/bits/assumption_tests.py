@@ -48,7 +48,7 @@ import numpy as np
 from scipy import special
 
 from ....mechanisms.accounting import GaussianDP, LaplaceDP
-from ....mechanisms.core import Bools, Floats, Ints, ParameterError, bisect, geometric, number
+from ....mechanisms.core import Bools, Floats, Ints, ParameterError, bisect, geometric, number, plural
 from ...evidence.scores import BitScores
 from ..families import CurveFamily
 from .guessing import ascending
@@ -138,7 +138,7 @@ def _neighbourhoods(shape: tuple[int, ...], groups: Groups) -> Iterator[tuple[st
     n_runs, n_canaries = shape
     for lag in _LAGS:
         if n_canaries > lag:
-            yield f"{lag} place(s) away", partial(_lagged, shape, lag)
+            yield f"{plural(lag, 'place')} away", partial(_lagged, shape, lag)
     places = np.tile(np.arange(n_canaries), n_runs)
     runs = np.repeat(np.arange(n_runs), n_canaries)
     for size in _BLOCKS:

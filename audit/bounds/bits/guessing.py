@@ -305,7 +305,7 @@ class FixedGuessBound(FixedBound[BitScores]):
         runs = "1 run" if scores.n_runs == 1 else f"{scores.n_runs:,} independent runs"
         guesses = f"{self.guessing.describe(self.division, self.division[best])}; {counts[best][2]} right"
         return (
-            LedgerEntry("bits", f"{scores.n_bits} in {runs}", "independent fair coins, recorded before the run"),
+            LedgerEntry("bits", f"{scores.n_bits:,} in {runs}", "independent fair coins, recorded before the run"),
             LedgerEntry("guesses", guesses, _correction(self.division)),
         )
 

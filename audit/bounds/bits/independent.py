@@ -50,7 +50,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ....mechanisms.core import Floats, Guarantee, Ints, ParameterError, bisect_all, number
+from ....mechanisms.core import Floats, Guarantee, Ints, ParameterError, bisect_all, number, plural
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
@@ -169,7 +169,7 @@ class FixedOneRunIndependent(FixedBound[BitScores]):
             n_trials=n_bits,
             ceiling=epsilon_of(family, perfect, stated.delta),
             ledger=(
-                LedgerEntry("bits", f"{n_bits} in {evidence.n_runs} run(s)", "independent fair coins"),
+                LedgerEntry("bits", f"{n_bits:,} in {plural(evidence.n_runs, 'run')}", "independent fair coins"),
                 LedgerEntry("guesses", f"{n_guesses}, half in and half out; {n_correct} right", "fixed beforehand"),
                 LedgerEntry("family", family.title, f"fixed by the claim; {family.parameter} >= {number(theta)}"),
                 _refusal_entry(theta, refusal),

@@ -78,7 +78,7 @@ def check_seen(recipe: Recipe, neighbours: Neighbours, directions: AnyFloats | N
         )
     if directions is not None and np.abs(directions @ direction).max() < MAX_ROUNDING:
         raise NeighboursError(
-            f"the {len(directions)} observed direction(s) are at right angles to the gradient record in which d0 and "
+            f"the observed directions ({len(directions)}) are at right angles to the gradient record in which d0 and "
             "d1 differ: no leak could be observed. Leave directions out, which observes along that record, or give "
             "directions that are not orthogonal to it.",
             argument=("directions", "d0"),

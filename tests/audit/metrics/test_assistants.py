@@ -97,14 +97,14 @@ def test_assistant_that_returns_its_documents_is_refuted_with_500_questions():
     choices = {entry.what: entry.looked_at for entry in result.ledger}
     assert choices["attack"] == "verbatim, by the largest AUC on the pilot"
     assert choices["pilot"] == "the first 100 units"
-    assert "400 in each of 1 run" in choices["canaries"]
+    assert "400 in 1 run" in choices["canaries"]
 
 
 def test_a_person_with_three_documents_is_one_unit():
     canaries, coins = made(120, per_unit=3)
     assert len(canaries.documents) == 360
     result = audit_assistant(leaking(canaries, coins), canaries, coins, claim=PureDP(1.0), signal="verbatim")
-    assert {e.what: e.looked_at for e in result.ledger}["canaries"].startswith("120 in each")
+    assert {e.what: e.looked_at for e in result.ledger}["canaries"].startswith("120 in 1 run")
     assert result.verdict is Verdict.VIOLATION
 
 

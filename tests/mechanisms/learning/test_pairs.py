@@ -123,7 +123,7 @@ def twice(mechanism):
 def test_directions_at_right_angles_to_what_differs_are_refused(wrap):
     pair = gradient_pair(None, AXES[7], "add_remove")
     elsewhere = wrap(observed(directions=AXES[:3]))
-    with pytest.raises(NeighboursError, match=r"3 observed direction.s. are at right angles .* Leave directions out"):
+    with pytest.raises(NeighboursError, match=r"observed directions \(3\) are at right angles .* Leave directions out"):
         audit(elsewhere, pair, **QUICK)
     slanted = np.sqrt([0.5, 0.5]) @ AXES[[2, 7]]
     result = audit(wrap(observed(directions=slanted)), pair, claim=GaussianDP(0.2), **QUICK)
