@@ -36,6 +36,7 @@ CLEAR = 1e-4
 WRONG = "The implementation, the proof or the accounting is wrong"
 CONFIRMING = 1e-6
 """Significance at which an unclear violation is to be repeated."""
+ANOTHER_SEED = "with another seed"
 CLOSER = "To come closer to the claim, try another attack, another pair of datasets, or more trials."
 FEW_TO_LEARN, ENOUGH_TO_LEARN = 10, 50
 """Pilot runs a side for each number of an output: up to the first an attack learns from few, the second is advised."""
@@ -129,16 +130,29 @@ def error_rate(result: AuditResult) -> str:
     """Return what a violation means at its level: a bug, or a result that true claims give at times."""
     if result.witness is not None:
         return f"{WRONG}: a witness needs no statistics."
-    return meaning_of_violation(result.p_value, result.confidence)
+    return meaning_of_violation(result.p_value, result.confidence, again=_again(result))
 
 
-def meaning_of_violation(p_value: float, confidence: float, audits: str = "audits of right mechanisms") -> str:
+def _again(result: AuditResult) -> str:
+    """Return how to repeat an audit: canaries of one run reach no much higher confidence, but a second run has it."""
+    if result.game is Game.MEMBERSHIP:
+        return "with new coins and a new run"
+    return f"{'on new runs with' if result.valid_if else ANOTHER_SEED + ' and'} confidence=1 - {number(CONFIRMING)}"
+
+
+def meaning_of_violation(
+    p_value: float,
+    confidence: float,
+    audits: str = "audits of right mechanisms",
+    again: str = f"{ANOTHER_SEED} and confidence=1 - {number(CONFIRMING)}",
+) -> str:
     """Return sentences on what refuted claims mean, with the share of false alarms if it is not negligible.
 
     Args:
         p_value: of a refuted claim, corrected for the number of audits.
         confidence: of the verdict.
         audits: plural noun for what gives a false alarm.
+        again: how to repeat the audit.
 
     >>> print(meaning_of_violation(0.016, 0.95))
     At 95 % confidence, up to 1 in 20 audits of right mechanisms gives such a result: repeat it with another seed and \
@@ -148,7 +162,7 @@ confidence=1 - 1e-6 before you call the mechanism wrong.
         return f"{WRONG}, with {confidence_text(confidence)} confidence."
     return (
         f"At {confidence_text(confidence)} confidence, up to {chance(1.0 - confidence)} {audits} gives such a result: "
-        f"repeat it with another seed and confidence=1 - {number(CONFIRMING)} before you call the mechanism wrong."
+        f"repeat it {again} before you call the mechanism wrong."
     )
 
 
@@ -255,7 +269,9 @@ def _after_violation(result: AuditResult, *, unclear: bool) -> list[str]:
     else:
         steps = [f"Compare the noise with the sensitivity under {result.relation} on this pair."]
     if unclear:
-        again = f"Repeat the audit with another seed and confidence=1 - {number(CONFIRMING)}."
+        twice = number((1.0 - result.confidence) ** 2)
+        by_chance = f": a true claim is refuted both times with probability at most {twice}"
+        again = f"Repeat the audit {_again(result)}{by_chance if result.game is Game.MEMBERSHIP else ''}."
         return [again, f"If the claim is refuted again: {steps[0][0].lower()}{steps[0][1:]}"]
     if result.datasets is not None or result.event_rule is not None:
         steps.append("To pass the evidence on, write a witness: `--witness FILE`, or `result.to_witness(path)`.")

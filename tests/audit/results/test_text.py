@@ -8,6 +8,7 @@ from tests.experiments.present.test_forms import MADE, PRIVATE
 
 from dpassay import Laplace, Neighbours, PureDP, audit
 from dpassay.audit.bounds.base import LedgerEntry
+from dpassay.audit.evidence.game import Game
 from dpassay.audit.results.plain import plain
 from dpassay.audit.results.refuting_event import RefutingEvent
 from dpassay.audit.results.witness import WitnessKind
@@ -23,6 +24,16 @@ def test_a_likely_false_alarm_is_repeated_before_its_cause_is_looked_for(p_value
     assert sum("write a witness" in step for step in steps) == n_witness
     assert steps[0].startswith("Repeat the audit with another seed and confidence=1 - 1e-6.") is repeats
     assert steps[1].startswith("If the claim is refuted again: compare the noise") is repeats
+
+
+def test_canaries_of_one_run_are_repeated_with_new_coins():
+    """No confidence of 1 - 1e-6 is asked for, at which 1,000 canaries contradict no claim with a delta of 1e-5."""
+    result = dataclasses.replace(laplace_result(1.5, claim=1.0), game=Game.MEMBERSHIP, p_value=0.01, confidence=0.95)
+    again = "Repeat the audit with new coins and a new run: a true claim is refuted both times with probability at most"
+    assert result.text().next_steps[0] == f"{again} 0.0025."
+    assert "repeat it with new coins and a new run before you call the mechanism wrong" in result.text().answer
+    scored = dataclasses.replace(result, game=Game.DISTINGUISHING, valid_if="each row is a run.")
+    assert scored.text().next_steps[0] == "Repeat the audit on new runs with confidence=1 - 1e-6."
 
 
 @pytest.mark.parametrize(
