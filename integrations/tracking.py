@@ -15,6 +15,7 @@ from typing import Any
 
 from ..audit.evidence.verdict import Verdict
 from ..audit.results.audit_result import AuditResult
+from ..audit.results.withheld import without_values
 from ..mechanisms.core import ParameterError, confidence_text, number
 
 NUMBERS = ("epsilon_lower_bound", "claim", "delta", "confidence", "p_value", "ceiling", "detectable")
@@ -57,7 +58,7 @@ def words(result: AuditResult) -> dict[str, str]:
 
 @contextmanager
 def files(result: AuditResult, directory: Path | str | None) -> Iterator[Path]:
-    """Give a folder with the files of an audit: its run directory, or else its JSON and its text.
+    """Give a folder with the files of an audit: its run directory, or else JSON and text without values of people.
 
     Raises:
         ParameterError: the directory does not exist.
@@ -70,8 +71,9 @@ def files(result: AuditResult, directory: Path | str | None) -> Iterator[Path]:
         yield Path(directory)
         return
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "audit.json").write_text(result.to_json(), encoding="utf-8")
-        Path(folder, "audit.txt").write_text(result.summary() + "\n", encoding="utf-8")
+        shared = without_values(result)
+        Path(folder, "audit.json").write_text(shared.to_json(), encoding="utf-8")
+        Path(folder, "audit.txt").write_text(shared.summary() + "\n", encoding="utf-8")
         yield Path(folder)
 
 

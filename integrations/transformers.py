@@ -19,7 +19,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -310,10 +310,15 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
     def _scores_before(self, state: Any, kwargs: Mapping[str, Any]) -> list[list[float]]:
         """Score the canaries, or read the scores from before the training that is resumed."""
         file = self._out / REFERENCE
-        if state.global_step > 0 and file.is_file():
-            kept: dict[str, list[float]] = json.loads(file.read_text(encoding="utf-8"))
-            if kept.keys() == set(self._coins.ids):
+        if state.global_step > 0:
+            with suppress(OSError, ValueError, LookupError, TypeError):
+                kept = json.loads(file.read_text(encoding="utf-8"))
                 return [kept[text] for text in self._coins.ids]
+            warnings.warn(
+                f"the training is resumed at step {state.global_step:,}, but {file} has no scores of these canaries "
+                "from before it: they are compared with the model of this step. Give the `out` of the first start.",
+                stacklevel=2,
+            )
         scores = self._scores(kwargs)
         file.write_text(json.dumps(dict(zip(self._coins.ids, scores, strict=True))), encoding="utf-8")
         return scores
@@ -384,8 +389,8 @@ def _check_lengths(texts: Sequence[str], tokenizer: Any, limit: int) -> None:
 def _check_rows(dataset: Any, texts: Sequence[str], tokenizer: Any) -> None:
     """Raise `ParameterError` if a text is learned in no row of tokens, or only in rows with another of the texts.
 
-    Compared are the tokens of a text that do not depend on what a template puts around it. Streams, the columns of
-    KTO, and rows that the Trainer tokenizes later are not checked.
+    Compared are the tokens of a text that do not depend on what a template puts around it. Texts of one token, streams,
+    the columns of KTO, and rows that the Trainer tokenizes later are not checked.
     """
     names = set(getattr(dataset, "column_names", None) or ()) if hasattr(dataset, "__len__") else set()
     columns = ["input_ids"] if "input_ids" in names else ["prompt_ids", "chosen_ids"]
@@ -409,7 +414,7 @@ def _check_rows(dataset: Any, texts: Sequence[str], tokenizer: Any) -> None:
                         end = max(end, stop)
                         inside.add(part)
             (alone if n_places == 1 else together).update(inside)
-    missing = [text for text in texts if parts[text] not in alone]
+    missing = [text for text in texts if parts[text] not in alone and len(parts[text]) > 1]
     if any(parts[text] in together for text in missing):
         raise ParameterError(PACKED)
     if missing:

@@ -84,6 +84,11 @@ class Game(StrEnum):
         return self is Game.DISTINGUISHING
 
     @property
+    def tosses_bits(self) -> bool:
+        """True if a fair coin decides each of many bits, which the attack guesses."""
+        return self in (Game.MEMBERSHIP, Game.RECONSTRUCTION_OF_BITS)
+
+    @property
     def has_scores(self) -> bool:
         """True if the tally counts scores."""
         return self is not Game.RECONSTRUCTION

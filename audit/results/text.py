@@ -134,8 +134,8 @@ def error_rate(result: AuditResult) -> str:
 
 
 def _again(result: AuditResult) -> str:
-    """Return how to repeat an audit: canaries of one run reach no much higher confidence, but a second run has it."""
-    if result.game is Game.MEMBERSHIP:
+    """Return how to repeat an audit: with bits of one run at the same confidence, as few claims allow a higher one."""
+    if result.game.tosses_bits:
         return "with new coins and a new run"
     return f"{'on new runs with' if result.valid_if else ANOTHER_SEED + ' and'} confidence=1 - {number(CONFIRMING)}"
 
@@ -269,10 +269,10 @@ def _after_violation(result: AuditResult, *, unclear: bool) -> list[str]:
     else:
         steps = [f"Compare the noise with the sensitivity under {result.relation} on this pair."]
     if unclear:
-        twice = number((1.0 - result.confidence) ** 2)
-        by_chance = f": a true claim is refuted both times with probability at most {twice}"
-        again = f"Repeat the audit {_again(result)}{by_chance if result.game is Game.MEMBERSHIP else ''}."
-        return [again, f"If the claim is refuted again: {steps[0][0].lower()}{steps[0][1:]}"]
+        again = f"Repeat the audit {_again(result)}"
+        if result.game.tosses_bits:
+            again += f": a true claim is refuted again with probability at most {number(1.0 - result.confidence)}"
+        return [f"{again}.", f"If the claim is refuted again: {steps[0][0].lower()}{steps[0][1:]}"]
     if result.datasets is not None or result.event_rule is not None:
         steps.append("To pass the evidence on, write a witness: `--witness FILE`, or `result.to_witness(path)`.")
     return steps
@@ -508,7 +508,7 @@ def _truncated_text(text: str, longest: int = 80) -> str:
 def _event(result: AuditResult) -> list[Row]:
     """Return rows on the event that decides a violation, with its counts on each side."""
     event, decided = result.deciding, result.decided_by
-    if result.game is Game.MEMBERSHIP and decided.hits is None and decided.threshold is None:
+    if result.game.tosses_bits and decided.hits is None and decided.threshold is None:
         guessed = result.guessed
         of = "" if guessed is None else f", {len(guessed.right):,} of {len(guessed.right) + len(guessed.wrong):,}"
         return [("event", f"more guesses of the attack are right than the claim allows{of}")]

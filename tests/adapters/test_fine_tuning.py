@@ -22,6 +22,7 @@ datasets = pytest.importorskip("datasets")
 
 from dpassay.integrations.transformers import (  # noqa: E402 - it needs the libraries
     AuditCallback,
+    _check_rows,
     log_probabilities,
     plain_tokens,
     random_strings,
@@ -341,6 +342,19 @@ def test_a_resumed_training_has_the_reference_from_before_it(tokenizer, canaries
     for line, expected in zip(lines, before, strict=True):
         np.testing.assert_allclose(line["reference_log_probabilities"], expected, atol=1e-5)
     assert sorted(path.stem for path in (tmp_path / "audit").glob("*.jsonl")) == ["end", "step-2"]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "reference.json").write_text('{"cut')
+    other = AuditCallback(Coins.load(tmp_path / "coins.json"), claim=CLAIM, out=tmp_path / "other")
+    with pytest.warns(UserWarning, match=r"resumed at step \d+, but .*reference\.json has no scores of these canaries"):
+        briefly([other], dataset, tokenizer, tmp_path, resume=True, **saved)
+    assert other.result is not None
+
+
+def test_a_canary_of_one_token_is_not_called_missing(tokenizer):
+    rows = datasets.Dataset.from_dict({"input_ids": [tokenizer("a")["input_ids"]]})
+    _check_rows(rows, ["a"], tokenizer)
+    with pytest.raises(ParameterError, match="1 of 1 included canaries are not learned"):
+        _check_rows(rows, ["a longer text"], tokenizer)
 
 
 # --- log probabilities -------------------------------------------------------------------------------------------

@@ -26,11 +26,12 @@ def test_a_likely_false_alarm_is_repeated_before_its_cause_is_looked_for(p_value
     assert steps[1].startswith("If the claim is refuted again: compare the noise") is repeats
 
 
-def test_canaries_of_one_run_are_repeated_with_new_coins():
+@pytest.mark.parametrize("game", [Game.MEMBERSHIP, Game.RECONSTRUCTION_OF_BITS])
+def test_bits_of_one_run_are_repeated_with_new_coins(game):
     """No confidence of 1 - 1e-6 is asked for, at which 1,000 canaries contradict no claim with a delta of 1e-5."""
-    result = dataclasses.replace(laplace_result(1.5, claim=1.0), game=Game.MEMBERSHIP, p_value=0.01, confidence=0.95)
-    again = "Repeat the audit with new coins and a new run: a true claim is refuted both times with probability at most"
-    assert result.text().next_steps[0] == f"{again} 0.0025."
+    result = dataclasses.replace(laplace_result(1.5, claim=1.0), game=game, p_value=0.01, confidence=0.975)
+    again = "Repeat the audit with new coins and a new run: a true claim is refuted again with probability at most"
+    assert result.text().next_steps[0] == f"{again} 0.025."  # at the level of one of two looks
     assert "repeat it with new coins and a new run before you call the mechanism wrong" in result.text().answer
     scored = dataclasses.replace(result, game=Game.DISTINGUISHING, valid_if="each row is a run.")
     assert scored.text().next_steps[0] == "Repeat the audit on new runs with confidence=1 - 1e-6."
