@@ -245,8 +245,7 @@ def _terms(n_guesses: int, n_correct: int, epsilons: Floats, delta_term: str) ->
     factor = _sharp(n_guesses, n_correct, tail, hit, miss)
     if delta_term == "published":
         factor = np.maximum(factor, np.vectorize(_published, otypes=[float])(n_guesses, n_correct, hit, miss))
-    certain = epsilons > _MAX_EPSILON
-    return np.where(certain, 1.0, tail), np.where(certain, 0.0, factor)
+    return tail, factor
 
 
 def _sharp(r: int, v: int, tail: Floats, hit: Floats, miss: Floats) -> Floats:
