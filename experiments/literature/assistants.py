@@ -6,16 +6,26 @@
                                                                                   sees nothing of another one
     TwoAgents           a second agent removes all numbers from the answer        no claim
     NoisyVotes          documents vote for a word of a public list                reads * epsilon for one document
+    NoisyRelevance      says whether a document is near, by a noisy score         GDP(1 / sigma) for one account
 
-**Claim of NoisyVotes.** A document takes part in a question if its similarity to it is above a threshold, and if it
-has taken part in fewer than `reads` questions before. Both depend on the document, the questions and nothing else:
-vectors are hashed word counts, without the weights of TF-IDF, which depend on all documents. The answer is the word
-with the largest epsilon * votes + standard Gumbel noise: a word with n votes has a probability proportional to
-exp(epsilon n). A document multiplies one of these weights by e^epsilon, and no probability by more than e^epsilon or
-less than e^-epsilon: each question in which it takes part costs epsilon, and others cost nothing. By adaptive
-composition the answers to all questions are (reads * epsilon)-DP for a document, added or removed (individual
-accounting: Feldman and Zrnic 2021). With `budget_by_account`, an intentionally broken variant, each account has `reads`
-of its own: the same claim then holds for one account, and k accounts together see k * reads * epsilon.
+**Who takes part.** In the last two a document takes part in a question if its similarity to it is above a threshold,
+and if it has taken part in fewer than `reads` questions before. Both depend on the document, the questions and nothing
+else: vectors are hashed word counts, without the weights of TF-IDF, which depend on all documents. By adaptive
+composition a document costs what the questions cost in which it takes part, and nothing for others (individual
+accounting: Feldman and Zrnic 2021).
+
+**Claim of NoisyVotes.** The answer is the word with the largest epsilon * votes + standard Gumbel noise: a word with n
+votes has a probability proportional to exp(epsilon n). A document multiplies one of these weights by e^epsilon, and no
+probability by more than e^epsilon or less than e^-epsilon: a question costs epsilon, and all of them are
+(reads * epsilon)-DP for a document, added or removed. With `budget_by_account`, an intentionally broken variant, each
+account has `reads` of its own: the same claim then holds for one account, and k accounts together see
+k * reads * epsilon.
+
+**Claim of NoisyRelevance.** The score of a question is 1 if a document takes part, else 0, and normal noise of standard
+deviation sigma is added before anything is decided by it. A document changes one score by at most 1 for each account,
+which reads it once: sqrt(k) / sigma Gaussian DP for k accounts together, where one account has 1 / sigma (Burnat 2026,
+"Auditing privacy in multi-tenant RAG under account collusion"). The mean of k scores separates stores with and without
+the document with an AUC of Phi(sqrt(k / 2) / sigma).
 """
 
 from __future__ import annotations
@@ -26,7 +36,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...mechanisms.core import Floats
+from ...mechanisms.core import Bools, Floats
 
 UNKNOWN = "I do not know."
 
@@ -104,7 +114,33 @@ class TwoAgents(ThresholdRetrieval):
         return f"A record was found: {re.sub('[0-9]+', '[removed]', found)}"
 
 
-class NoisyVotes:
+class _Reads:
+    """Store in which a document takes part in questions that are near it, `reads` times for each account, or in all."""
+
+    threshold = 0.75
+
+    def __init__(self, documents: Sequence[str], reads: int, *, by_account: bool) -> None:
+        from sklearn.feature_extraction.text import HashingVectorizer
+
+        self._reads, self._by_account = reads, by_account
+        self._vectorizer = HashingVectorizer(n_features=2**14, alternate_sign=False)
+        self._vectors = self._vectorizer.transform([*documents, "-"])  # the last row stands for an empty store
+        self._read: dict[str, Floats] = defaultdict(lambda: np.zeros(self._vectors.shape[0]))
+
+    def similarity(self, prompt: str) -> Floats:
+        """Return the cosine similarity of each document to a question."""
+        return np.asarray((self._vectors @ self._vectorizer.transform([prompt]).T).toarray().ravel())
+
+    def takes_part(self, prompt: str, account: str) -> Bools:
+        """Return which documents take part in a question, and count it."""
+        read = self._read[account if self._by_account else ""]
+        result = (self.similarity(prompt) >= self.threshold) & (read < self._reads)
+        result[-1] = False
+        read += result
+        return result
+
+
+class NoisyVotes(_Reads):
     """Answers by noisy votes of the documents that are near the question: see the module.
 
     Args:
@@ -116,8 +152,6 @@ class NoisyVotes:
         seed: of the noise; None takes it from the operating system.
     """
 
-    threshold = 0.75
-
     def __init__(
         self,
         documents: Sequence[str],
@@ -128,30 +162,38 @@ class NoisyVotes:
         budget_by_account: bool = False,
         seed: int | None = None,
     ) -> None:
-        from sklearn.feature_extraction.text import HashingVectorizer
-
-        self._words, self._epsilon, self._reads = tuple(words), epsilon, reads
-        self._by_account = budget_by_account
-        self._vectorizer = HashingVectorizer(n_features=2**14, alternate_sign=False)
-        self._vectors = self._vectorizer.transform([*documents, "-"])  # the last row stands for an empty store
+        super().__init__(documents, reads, by_account=budget_by_account)
+        self._words, self._epsilon = tuple(words), epsilon
         place = {word: i for i, word in enumerate(self._words)}
         votes = [next((place[w] for w in re.findall(r"\w+", text) if w in place), -1) for text in (*documents, "-")]
         self._votes = np.array(votes)
-        self._read: dict[str, Floats] = defaultdict(lambda: np.zeros(len(votes)))
         self._rng = np.random.default_rng(seed)
-
-    def similarity(self, prompt: str) -> Floats:
-        """Return the cosine similarity of each document to a question."""
-        return np.asarray((self._vectors @ self._vectorizer.transform([prompt]).T).toarray().ravel())
 
     def ask(self, prompt: str, account: str = "") -> str:
         """Return the word with the most noisy votes."""
-        similarity = self.similarity(prompt)
-        read = self._read[account if self._by_account else ""]
-        takes_part = (similarity >= self.threshold) & (read < self._reads) & (self._votes >= 0)
-        read += takes_part
-        votes = np.bincount(self._votes[takes_part], minlength=len(self._words))
+        cast = self._votes[self.takes_part(prompt, account) & (self._votes >= 0)]
+        votes = np.bincount(cast, minlength=len(self._words))
         return self._words[int(np.argmax(self._epsilon * votes + self._rng.gumbel(size=len(votes))))]
 
 
-__all__ = ["Memory", "NoisyVotes", "Retrieval", "ThresholdRetrieval", "TwoAgents"]
+class NoisyRelevance(_Reads):
+    """Says whether a document is near the question, by a score with normal noise that each account draws anew.
+
+    Args:
+        documents: the store.
+        sigma: standard deviation of the noise, > 0.
+        seed: of the noise; None takes it from the operating system.
+    """
+
+    def __init__(self, documents: Sequence[str], *, sigma: float, seed: int | None = None) -> None:
+        super().__init__(documents, reads=1, by_account=True)
+        self._sigma, self._rng = sigma, np.random.default_rng(seed)
+
+    def ask(self, prompt: str, account: str = "") -> dict[str, str | float]:
+        """Return whether the noisy score is above 1/2, and the score, less a constant, as a log probability."""
+        score = float(self.takes_part(prompt, account).any()) + self._sigma * self._rng.normal()
+        stated = min(0.0, score - 1.0 - 6.0 * self._sigma)  # cut off with probability 1e-9
+        return {"answer": "A record was found." if score > 0.5 else UNKNOWN, "log_probability": stated}
+
+
+__all__ = ["Memory", "NoisyRelevance", "NoisyVotes", "Retrieval", "ThresholdRetrieval", "TwoAgents"]
