@@ -39,6 +39,8 @@ from ..trials.work import global_seed, run
 
 N_FEW = 8
 """Number of processes that show whether outputs which never vary are one stored output."""
+N_ALONE = 4
+"""Number of processes that start by themselves, each with other hashes of texts, before others may be copies."""
 MAX_PROCESSES = 128
 """Largest number of processes of one experiment."""
 MAX_SECONDS = 20.0
@@ -138,14 +140,14 @@ def fresh_processes(mechanism: FunctionMechanism, neighbours: Neighbours, seed: 
     here = _here(mechanism, neighbours, seed, n_common)
     names = tuple(sorted(name for name, values in source.numbers.items() if name and values.size))
     asker = _Asker(source, neighbours, str(mechanism.style))
-    answers, began, step, left_over = list[ProcessAnswer | None](), time.monotonic(), N_FEW, MAX_SECONDS
-    while len(answers) < n and (not answers or left_over > 0.0):
+    answers, began, step, left_over = list[ProcessAnswer | None](), time.monotonic(), N_ALONE, MAX_SECONDS
+    while len(answers) < n and (len(answers) < N_FEW or left_over > 0.0):
         batch = range(len(answers), min(len(answers) + step, n))
         answers += asker.ask([Request(tuple(_calls(seed, k, n_own, n_common)), names if k < 2 else ()) for k in batch])
         if 2 * answers.count(None) >= len(answers):
             break
         left_over = MAX_SECONDS - (time.monotonic() - began)
-        step = max(N_FEW, int(left_over / max(asker.seconds, 1e-3)))
+        step = max(N_ALONE, int(left_over / max(asker.seconds, 1e-3)))
     own, common, left, read = [], [], [], set[str]()
     for k, one in enumerate(answers):
         if one is None:

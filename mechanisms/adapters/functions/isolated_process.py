@@ -135,10 +135,10 @@ class Watch:
         sys.addaudithook(self.hook)
 
     def hashing(self, source: Callable[[object], int]) -> Callable[[object], int]:
-        """Return the function `hash`, with its use for texts recorded."""
+        """Return the function `hash`, with its use for texts recorded; a dictionary asks through `__hash__` for more."""
 
         def hashed(value: object, /) -> int:
-            if self.on and not isinstance(value, (int, float)):
+            if self.on and not isinstance(value, (int, float)) and sys._getframe(1).f_code.co_name != "__hash__":
                 self.read.add(HASH)
             return source(value)
 

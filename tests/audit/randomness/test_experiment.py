@@ -5,6 +5,7 @@ import os
 import secrets
 import signal
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,16 @@ def test_entropy_is_seen_and_repeats_nothing():
 def test_the_hash_of_a_text_differs_between_processes():
     fresh = experiment(replayed.hashing)
     assert (fresh.repeats_here, fresh.read) == (False, frozenset({"the hash of a text"}))
+
+
+@dataclass(frozen=True)
+class Key:
+    name: str
+
+
+@pytest.mark.parametrize(("used", "read"), [(lambda key: {key: 1}[key], set()), (hash, {"the hash of a text"})])
+def test_the_hash_of_a_key_of_a_dictionary_is_no_source_of_noise(used, read):
+    assert experiment(lambda dataset, rng: rng.laplace() + 0 * used(Key("a"))).read == read
 
 
 def test_what_a_function_keeps_is_not_carried_along():
