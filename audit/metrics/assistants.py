@@ -41,6 +41,7 @@ from ..bounds.base import LedgerEntry
 from ..bounds.catalogue import build, choose_bounds
 from ..evidence.scores import BitScores
 from ..games.coins import Coins
+from ..power.remedies import with_pilot
 from ..results.audit_result import AuditResult
 from ..trials.answers import Answers
 
@@ -222,7 +223,8 @@ def audit_answers(
         LedgerEntry("pilot", pilot_text, "not counted in the bound"),
         LedgerEntry("accounts", f"{accounts}, whose answers are combined", "the claim is for all of them together"),
     )
-    return replace(result, attack=f"{attack} of the answers", ledger=(*ledger, *result.ledger))
+    advice = with_pilot(result.remedies, n_pilot / len(coins.ids))
+    return replace(result, attack=f"{attack} of the answers", ledger=(*ledger, *result.ledger), remedies=advice)
 
 
 def _questions(canaries: CanaryDocuments, accounts: int) -> Iterator[tuple[tuple[int, int, int], str]]:

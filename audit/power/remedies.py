@@ -55,6 +55,13 @@ class Remedy:
     prior_success: float | None = None
 
 
+def with_pilot(changes: Sequence[Remedy], share: float) -> tuple[Remedy, ...]:
+    """Return remedies with numbers of bits that include a pilot, which has this share of all bits."""
+    return tuple(
+        one if one.trials is None else replace(one, trials=math.ceil(one.trials / (1.0 - share))) for one in changes
+    )
+
+
 def remedies(
     bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence, significance_share: float = 1.0
 ) -> tuple[Remedy, ...]:

@@ -11,9 +11,9 @@ from typing import Any
 
 from ...attacks.canaries.documents import secret_documents
 from ...audit.games.coins import Coins
-from ...audit.metrics.assistants import ask_all
+from ...audit.metrics.assistants import PILOT, ask_all
 from ...mechanisms.adapters.assistants import CommandAssistant, LineAssistant
-from ...mechanisms.core import ParameterError
+from ...mechanisms.core import ParameterError, plural
 from ..data.canary_files import load_canaries, save_canaries, write_new
 from ..tasks.assistants import AssistantAudit
 from ..tasks.judgement import planned_for
@@ -39,7 +39,7 @@ def toss_documents(
     else:
         of_canaries = secrets.randbelow(2**32) if seed is None else seed  # the coins have another stream of it
         canaries = secret_documents(make, seed=of_canaries, per_unit=per_unit)
-    planned = planned_for(len(canaries.units), out=out, who="units", negatives=0.0, **claim)
+    planned = planned_for(len(canaries.units), out=out, who="units", negatives=0.0, pilot=PILOT, **claim)
     if make is not None:
         save_canaries(canaries, file)
     coins = Coins.toss(canaries.units, seed=seed, file=out)
@@ -65,6 +65,11 @@ def ask_program(task: AssistantAudit, command: str | None, *, lines: bool, budge
         return
     assistant = (LineAssistant if lines else CommandAssistant)(command, timeout)
     evidence = task.evidence
+    if n_known := len(evidence["answers"]):
+        print_progress(
+            f"{plural(n_known, 'answer')} from {evidence['answers'].file}, not asked again. If the assistant has "
+            "changed since, delete the file, or give another one."
+        )
 
     def progress(n_asked: int, n_questions: int) -> None:
         if n_asked % EVERY == 0 or n_asked == n_questions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from ...audit.evidence.scores import BitScores, PairScores, Successes
 from ...audit.evidence.verdict import Verdict
 from ...audit.games.coins import Coins
 from ...audit.games.external_scores import audit_scores
+from ...audit.power.remedies import with_pilot
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.text import what_to_change
 from ...audit.trials.options import RunOptions
@@ -169,7 +170,13 @@ def planned_for(n_units: int, epsilon: float | None, delta: float, *, out: Path,
 
 
 def shown_by_canaries(
-    n_canaries: int, epsilon: float, delta: float, *, who: str = "canaries", negatives: float | None = None
+    n_canaries: int,
+    epsilon: float,
+    delta: float,
+    *,
+    who: str = "canaries",
+    negatives: float | None = None,
+    pilot: float = 0.0,
 ) -> tuple[bool, str]:
     """Return whether canaries can contradict a claim, with the default confidence of bits, and sentences.
 
@@ -178,8 +185,10 @@ def shown_by_canaries(
         epsilon, delta: the claim.
         who: the canaries in a word.
         negatives: see `Judgement`.
+        pilot: share of the canaries that are the pilot of the attack, and not counted.
     """
-    bits = np.arange(n_canaries) % 2 == 0
+    n_counted = n_canaries - round(pilot * n_canaries)
+    bits = np.arange(n_counted) % 2 == 0
     perfect = audit_scores(
         BitScores(bits, bits.astype(np.float64)),
         claim=claimed(epsilon, delta),
@@ -188,14 +197,16 @@ def shown_by_canaries(
         bound=bounds_of_bits((), negatives),
         tossed=True,
     )
+    perfect = replace(perfect, remedies=with_pilot(perfect.remedies, pilot))
     claim, level = f"epsilon {number(epsilon)} at delta {number(delta)}", confidence_text(CONFIDENCE[BitScores])
+    subject = f"{n_canaries:,} {who}{f', {n_counted:,} of them without the pilot,' if n_counted < n_canaries else ''}"
     if perfect.verdict is Verdict.UNDERPOWERED:
         return False, (
-            f"{n_canaries:,} {who} cannot contradict {claim}, whatever their scores are: the largest bound, with "
+            f"{subject} cannot contradict {claim}, whatever their scores are: the largest bound, with "
             f"every coin guessed, is {number(perfect.ceiling)} ({level} confidence). {what_to_change(perfect)}"
         )
     return True, (
-        f"{n_canaries:,} {who} can contradict {claim}: a perfect attack detects a true epsilon of "
+        f"{subject} can contradict {claim}: a perfect attack detects a true epsilon of "
         f"{number(perfect.detectable)} 9 times in 10, and the largest bound is {number(perfect.ceiling)} ({level} "
         "confidence)."
     )

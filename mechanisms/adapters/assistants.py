@@ -8,8 +8,9 @@ import subprocess
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from ..core import ReleaseError
 from .command import Command, end_group
@@ -46,24 +47,27 @@ class LineAssistant(Command):
     r"""Assistant that is started once, and answers each line of its input with a line: it may have a memory.
 
     A line of its input is {"prompt": "...", "account": "..."}; a line of its output is the answer as JSON, a string or
-    {"answer": "...", "log_probability": ...}, or plain text. Use it as a context manager.
+    {"answer": "...", "log_probability": ...}. Other lines belong on its standard error: they would be taken for
+    answers, and each answer for that to the next question. Use it as a context manager.
 
     Args:
         line, timeout: see `Command`; the time limit is for one answer.
 
     Raises:
         ParameterError: see `Command`.
-        ReleaseError: the program cannot be started, ends, or takes too long.
+        ReleaseError: the program cannot be started, ends, takes too long, or writes other lines than one answer to
+            each question.
 
     Example:
         >>> import sys
-        >>> program = "import sys\nfor line in sys.stdin: print(len(line), flush=True)"
+        >>> program = "import sys\nfor line in sys.stdin: print('\"No.\"', flush=True)"
         >>> with LineAssistant(shlex.join([sys.executable, "-c", program])) as assistant:
         ...     assistant.ask("What?", account="a")
-        '36'
+        'No.'
     """
 
     _process: list[subprocess.Popen[str]] = field(default_factory=list, init=False, repr=False, compare=False)
+    _written: SimpleQueue[str] = field(default_factory=SimpleQueue, init=False, repr=False, compare=False)
 
     def __enter__(self) -> LineAssistant:
         try:
@@ -78,7 +82,15 @@ class LineAssistant(Command):
         except (OSError, ValueError) as error:
             raise ReleaseError(f"{self.line!r} cannot be started: {error}. Check the path.") from error
         self._process.append(process)
+        threading.Thread(target=self._read, args=(process.stdout,), daemon=True).start()
         return self
+
+    def _read(self, stream: IO[str]) -> None:
+        """Queue the lines of the program, and an empty text at their end."""
+        with suppress(OSError, ValueError):
+            for line in stream:
+                self._written.put(line)
+        self._written.put("")
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         process = self._process.pop()
@@ -91,6 +103,8 @@ class LineAssistant(Command):
     def ask(self, prompt: str, account: str) -> Any:
         """Return the next line of the program, for one line of input."""
         process, overdue = self._process[-1], threading.Event()
+        if not self._written.empty() and (line := self._next_line()):
+            raise ReleaseError(self._no_answer(line, "before it was asked this question"))
 
         def stop() -> None:
             overdue.set()
@@ -102,7 +116,7 @@ class LineAssistant(Command):
         try:
             process.stdin.write(json.dumps({"prompt": prompt, "account": account}) + "\n")  # type: ignore[union-attr]
             process.stdin.flush()  # type: ignore[union-attr]
-            answer = process.stdout.readline()  # type: ignore[union-attr]
+            answer = self._next_line()
         except (OSError, ValueError):
             answer = ""
         finally:
@@ -114,7 +128,20 @@ class LineAssistant(Command):
         with suppress(ValueError, RecursionError):
             if isinstance(read := json.loads(answer), str | dict):
                 return read
-        return answer.strip()
+        raise ReleaseError(self._no_answer(answer, "as an answer"))
+
+    def _next_line(self) -> str:
+        """Return the next line of the program; an empty text at their end, now and later."""
+        line = self._written.get()
+        if not line:
+            self._written.put(line)
+        return line
+
+    def _no_answer(self, line: str, when: str) -> str:
+        return (
+            f"{self.line!r} wrote {line.strip()!r:.80} {when}. It must write one line of JSON for each question, a "
+            'text or {"answer": ...}, and everything else, such as a log, to its standard error.'
+        )
 
 
 __all__ = ["CommandAssistant", "LineAssistant"]

@@ -135,7 +135,7 @@ class Watch:
         sys.addaudithook(self.hook)
 
     def hashing(self, source: Callable[[object], int]) -> Callable[[object], int]:
-        """Return the function `hash`, with its use for texts recorded; a dictionary asks through `__hash__` for more."""
+        """Return the function `hash`, with its use for texts recorded, but for that of keys, which call `__hash__`."""
 
         def hashed(value: object, /) -> int:
             if self.on and not isinstance(value, (int, float)) and sys._getframe(1).f_code.co_name != "__hash__":

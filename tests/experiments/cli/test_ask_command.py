@@ -1,6 +1,7 @@
 """Assistants on the command line: canaries and coins, questions to a program, verdict, and what is refused."""
 
 import json
+import re
 import shlex
 import sys
 
@@ -38,7 +39,7 @@ def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, seen = dpassay(*toss("--make", 120, "--seed", 0, "--epsilon", 1))
     assert code == 0, seen
-    assert "120 units can contradict epsilon 1 at delta 0" in seen
+    assert "120 units, 96 of them without the pilot, can contradict epsilon 1 at delta 0" in seen
     assert "dpassay ask canaries.jsonl --coins coins.json --answers answers.jsonl --command PROGRAM --epsilon 1" in seen
     return tmp_path
 
@@ -80,6 +81,7 @@ def test_an_interrupted_program_continues(files):
     assert "90 are missing" in seen
     code, seen = ask("--command", program(ANSWERS), "--lines")
     assert code == 1
+    assert "30 answers from answers.jsonl, not asked again. If the assistant has changed since, delete the file" in seen
     assert len((files / "answers.jsonl").read_text().splitlines()) == 121
 
 
@@ -102,6 +104,11 @@ def test_an_assistant_that_knows_nothing_is_consistent_and_weak_evidence_is_a_fa
         (["--command", "no-such-program", "--lines"], "cannot be started"),
         (["--command", "sleep 9", "--timeout", "0.2"], "took longer than"),
         (["--command", "sleep 9", "--timeout", "0.2", "--lines"], "took longer than"),
+        (
+            ["--command", program("print('INFO loading', flush=True); input()"), "--lines"],
+            "wrote 'INFO loading' as an answer",
+        ),
+        (["--command", program(ANSWERS + "    print('done', flush=True)"), "--lines"], "wrote 'done' "),
         (["--command", "true", "--budget", "119"], "--budget must be at least 120"),
         (["--command", "true", "--accounts", "2", "--budget", "120"], "--budget must be at least 240"),
         (["--signal", "loud", "--command", "true"], "verbatim"),
@@ -147,8 +154,28 @@ def test_no_file_is_overwritten(files):
 def test_programs_see_the_account_and_the_question():
     shown = CommandAssistant("sh -c 'read question; echo $DPASSAY_ACCOUNT: $question'")
     assert shown.ask("Who?", account="account 2") == "account 2: Who?"
-    remembers = "import sys\nseen = []\nfor line in sys.stdin:\n    seen.append(line); print(len(seen), flush=True)"
+    remembers = "import sys\nn = 0\nfor line in sys.stdin:\n    n += 1; print(f'\"{n}\"', flush=True)"
     with LineAssistant(program(remembers)) as assistant:
         assert [assistant.ask("a", "1"), assistant.ask("b", "2")] == ["1", "2"], "it is started once"
     with pytest.raises(ReleaseError, match="exit code 1"):
         CommandAssistant("false").ask("Who?", account="")
+
+
+def test_what_coins_promise_is_what_answers_can_show(files):
+    """A perfect attack on 96 units refutes epsilon 2 only if all of them count; a fifth is the pilot."""
+    words = ("coins", "k.jsonl", "--out", "c.json", "--documents", "d.txt", "--epsilon", 2, "--make")
+    code, seen = dpassay(*words, 96)
+    assert code == 2
+    assert "96 units, 77 of them without the pilot, cannot contradict epsilon 2" in seen
+    needed = int(re.search(r"with (\d+) canaries in all", seen)[1])
+    assert dpassay(*words, needed - 2)[0] == 2
+    assert dpassay(*words, needed)[0] == 0
+
+
+def test_a_program_that_closes_its_output_and_goes_on_is_no_reason_to_wait():
+    closes = "import os, sys\nprint('\"a\"', flush=True)\nos.close(1)\nfor line in sys.stdin: pass"
+    with LineAssistant(program(closes)) as assistant:
+        assert assistant.ask("a", "1") == "a"
+        for prompt in ("b", "c"):
+            with pytest.raises(ReleaseError, match="closed its output"):
+                assistant.ask(prompt, "1")
