@@ -25,17 +25,19 @@ it one. Where the probability is known because coins were tossed, `Coins.audit` 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.outputs import OUTPUT_KINDS, shadows_of
 from ....attacks.membership.shadows import Shadows
-from ....mechanisms.core import Bools, Floats, ParameterError, called_as, one_of, tensor_to_array
+from ....mechanisms.core import Bools, Floats, ParameterError, called_as, one_of, percent, tensor_to_array
 from .evaluate import evaluate
 from .feature_baseline import MIN_RECORDS
 from .result import MembershipResult
@@ -46,6 +48,8 @@ BY_CLASS = ("probabilities", "log_probabilities", "logits")
 """Outputs with a column for each class."""
 OF_LABEL = ("losses", "rescaled_logits", "scores")
 """Outputs that depend on the label of the record, which the function gets."""
+MIN_SHARED, MAX_SHARED = 5, 0.1
+"""Numbers of others that are members: at least so many, and more than this share, are refused."""
 MAX_LEVELS = 20
 """Number of the most common values of a column of text that the baseline sees."""
 
@@ -77,7 +81,8 @@ def audit_model(
             and the records that its model saw, `(n_members + n_others,)` booleans, members first.
         groups: names of groups that get a row each: a pair of arrays, of members and of others.
         outputs: what `predict` returns: "probabilities", "log_probabilities" or "logits" of all classes,
-            `(n, n_classes)`, in the order of the sorted labels; "predictions" of a regression, `(n,)`; "losses",
+            `(n, n_classes)`, in the order of the sorted labels, or of `classes_` of the model whose method `predict`
+            is; "predictions" of a regression, `(n,)`; "losses",
             `(n,)`, >= 0; "rescaled_logits", log p - log(1 - p) of the label; or "scores", higher = more like a member.
         attacks: see `evaluate`; None for all that apply.
         random_split: state that chance alone decided which of these records the model was trained on. It is tested by
@@ -90,8 +95,8 @@ def audit_model(
         find members, `most_exposed` the members with the highest scores (record k is the k-th member, from 0 on).
 
     Raises:
-        ParameterError: records or labels of inconsistent shapes, NaN, too few records, outputs that are not one row a
-            record, or of another kind than `outputs` states.
+        ParameterError: records or labels of inconsistent shapes, NaN, too few records, others that are members,
+            outputs that are not one row a record, or of another kind or order than `outputs` states.
 
     Guarantees:
         * Nothing is trained on the outputs of members, and the order of the records says nothing.
@@ -158,11 +163,51 @@ def shadows_of_model(
         )
     labels = y
     if y is not None and outputs in BY_CLASS:
-        classes, codes = np.unique(y, return_inverse=True)
-        labels = codes if len(classes) == values[0].shape[1] else y
+        labels = _columns_of_labels(y, getattr(getattr(predict, "__self__", None), "classes_", None), values[0])
     given: dict[str, Any] = {outputs: np.stack(values)}
     shadows = shadows_of(np.stack([saw for *_, saw in functions]), labels=labels, **given)
     return replace(shadows, X=_numbers(X))
+
+
+def _columns_of_labels(y: NDArray[Any], classes: Any, outputs: Floats) -> NDArray[Any]:
+    """Return for each label the column of its class in the outputs.
+
+    Args:
+        y: `(n,)` labels.
+        classes: those of a model of scikit-learn, one for each column; None if unknown: the columns are then those of
+            the sorted labels or, where some classes have no record, of the numbers 0, 1, ...
+        outputs: `(n, n_classes)`.
+
+    Raises:
+        ParameterError: labels without a column, or columns that belong to other classes, as the outputs show.
+    """
+    n_classes = outputs.shape[1]
+    known = np.unique(y) if np.ndim(classes) != 1 or len(classes) != n_classes else np.asarray(classes)
+    if len(known) != n_classes:
+        known = np.arange(n_classes)
+    missing = [label for label in np.unique(y).tolist() if label not in known.tolist()]
+    if missing:
+        named = ", ".join(map(repr, missing[:3])) + (", ..." if len(missing) > 3 else "")
+        raise ParameterError(
+            f"labels must each have a column of the outputs, but there {'is' if len(missing) == 1 else 'are'} none for "
+            f"{named}: predict returned {n_classes} columns. It must return one for each class, in the order of the "
+            f"sorted labels. If classes have no record here, give labels from 0 to {n_classes - 1}, or the method "
+            "predict_proba itself, whose model knows its classes.",
+            argument="outputs",
+        )
+    place = {label: column for column, label in enumerate(known.tolist())}
+    labels = np.array([place[label] for label in y.tolist()])
+    top = np.bincount(labels * n_classes + outputs.argmax(axis=1), minlength=n_classes**2).reshape(n_classes, -1)
+    best = top[linear_sum_assignment(top, maximize=True)].sum()
+    if best > 0.5 * len(y) and np.trace(top) < 0.5 * best:
+        raise ParameterError(
+            f"outputs must have their columns in the order of the sorted labels, but the largest one is that of the "
+            f"label for {percent(np.trace(top) / len(y))} of the records, and would be for {percent(best / len(y))} in "
+            "another order. Reorder the columns, or give the method predict_proba itself, whose model knows its "
+            "classes.",
+            argument="outputs",
+        )
+    return labels
 
 
 def _joined(members: Any, others: Any, *, needs_labels: bool) -> tuple[Any, NDArray[Any] | None, Bools]:
@@ -190,10 +235,26 @@ def _joined(members: Any, others: Any, *, needs_labels: bool) -> tuple[Any, NDAr
         import pandas as pd
 
         X = pd.concat([X_in, X_out], ignore_index=True)
+        rows = pd.util.hash_pandas_object(X, index=False).tolist()
     else:
         X = np.concatenate([X_in, X_out])
+        rows = [row.tobytes() for row in np.ascontiguousarray(X)]
+    _check_distinct(rows[:n_in], rows[n_in:])
     y = None if y_in is None else np.concatenate([y_in, y_out])
     return X, y, np.arange(n_in + n_out) < n_in
+
+
+def _check_distinct(members: Sequence[Any], others: Sequence[Any]) -> None:
+    """Raise `ParameterError` if many others are members: many more than equal records among the others explain."""
+    counts, seen = Counter(others), set(members)
+    shared = sum(row in seen for row in others)
+    repeated = sum(counts[row] > 1 for row in others)
+    if shared >= MIN_SHARED and shared - repeated > MAX_SHARED * len(others):
+        raise ParameterError(
+            f"others must be records that the model was not trained on, but {shared:,} of {len(others):,} are members "
+            "as well. Remove them from the others, or find out whether a file was given twice.",
+            argument="others",
+        )
 
 
 def _columns(X: Any) -> Any:
@@ -258,12 +319,15 @@ def _answer(returned: Any, outputs: str, n: int, name: str) -> Floats:
     if values.ndim == axes and len(values) == n and values.dtype.kind in "biuf":
         return values.astype(np.float64)
     shape = f"({n}, n_classes)" if axes == 2 else f"({n},)"
-    advice = (
-        "A column alone, such as that of class 1, is not the probability of the label: return all of them "
-        "(predict_proba)"
-        if axes == 2 and values.ndim == 1
-        else "State what it returns with outputs=, one of " + ", ".join(OUTPUT_KINDS)
-    )
+    if values.ndim == axes and values.dtype.kind in "biuf":
+        advice = f"It must return one row for each of the {n} records, in their order"
+    elif axes == 2 and values.ndim == 1:
+        advice = (
+            "A column alone, such as that of class 1, is not the probability of the label: return all of them "
+            "(predict_proba)"
+        )
+    else:
+        advice = "State what it returns with outputs=, one of " + ", ".join(OUTPUT_KINDS)
     raise ParameterError(
         f"{name} must return {outputs} of shape {shape}, but returned {values.dtype} of shape {values.shape}. "
         f"{advice}.",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 HEADLINE_FPR = 0.01
 """False positive rate at which the attacks are compared in a headline."""
+MAX_REVERSED_AUC = 0.49
+"""An AUC below this value, and significantly so, suggests exchanged sets, or scores of the wrong sign."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +156,11 @@ class MembershipResult(DrawnResult):
     @property
     def unanswered(self) -> str:
         """Why the attacks on a single model give no answer, and what to do; empty if they give one."""
+        if self.reversed_by:
+            return (
+                f"it cannot be told whether the model leaks: {self.reversed_by[0]} has an area under the ROC curve far "
+                "below one half. Members and others may be exchanged, or higher outputs may mean another than stated."
+            )
         if not self.confounded or not self.most_exposed:
             return ""
         return (
@@ -179,10 +187,24 @@ class MembershipResult(DrawnResult):
         """
         if not self.judged or self.confounded:
             return ()
-        limit = self.explained
-        lower = {m.attack: _lower_of_several(m, self.confidence, len(self.attacks)) for m in self.attacks}
-        listed = sorted(self.attacks, key=lambda metrics: -metrics.auc)
-        return tuple(metrics.attack for metrics in listed if lower[metrics.attack] > limit)
+        return self._above(self.explained, self.attacks)
+
+    @property
+    def reversed_by(self) -> tuple[str, ...]:
+        """Attacks on a single model with an AUC below `MAX_REVERSED_AUC`, the smallest first, where none finds members.
+
+        A model gives no such scores by chance, up to the level of `found_by`: members and others are exchanged, or the
+        outputs mean another than stated.
+        """
+        if not self.judged or self.confounded or self.found_by:
+            return ()
+        mirrored = [replace(m, auc=1.0 - m.auc, auc_lower=1.0 - m.auc_upper) for m in self.attacks]
+        return self._above(1.0 - MAX_REVERSED_AUC, mirrored)
+
+    def _above(self, limit: float, attacks: Sequence[AttackMetrics]) -> tuple[str, ...]:
+        """Return the attacks whose AUC is above a limit, all together at the confidence; in order of the AUC."""
+        listed = sorted(attacks, key=lambda metrics: -metrics.auc)
+        return tuple(m.attack for m in listed if _lower_of_several(m, self.confidence, len(attacks)) > limit)
 
     @property
     def best(self) -> AttackMetrics:

@@ -11,6 +11,7 @@ import numpy as np
 from ....mechanisms.core import confidence_text, fixed, number, percent, percent_between, plural
 from ...results.result_text import ResultText, TextSection, TextTable, Tone
 from .records import MIN_MODELS_FOR_RECORDS, GroupRow, RecordTable, models_needed
+from .result import MAX_REVERSED_AUC
 from .roc import MIN_MODELS
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ AT = 0.01
 """False positive rate of the headline."""
 BY_COINS = "by an independent fair coin"
 """Words of a design in which coins that were tossed before training decide on the membership."""
-MAX_REVERSED_AUC = 0.49
-"""An AUC below this value, and significantly below one half, suggests scores of the wrong sign."""
 
 
 def describe(result: MembershipResult) -> ResultText:
@@ -52,7 +51,7 @@ def describe(result: MembershipResult) -> ResultText:
         if group_rows
     ]
     return ResultText(
-        tone=Tone.UNDERPOWERED if result.confounded else Tone.PLAIN,
+        tone=Tone.UNDERPOWERED if result.confounded or result.reversed_by else Tone.PLAIN,
         headline=headline(result),
         answer=answer(result),
         facts=tuple(_setting_rows(result)),
@@ -68,6 +67,8 @@ def headline(result: MembershipResult) -> str:
     """Return the result in a few words."""
     if result.confounded:
         return "Membership cannot be told: the two sets differ without the model"
+    if result.reversed_by:
+        return "Membership cannot be told: the scores are higher for non-members"
     best = result.headline
     if result.judged:
         found = result.found_by
@@ -102,7 +103,8 @@ def answer(result: MembershipResult) -> str:
 
 def _of_one_model(result: MembershipResult) -> str:
     """Return the answer about a single model, whose members and others do not differ without it."""
-    best = result[result.found_by[0]] if result.found_by else result.best
+    named = result.found_by or result.reversed_by
+    best = result[named[0]] if named else result.best
     confidence = confidence_text(result.confidence)
     rate = result.headline.rate_at(AT)
     compared = f"the records alone may explain up to {fixed(result.explained)}"
@@ -120,6 +122,11 @@ def next_steps(result: MembershipResult) -> tuple[str, ...]:
     """Return what to do now, at most two sentences."""
     if result.confounded:
         return ("Compare members with non-members that were drawn at random from the same records.",)
+    if result.reversed_by:
+        return (
+            "Check which set the model was trained on: members and others may be exchanged. Then check what the model "
+            "returns: higher scores must mean member, losses are lower for members, and columns stand for classes.",
+        )
     if result.judged and not result.found_by:
         stated = "" if result.random_split else " If chance alone chose the members, state it: random_split."
         return (f"More records, or references, find smaller leaks.{stated} Coins test a claim: `dpassay coins`.",)
@@ -257,7 +264,7 @@ def notes(result: MembershipResult) -> list[str]:
         f"{metrics.attack}: AUC below one half. The scores may have the wrong sign: higher must mean member; "
         "the signal 'loss' is minus the loss."
         for metrics in result.attacks
-        if metrics.auc < MAX_REVERSED_AUC and metrics.auc_upper < 0.5
+        if metrics.auc < MAX_REVERSED_AUC and metrics.auc_upper < 0.5 and not result.reversed_by
     ]
     return [*texts, *skipped_notes(result.skipped, "attack")]
 

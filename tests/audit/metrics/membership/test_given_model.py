@@ -132,11 +132,48 @@ def judged(auc_scores, n_attacks, *, random_split=True, confidence=0.8):
     return replace(result, feature_baseline=FeatureBaseline(0.5, 0.4, 0.6), random_split=random_split)
 
 
+def test_exchanged_sets_are_no_evidence_that_nothing_leaks(digits):
+    members, others = digits
+    tree = DecisionTreeClassifier(random_state=0).fit(*members)
+    result = audit_model(tree.predict_proba, others, members, random_split=True)
+    assert result.found_by == ()
+    assert result.reversed_by
+    assert "may be exchanged" in result.unanswered
+    text = result.text()
+    assert text.headline == "Membership cannot be told: the scores are higher for non-members"
+    assert text.next_steps[0].startswith("Check which set the model was trained on")
+    assert result.summary().count("wrong sign") == 0
+
+
+def test_columns_belong_to_the_classes_of_the_model(digits):
+    (X, y), (X_out, y_out) = digits
+    tree = DecisionTreeClassifier(random_state=0).fit(X, y + 1)
+    some, some_out = y < 6, y_out < 6
+    sets = (X[some], y[some] + 1), (X_out[some_out], y_out[some_out] + 1)
+    assert audit_model(tree.predict_proba, *sets, attacks="loss", random_split=True).found_by == ("loss",)
+    with pytest.raises(ParameterError, match=r"the largest one is that of the label for 0.739 % of the records"):
+        audit_model(lambda batch: tree.predict_proba(batch), *sets, attacks="loss")
+    with pytest.raises(ParameterError, match=r"there are none for 10, 11: predict returned 10 columns"):
+        audit_model(tree.predict_proba, (X, y + 2), (X_out, y_out + 2), attacks="loss")
+
+
+def test_others_that_are_members_are_refused_and_equal_records_are_not(digits):
+    (X, _), (X_out, _) = digits
+    scores = {"outputs": "scores", "attacks": "loss"}
+    with pytest.raises(ParameterError, match=r"200 of 400 are members as well"):
+        audit_model(lambda batch: batch[:, 9], X, np.concatenate([X[:200], X_out[:200]]), **scores)
+    with pytest.raises(ParameterError, match=r"300 of 300 are members as well"):
+        audit_model(lambda batch: batch[9].to_numpy(), pd.DataFrame(X[:300]), pd.DataFrame(X[:300]), **scores)
+    few = np.random.default_rng(0).integers(0, 4, size=(400, 2)).astype(float)
+    assert audit_model(lambda batch: batch[:, 0], few[:200], few[200:], **scores).n_records == 400
+
+
 def test_members_of_a_model_without_a_leak_are_found_at_the_stated_rate():
     """Five independent attacks at confidence 0.8 find something in one tenth; each on its own level, in two fifths."""
     repeats, rng = 400, np.random.default_rng(0)
-    wrong = sum(bool(judged(rng.normal(size=(5, 120)), 5).found_by) for _ in range(repeats))
-    assert wrong <= stats.binom.isf(1e-6, repeats, 0.1)
+    results = [judged(rng.normal(size=(5, 120)), 5) for _ in range(repeats)]
+    assert sum(bool(result.found_by) for result in results) <= stats.binom.isf(1e-6, repeats, 0.1)
+    assert sum(bool(result.reversed_by) for result in results) <= stats.binom.isf(1e-6, repeats, 0.1)
 
 
 def test_the_interval_of_the_auc_of_one_model_covers_it():
@@ -230,7 +267,7 @@ def two_classes(batch):
         ((two_classes, (X * np.nan, Y), (X, Y)), "40 entries are NaN or infinite"),
         ((lambda batch: batch[:, 0], (X, Y), (X, Y)), "A column alone, such as that of class 1"),
         ((lambda batch: 3.0, (X, Y), (X, Y)), r"must return probabilities of shape \(40, n_classes\)"),
-        ((lambda batch: two_classes(batch[:5]), (X, Y), (X, Y)), r"of shape \(5, 2\)"),
+        ((lambda batch: two_classes(batch[:5]), (X, Y), (X, Y)), r"of shape \(5, 2\). It must return one row for each"),
         ((None, (X, Y), (X, Y)), "predict must be a function of a batch of records"),
         ((two_classes, (X, Y), (X, Y), [(two_classes, Y)]), r"references\[0\] must be a function, or a pair"),
         ((two_classes, (X, Y), (X, Y), [3]), r"references\[0\] must be a function"),
