@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.core import number
+from ...mechanisms.core import number, plural
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Mechanism
 from ...mechanisms.core.errors import ParameterError, RelationError
@@ -58,7 +58,7 @@ CONDITIONS: dict[type[Evidence], str] = {
 }
 """Conditions of the bound on scores of other code, which cannot be verified from the scores."""
 MIN_DISTINCT_VALUES = 50
-"""Number of distinct values at which equal scores, in the same order, cannot be a coincidence."""
+"""Number of distinct values at which scores that are equal, in the same order, or repeated cannot be a coincidence."""
 INVERTED_LEVEL = 1e-4
 """p-value at which scores are called inverted, and leave no verdict."""
 UNKNOWN_RELATION = "the relation of the claim"
@@ -236,7 +236,11 @@ def _with_pilot(
 
 
 def _check_copies(scores: PairScores, pilot: Any) -> None:
-    """Raise `ParameterError` if a side has no scores, or if some occur twice: on both sides, or in the pilot."""
+    """Raise `ParameterError` if a side has no scores, or if some occur twice: on one or both sides, or in the pilot.
+
+    The numbers of times that the values of independent runs occur have no common factor, but with a probability of
+    about 2^(1 - number of values), which is below 1e-14 for `MIN_DISTINCT_VALUES`.
+    """
     if not scores.n_out or not scores.n_in:
         side = "in_" if scores.n_out else "out"
         n = int(side == "in_")
@@ -247,6 +251,16 @@ def _check_copies(scores: PairScores, pilot: Any) -> None:
             "each side, with separate seeds.",
             argument="in_",
         )
+    for side, part in (("out", scores.out), ("in_", scores.in_)):
+        counts = np.unique(part, return_counts=True)[1]
+        times = int(np.gcd.reduce(counts))
+        if times > 1 and len(counts) >= MIN_DISTINCT_VALUES:
+            raise ParameterError(
+                f"{side} must hold the score of each run once, but each of its {plural(len(counts), 'value')} occurs "
+                f"{times:,} times, or a multiple of it. Runs that are counted several times are not independent, and "
+                "the bound would be too large.",
+                argument=side,
+            )
     if isinstance(pilot, PairScores):
         for side, part, whole_side in (("out", pilot.out, scores.out), ("in_", pilot.in_, scores.in_)):
             n = len(part)

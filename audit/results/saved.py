@@ -44,7 +44,7 @@ CUT_SHORT = "fresh processes were compared, and not"
 _SPECIAL_NUMBERS = ("inf", "-inf", "nan")
 _ITEM_TYPES: dict[Any, Any] = {Floats: float, Ints: int}
 """Type of an array -> type of its items; looked up as a whole, since its parts differ between versions of numpy."""
-_ADVICE = "Restore an intact copy, or run the same command again."
+ADVICE = "Restore an intact copy, or run the same command again."
 
 
 class Described:
@@ -155,7 +155,7 @@ def _fields(content: dict[str, Any], form: str, version: int) -> dict[str, Any]:
     if stated != digest(content):
         raise ResultError(
             f"the results do not match their {DIGEST_KEY}: they were changed or damaged after they were written. "
-            f"{_ADVICE}"
+            f"{ADVICE}"
         )
     return {key: value for key, value in content.items() if key not in ("format", "version")}
 
@@ -169,7 +169,7 @@ def _object(text: str) -> dict[str, Any]:
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise ResultError(f"the results are not readable as JSON ({error}): they are damaged. {_ADVICE}") from error
+        raise ResultError(f"the results are not readable as JSON ({error}): they are damaged. {ADVICE}") from error
     if not isinstance(content, dict):
         raise ResultError(f"results must be a JSON object, but are a JSON {type(content).__name__}.")
     return content
@@ -272,9 +272,9 @@ def _dataclass(value: Any, hint: Any, at: str) -> Any:
     hints = _hints(hint)
     needed = {f.name for f in dataclasses.fields(hint) if not _has_default(f)}
     for name in sorted(content.keys() - hints.keys()):
-        raise ResultError(f"{_join(at, name)} is not known: these results are damaged. {_ADVICE}")
+        raise ResultError(f"{_join(at, name)} is not known: these results are damaged. {ADVICE}")
     for name in sorted(needed - content.keys()):
-        raise ResultError(f"{_join(at, name)} is missing: these results are damaged. {_ADVICE}")
+        raise ResultError(f"{_join(at, name)} is missing: these results are damaged. {ADVICE}")
     fields = {name: decode(inner, hints[name], _join(at, name)) for name, inner in content.items()}
     try:
         return hint(**fields)
@@ -345,7 +345,7 @@ def _join(at: str, name: str) -> str:
 
 
 def _refuse(value: Any, allowed: str, at: str) -> Any:
-    raise ResultError(f"{at or 'the result'} must be {allowed}, but is {_short(value)}. {_ADVICE}")
+    raise ResultError(f"{at or 'the result'} must be {allowed}, but is {_short(value)}. {ADVICE}")
 
 
 def _short(value: Any) -> str:

@@ -38,7 +38,7 @@ from ...audit.bounds.pair.betting import STAKES
 from ...audit.evidence.builds import BuildEvidence
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.saved import DIGEST_KEY, Described, Saved, require, within
+from ...audit.results.saved import ADVICE, DIGEST_KEY, Described, Saved, require, within
 from ...audit.trials.array_files import read_text
 from ...audit.trials.folder import Folder, lock, unlock
 from ...audit.trials.options import versions
@@ -119,12 +119,14 @@ class History(Described):
     Args:
         name: name of the file, for messages.
         builds: in order.
+        is_cut: whether the file ends in a line without an end, which is no build.
     """
 
     DESCRIBED_BY: ClassVar[str] = "experiments.ci.history_text"
 
     name: str
     builds: tuple[Build, ...]
+    is_cut: bool = False
 
     @classmethod
     def read(cls, path: Path | str) -> History:
@@ -152,8 +154,9 @@ class History(Described):
                 history = history.followed_by(Build.from_json(line))
             except ResultError as error:
                 advice = "Restore the file, such as from version control; or begin another history."
-                raise ResultError(f"{name}, line {place}: {error} {advice}", argument="history") from error
-        return history
+                reason = str(error).removesuffix(f" {ADVICE}")
+                raise ResultError(f"{name}, line {place}: {reason} {advice}", argument="history") from error
+        return replace(history, is_cut=not content.endswith("\n"))
 
     @classmethod
     @contextmanager

@@ -26,13 +26,26 @@ def describe(history: History) -> ResultText:
         answer=_answer(history),
         facts=(("claim", f"{last.own.claim_name} at delta {number(last.own.delta)}"), *rows(history)),
         table=TextTable(_HEAD, tuple((_tone(build), _cells(build)) for build in history.builds), 2),
-        warnings=() if not last.left_out else (f"build {last.number} adds no evidence: {last.left_out}.",),
+        warnings=tuple(_warnings(history)),
         notes=(
             "Evidence is a power of ten: 2.0 is what happens once in 100 histories of true claims, at most.",
             f"The digest of the last line is {last.digest}. Lines that are removed at the end of the file do not show: "
             "compare it with a copy.",
         ),
     )
+
+
+def _warnings(history: History) -> Iterator[str]:
+    last, names = history.last, list(dict.fromkeys(build.own.mechanism.partition("(")[0] for build in history.builds))
+    if last.left_out:
+        yield f"build {last.number} adds no evidence: {last.left_out}."
+    if len(names) > 1:
+        yield (
+            f"the builds are of {', '.join(names)}: an alarm about one program ends with a build of another. Keep a "
+            "file for each program."
+        )
+    if history.is_cut:
+        yield f"the last line of {history.name} has no end: it is what an interrupted build left, and no build."
 
 
 def rows(history: History) -> list[Row]:
@@ -53,16 +66,24 @@ def _answer(history: History) -> str:
     held = f"If the claim is true in every build, the evidence of this history never alarms, at {level} confidence."
     if found:
         return " ".join(f"{text[:1].upper()}{text[1:]}." for text in found) + f" {held}"
+    earlier = [build.number for build in history.builds if build.verdict is Verdict.VIOLATION]
+    if earlier and history.verdict is not Verdict.VIOLATION:
+        verb = "was a violation" if len(earlier) == 1 else "were violations"
+        named = (
+            f"build {earlier[0]}" if len(earlier) == 1 else f"{len(earlier)} builds, the last of them {earlier[-1]},"
+        )
+        return f"The code of the last build is not refuted; {named} with other code {verb}. {held}"
     return f"The builds together do not refute the claim. {held}"
 
 
 def _refutations(history: History) -> Iterator[str]:
     """Yield why the last build is a violation, beyond its own audit."""
     last, since = history.last, history.refuted_since
-    if last.of_code.alarm:
-        yield f"the {plural(last.of_code.n_builds, 'build')} with this code refute the claim for at least one of them"
-    if last.of_all.alarm:
-        yield f"the last {plural(last.of_all.n_builds, 'build')} refute the claim for at least one of them"
+    for pool, builds in ((last.of_code, "builds with this code"), (last.of_all, "last builds")):
+        if pool.alarm and pool.n_builds == 1:
+            yield "this build refutes the claim"
+        elif pool.alarm:
+            yield f"the {pool.n_builds:,} {builds} refute the claim for at least one of them"
     if since is not None and since < last.number:
         yield f"build {since} refuted the claim, and the code has not changed since"
 

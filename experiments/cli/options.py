@@ -319,6 +319,8 @@ def in_options(message: str, arguments: Sequence[str], parameters: Collection[st
     Example:
         >>> in_options("delta must be given. Try delta=1e-5 and view='table'.", ["delta"], ["delta", "seed"])
         "--delta must be given. Try --delta 1e-5 and view='table'."
+        >>> in_options("it is Claim(epsilon=1, delta=1e-5).", [], ["delta"])
+        'it is Claim(epsilon=1, delta=1e-5).'
     """
     options = {name: f"--{option}" for name, option in OF_ARGUMENTS.items() if option in parameters}
     options |= {name: f"--{name}" for name in ("bounds", "without") if name in parameters}  # of --stress
@@ -327,7 +329,10 @@ def in_options(message: str, arguments: Sequence[str], parameters: Collection[st
             message = re.sub(rf"^{re.escape(name)}\b(?!=)", options[name], message)
     named = "|".join(map(re.escape, options))
     assignment = rf"(?<![\w.(-])({named})=('[^']*'|\"[^\"]*\"|[\w.+-]*\w)(?![\w(])"
-    return re.sub(assignment, lambda m: f"{options[m[1]]} {_bare(m[2])}", message) if options else message
+    calls = r"\w\([^()]*\)"  # such as ApproximateDP(epsilon=1.0, delta=1e-05): they stay as they are
+    if not options:
+        return message
+    return re.sub(f"{calls}|{assignment}", lambda m: f"{options[m[1]]} {_bare(m[2])}" if m[1] else str(m[0]), message)
 
 
 def _bare(value: str) -> str:

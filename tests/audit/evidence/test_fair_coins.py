@@ -135,5 +135,10 @@ def test_scores_that_are_given_twice_are_refused():
     for pilot in (PairScores(out, in_), PairScores(out[:100], rng.normal(size=100))):
         with pytest.raises(ParameterError, match="pilot holds scores that are counted too, those of `out`"):
             audit_scores(PairScores(out, in_), claim=PureDP(1.0), pilot=pilot)
+    for repeated in (PairScores(np.repeat(out, 3), in_), PairScores(out, np.concatenate([in_, in_]))):
+        with pytest.raises(ParameterError, match=r"each of its 500 values occurs [23] times, or a multiple of it"):
+            audit_scores(repeated, claim=PureDP(1.0))
+    counts = PairScores(rng.poisson(900, 3_000), rng.poisson(900, 3_000))  # of more than 100 values, repeated by chance
+    assert audit_scores(counts, claim=PureDP(1.0)).bound.epsilon < 1.0
     few = PairScores(np.arange(40) % 2, np.arange(40) % 2)  # of few values, which may be equal by chance
     assert audit_scores(few, claim=PureDP(1.0)).bound.epsilon == 0.0

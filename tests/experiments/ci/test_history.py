@@ -16,7 +16,7 @@ from dpassay.experiments.ci import history as module
 from dpassay.experiments.ci.history import Build, History
 from dpassay.experiments.ci.saved_runs import load
 from dpassay.experiments.present.plots.style import save
-from dpassay.mechanisms import Laplace, Neighbours, PureDP
+from dpassay.mechanisms import Gaussian, Laplace, Neighbours, PureDP
 from dpassay.mechanisms.core import NoAnswerError, ParameterError, ResultError, StoreError
 
 PAIR = Neighbours(np.array([1.0, 0.0]), np.array([1.0, 0.0, 1.0]), "add_remove")
@@ -217,6 +217,7 @@ def test_small_builds_of_a_bug_refute_the_claim_together(tmp_path):
     assert f"build {n} refuted the claim, and the code has not changed" in " ".join(same.text().answer.split()).lower()
     assert same.last.of_code.entry == 2
     assert load(file).checked.verdict is Verdict.CONSISTENT
+    assert "with other code were violations" in " ".join(other.text().answer.split())
     figure = history.plot()
     assert "refutes the claim" in figure.axes[0].get_title("left")
 
@@ -258,6 +259,22 @@ def test_without_locks_the_second_of_two_builds_is_refused(file, monkeypatch):
         with pytest.raises(StoreError, match="another process has added a build"):
             builds.add(result)
     assert file.read_bytes() == before
+
+
+def test_a_second_program_in_a_file_and_a_cut_line_are_named(tmp_path):
+    file = tmp_path / "audits.jsonl"
+    assert add(file, RIGHT).text().warnings == ()
+    (warning,) = add(file, Gaussian(sensitivity=1.0, noise_multiplier=9.0)).text().warnings
+    assert "Keep a file for each program" in warning
+    file.write_bytes(file.read_bytes() + b'{"number": 3')
+    assert "the last line of audits.jsonl has no end" in History.read(file).text().warnings[-1]
+
+
+def test_a_damaged_line_has_one_advice(file):
+    file.write_text("print()\n")
+    with pytest.raises(ResultError, match="begin another history") as caught:
+        History.read(file)
+    assert "run the same command" not in str(caught.value)
 
 
 def test_a_failed_write_leaves_the_builds_as_they_were(file, lines, monkeypatch):

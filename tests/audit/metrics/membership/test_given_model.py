@@ -153,7 +153,7 @@ def test_columns_belong_to_the_classes_of_the_model(digits):
     assert audit_model(tree.predict_proba, *sets, attacks="loss", random_split=True).found_by == ("loss",)
     with pytest.raises(ParameterError, match=r"the largest one is that of the label for 0.739 % of the records"):
         audit_model(lambda batch: tree.predict_proba(batch), *sets, attacks="loss")
-    with pytest.raises(ParameterError, match=r"there are none for 10, 11: predict returned 10 columns"):
+    with pytest.raises(ParameterError, match=r"there is none for 11: predict returned 10 columns"):
         audit_model(tree.predict_proba, (X, y + 2), (X_out, y_out + 2), attacks="loss")
 
 
