@@ -77,9 +77,9 @@ def read_by_ending(path: Path, readers: Mapping[str, Callable[[Path], Content]],
     """
     ending = next((ending for ending in readers if path.name.lower().endswith(ending)), None)
     if ending is None:
+        found = f"{path} is a folder" if path.is_dir() else f"{path} ends in {path.suffix!r}"
         raise ParameterError(
-            f"{argument} must be a file that ends in {', '.join(readers)}, but {path} ends in {path.suffix!r}.",
-            argument=argument,
+            f"{argument} must be a file that ends in {', '.join(readers)}, but {found}.", argument=argument
         )
     try:
         return readers[ending](path)

@@ -29,7 +29,7 @@ from ...audit.results.saved import comparable
 from ...mechanisms.core import DpassayError, ParameterError, StoreError, plural
 from ..config.command_table import task_of_line
 from ..config.source import allowed_modules
-from ..present.results.provenance import TIMES, derived_by
+from ..present.results.provenance import TIMES, commit, derived_by
 from ..present.results.sweep import SweepResult
 from .again import read_result, report, saved
 from .directory import JUDGED, STATEMENT, RunDirectory
@@ -204,7 +204,9 @@ def _versions(run: RunDirectory) -> tuple[bool, str]:
     names = [name for name in known["versions"] | ours if known["versions"].get(name) != ours.get(name)]
     different = [f"{name} {known['versions'].get(name, 'none')} (here {ours.get(name, 'none')})" for name in names]
     if known["code"] != here["code"]:
-        different.append(f"the code of dpassay, commit {known['commit'] or 'unknown'}")
+        same = known["commit"] and known["commit"] == commit()
+        changed = ", with changes that are not committed, there or here" if same else ""
+        different.append(f"the code of dpassay, commit {known['commit'] or 'unknown'}{changed}")
     if different:
         return False, f"the run was made by other versions: {_listed(different)}. Verify it with those."
     return True, f"Python, {plural(len(ours) - 1, 'package')} and the code of dpassay are those of the run."

@@ -58,6 +58,12 @@ class TableRisk(FileTask):
     def __post_init__(self) -> None:
         if self.keys is not None and self.unit is not None:
             raise ParameterError("--unit must be left out with --keys, whose person is the unit.", argument="unit")
+        if self.keys is None and (folder := next((name for name, file in self._files.items() if file.is_dir()), None)):
+            raise ParameterError(
+                f"{folder} must be a table, but is a folder. For several tables that are joined by keys, give --keys "
+                "SCHEMA.toml.",
+                argument=folder,
+            )
         require_coins(self, ("epsilon", "delta", "attack", "looks"), "the table is made")
         named: dict[Path, str] = {}
         for name, file in self._files.items():

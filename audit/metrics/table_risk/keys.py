@@ -238,8 +238,8 @@ class TableKeys:
             if (dangling := np.isnan(place)).any():
                 raise _bad(
                     f"{name} of {side} must refer to rows of {table.parent}, but {plural(int(dangling.sum()), 'row')} "
-                    f"have another {column}, such as {keys[dangling].iloc[0]!r}. Remove these, or add their rows to "
-                    f"{table.parent}."
+                    f"have another {column}, such as {keys[dangling].iloc[0]!r}, where {table.parent} has "
+                    f"{', '.join(map(repr, above[:3]))}. Write them alike in both, remove these, or add their rows."
                 )
             at = place.astype(np.int64)
             persons[name] = persons[table.parent][at]

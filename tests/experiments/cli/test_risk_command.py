@@ -50,6 +50,13 @@ def test_copies_exit_with_1_and_have_a_report(copied, tmp_path):
     assert (without.exit_code, "no evidence card" in " ".join(without.output.split())) == (2, True)
 
 
+def test_folders_without_keys_are_refused_with_the_option_that_they_need(copied, tmp_path):
+    done = call(copied[0], str(tmp_path), "--holdout", copied[2])
+    assert done.exit_code == 2
+    assert "synthetic must be a table, but is a folder" in " ".join(done.output.split())
+    assert "--keys" in done.output
+
+
 def test_a_clean_table_exits_with_0(tmp_path):
     real, synthetic, holdout = files_of(tmp_path, made.clean(np.random.default_rng(0), 150))
     done = call(real, synthetic, "--holdout", holdout, "--ignore", "born", "--secret", "sex", "-v")
