@@ -506,7 +506,7 @@ def _check_rows(dataset: Any, coins: Coins, tokenizer: Any) -> None:
 def _rows_of_tokens(dataset: Any) -> Iterator[tuple[Tokens, list[int]]]:
     """Yield the tokens of each row, and their labels: -100 for what is not learned."""
     if not hasattr(dataset, "__len__"):
-        raise TypeError(f"a {type(dataset).__name__} is read only once")
+        raise TypeError(f"type {type(dataset).__name__} is read only once")
     names = {"input_ids", "labels", "prompt_ids", "chosen_ids", "rejected_ids"}
     names &= set(getattr(dataset, "column_names", None) or ())
     if names and dataset.format["type"] != "custom":  # of set_transform
@@ -553,7 +553,7 @@ def _canaries_of_row(
 
 def _integers(values: Any) -> list[int]:
     """Return the numbers of a list, an array or a tensor."""
-    numbers: list[int] = np.asarray(values).ravel().tolist()
+    numbers: list[int] = np.asarray(values).ravel().astype(int).tolist()
     return numbers
 
 

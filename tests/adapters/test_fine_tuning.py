@@ -342,6 +342,15 @@ def test_a_resumed_training_has_the_reference_from_before_it(tokenizer, canaries
     options = {"claim": CLAIM, "out": tmp_path / "audit", "looks": 2}
     with pytest.raises(KeyboardInterrupt):
         briefly([AuditCallback(coins, **options), Stopped()], dataset, tokenizer, tmp_path, **saved)
+    with pytest.raises(ParameterError, match=r"coins must be those of the first start .* Coins\.load"):
+        briefly(
+            [AuditCallback(Coins.toss(canaries, file=tmp_path / "others.json"), **options)],
+            dataset,
+            tokenizer,
+            tmp_path,
+            resume=True,
+            **saved,
+        )
     callback = AuditCallback(Coins.load(tmp_path / "coins.json"), **options)
     briefly([callback], dataset, tokenizer, tmp_path, resume=True, **saved)
     lines = [json.loads(line) for line in (tmp_path / "audit" / "end.jsonl").read_text().splitlines()]
@@ -351,8 +360,6 @@ def test_a_resumed_training_has_the_reference_from_before_it(tokenizer, canaries
     assert sorted(path.stem for path in (tmp_path / "audit").glob("*.jsonl")) == ["end", "step-2"]
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "reference.json").write_text('{"cut')
-    with pytest.raises(ParameterError, match=r"coins must be those of the first start .* Coins\.load"):
-        briefly([AuditCallback(Coins.toss(canaries), **options)], dataset, tokenizer, tmp_path, resume=True, **saved)
     other = AuditCallback(Coins.load(tmp_path / "coins.json"), claim=CLAIM, out=tmp_path / "other")
     with pytest.warns(UserWarning, match=r"resumed at step \d+, but .*reference\.json has no scores of these canaries"):
         briefly([other], dataset, tokenizer, tmp_path, resume=True, **saved)
@@ -393,7 +400,7 @@ def tokens(texts, tokenizer):
 
 @pytest.mark.parametrize("seed", [0, 1], ids=["the same coins", "another toss"])
 def test_canaries_that_were_added_twice_are_refused(tokenizer, canaries, seed):
-    coins, dataset = prepared(canaries, tokenizer)
+    dataset = prepared(canaries, tokenizer)[1]
     again = Coins.toss(canaries, seed=seed)
     with pytest.raises(ParameterError, match=r"^canary \d+, '.+', is in [12] rows .* by the coins in [01]: .* twice"):
         _check_rows(with_canaries(dataset, again, tokenizer), again, tokenizer)
@@ -414,14 +421,14 @@ def test_canaries_that_are_part_of_others_are_told_from_them(tokenizer):
     for included in ([False, True, True, False], [True, True, False, True], [True, False, True, True]):
         coins = Coins(ids, included)
         _check_rows(tokens(coins.included_ids, tokenizer), coins, tokenizer)
-        with pytest.raises(ParameterError, match="is in . rows of the training data"):
+        with pytest.raises(ParameterError, match=r"is in . rows of the training data"):
             _check_rows(tokens(ids, tokenizer), coins, tokenizer)
 
 
 def test_a_short_canary_in_other_texts_is_named(tokenizer):
     coins = Coins(("Leo Smith", "Leo Smith and Mia Leo Smith went home"), [True, True])
     rows = tokens([*coins.ids, "a mail of Leo Smith to all"], tokenizer)
-    with pytest.raises(ParameterError, match="canary 0, 'Leo Smith', is in 2 rows .* part of no other text"):
+    with pytest.raises(ParameterError, match=r"canary 0, 'Leo Smith', is in 2 rows .* part of no other text"):
         _check_rows(rows, coins, tokenizer)
 
 
@@ -435,7 +442,7 @@ class Rows(torch.utils.data.Dataset):
         return len(self.rows)
 
     def __getitem__(self, place):
-        torch.rand(1), np.random.rand(1), random.random()  # noqa: NPY002, S311
+        torch.rand(1), np.random.rand(1), random.random()  # noqa: NPY002
         return self.rows[place]
 
 
@@ -454,10 +461,11 @@ def transformed(rows):
 def test_rows_of_other_datasets_are_searched(tokenizer, canaries, kind):
     coins, dataset = prepared(canaries, tokenizer)
     rows = list(dataset)
+    whole = kind(rows)
     states = torch.get_rng_state().tolist(), np.random.get_state()[1].tolist(), random.getstate()  # noqa: NPY002
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _check_rows(kind(rows), coins, tokenizer)
+        _check_rows(whole, coins, tokenizer)
     assert states == (torch.get_rng_state().tolist(), np.random.get_state()[1].tolist(), random.getstate())  # noqa: NPY002
     with pytest.raises(ParameterError, match="are not learned as a whole"):
         _check_rows(kind(rows[:-1]), coins, tokenizer)
@@ -468,17 +476,17 @@ def test_rows_of_other_datasets_are_searched(tokenizer, canaries, kind):
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (lambda rows: rows.to_iterable_dataset(), "a IterableDataset is read only once"),
+        (lambda rows: rows.to_iterable_dataset(), "type IterableDataset is read only once"),
         (lambda rows: datasets.Dataset.from_dict({"text": ["a"]}), "their rows have no input_ids"),
         (lambda rows: torch.utils.data.TensorDataset(torch.tensor([[1, 2]])), "their rows have no input_ids"),
-        (lambda rows: [{"input_ids": "words"}], "invalid literal|could not be searched"),
-        (lambda rows: None, "a NoneType is read only once"),
+        (lambda rows: [{"input_ids": "words"}], "invalid literal"),
+        (lambda rows: None, "type NoneType is read only once"),
     ],
     ids=["stream", "text", "tuples", "no numbers", "nothing"],
 )
 def test_data_that_cannot_be_searched_are_told_of(tokenizer, canaries, kind, words):
     coins, dataset = prepared(canaries, tokenizer)
-    with pytest.warns(UserWarning, match=f"could not be searched for the canaries: ({words})") as told:
+    with pytest.warns(UserWarning, match=f"could not be searched for the canaries: {words}") as told:
         _check_rows(kind(dataset), coins, tokenizer)
     assert len(told) == 1
 
@@ -623,7 +631,7 @@ def test_the_row_that_a_refusal_proposes_holds_the_text(tokenizer, canaries, row
     with pytest.raises(ParameterError, match="row must make the row of a text") as refused:
         with_canaries(dataset, coins, tokenizer)
     proposed = re.search(r"such as row=(lambda text: .*)\.$", str(refused.value))[1]
-    made = with_canaries(dataset, coins, tokenizer, row=eval(proposed))[1]  # noqa: S307
+    made = with_canaries(dataset, coins, tokenizer, row=eval(proposed))[1]
     assert list(row) == list(made)
     assert coins.included_ids[0] in str(made)
 
@@ -669,12 +677,12 @@ def test_the_first_snippet_of_the_page_runs_as_it_is(tokenizer, tmp_path, monkey
     texts = {"dataset": datasets.Dataset.from_dict({"text": mails(n=10, seed=2).tolist()}), "tokenizer": tokenizer}
     arguments = trl.SFTConfig("t", max_length=64, bf16=False, **options)
     names = texts | {"SFTTrainer": trl.SFTTrainer, "model": small(tokenizer), "args": arguments}
-    exec(snippet.replace("1_000", "100"), names)  # noqa: S102
+    exec(snippet.replace("1_000", "100"), names)
     assert names["audit"].result.audit.verdict is not Verdict.VIOLATION
-    names = names | vars(transformers) | {"model": small(tokenizer)}
-    names["args"] = transformers.TrainingArguments("t", **options)
-    names["audit"] = AuditCallback(names["coins"], claim=CLAIM, out="other")
-    exec(plain, names)  # noqa: S102
+    of_library = {name: getattr(transformers, name) for name in ("Trainer", "DataCollatorForLanguageModeling")}
+    again = {"model": small(tokenizer), "args": transformers.TrainingArguments("t", **options)}
+    names |= of_library | again | {"audit": AuditCallback(names["coins"], claim=CLAIM, out="other")}
+    exec(plain, names)
     names["trainer"].train()
     assert names["audit"].result is not None
 
