@@ -582,10 +582,9 @@ def _warn_of_unseen_rows(args: Any, dataset: Any) -> None:
 
 def _tokens_in_any_row(text: str, tokenizer: Any) -> tuple[int, ...]:
     """Return the tokens of a text that stay the same after a space or a line, and before a full stop or a line."""
-    alone, *others = (
-        tuple(map(int, tokenizer(whole_text, add_special_tokens=False)["input_ids"]))
-        for whole_text in (text, f" {text}", f"\n{text}", f"{text}.", f"{text}\n")
-    )
+    around = [text, f" {text}", f"\n{text}", f"{text}.", f"{text}\n"]
+    encoded = tokenizer(around, add_special_tokens=False)["input_ids"]
+    alone, *others = (tuple(map(int, ids)) for ids in encoded)
     first = len(alone) - min(_n_same(alone[::-1], other[::-1]) for other in others[:2])
     last = min(_n_same(alone, other) for other in others[2:])
     return alone[first:last] if last - first > 1 else alone

@@ -447,9 +447,9 @@ class Rows(torch.utils.data.Dataset):
 
 
 def transformed(rows):
-    """Texts that are tokenized as they are read."""
-    texts = datasets.Dataset.from_dict({"place": list(range(len(rows)))})
-    texts.set_transform(lambda batch: {"input_ids": [rows[place]["input_ids"] for place in batch["place"]]})
+    """Rows that are made as they are read, from a column of the same name."""
+    texts = datasets.Dataset.from_dict({"input_ids": list(range(len(rows)))})
+    texts.set_transform(lambda batch: {"input_ids": [rows[place]["input_ids"] for place in batch["input_ids"]]})
     return texts
 
 
@@ -591,10 +591,23 @@ def test_sampled_texts_are_written_by_the_model(tokenizer):
     before = torch.random.get_rng_state()
     texts = sampled_texts(model, tokenizer, 20, seed=0, n_tokens=8)
     assert len(set(texts)) == 20
-    assert min(len(tokenizer(text)["input_ids"]) for text in texts) >= 4
     assert torch.equal(before, torch.random.get_rng_state())
     with pytest.raises(ParameterError, match="temperature must be"):
         sampled_texts(model, tokenizer, 20, seed=0, temperature=0.5)
+
+
+def test_sampled_texts_that_are_short_are_left_out(tokenizer, monkeypatch):
+    model = small(tokenizer)
+    write = model.generate
+
+    def generate(prompts, **options):
+        written = write(prompts, **options)
+        written[::2, 3:] = tokenizer.eos_token_id
+        return written
+
+    monkeypatch.setattr(model, "generate", generate)
+    texts = sampled_texts(model, tokenizer, 20, seed=0, n_tokens=8)
+    assert min(len(tokenizer(text)["input_ids"]) for text in texts) >= 4
 
 
 def test_canaries_are_added_to_lists_texts_and_tokens(tokenizer, canaries):
