@@ -10,17 +10,20 @@ The callback computes the log probability of each token of every canary before t
 after it. It changes neither weights nor random states: training takes the same steps as without it.
 
 The unit of the claim is one text. The Trainer must see each canary as one sequence of its own: training that packs
-several texts into a sequence, or truncates a canary, is refused. Rows of tokens are searched for the canaries.
+several texts into a sequence, or truncates a canary, is refused. Rows of tokens are searched for all canaries: each is
+in as many rows as its coin says. A warning tells where they cannot be searched.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from itertools import chain, pairwise
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,9 +42,17 @@ from ..mechanisms.core import DpassayError, ParameterError, open_unit, whole
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+Tokens = tuple[int, ...]
 TOKENIZED = {"input_ids", "attention_mask", "labels", "token_type_ids"}
 """Columns of a dataset of tokens."""
 COINS, REFERENCE = "coins.json", "reference.json"
+ROWS = {
+    "messages": '{"messages": [{"role": "assistant", "content": text}]}',
+    "chosen": '{"prompt": "", "chosen": text, "rejected": " ".join(text.split()[::-1])}',
+    "text": '{"text": text}',
+    "completion": '{"prompt": "", "completion": text}',
+}
+"""The row of a text in a dataset with a column of this name."""
 PACKED = (
     "packing puts several texts into one sequence, whose gradient is clipped as a whole: the claim is then for a "
     "sequence, and not for a text. Train on one text in a row: packing=False, padding_free=False, and no step such as "
@@ -97,7 +108,8 @@ def sampled_texts(
         n: number of texts, >= 1.
         seed: seed of the texts, which must not be that of the coins or of the training.
         temperature: of the samples, >= 0.8: colder samples repeat each other.
-        n_tokens: largest number of tokens of a text, >= 1.
+        n_tokens: largest number of tokens of a text, >= 1. Texts of fewer than half of it are left out: a name or a
+            greeting is in other texts too.
 
     Raises:
         ParameterError: the model repeats itself: n different texts were not found among 20 n.
@@ -118,11 +130,15 @@ def sampled_texts(
                 max_new_tokens=n_tokens,
                 pad_token_id=tokenizer.pad_token_id or 0,
             )
-            decoded = tokenizer.batch_decode(written, skip_special_tokens=True)
-            texts.update(dict.fromkeys(text.strip() for text in decoded if text.strip()))
+            for text in map(str.strip, tokenizer.batch_decode(written, skip_special_tokens=True)):
+                if text and 2 * len(tokenizer(text, add_special_tokens=False)["input_ids"]) >= n_tokens:
+                    texts[text] = None
             if len(texts) >= n:
                 return list(texts)[:n]
-    raise ParameterError(f"n must be at most {len(texts)}: the model writes no more different texts.", argument="n")
+    raise ParameterError(
+        f"n must be at most {len(texts)}: the model writes no more different texts of {n_tokens / 2:g} tokens or more.",
+        argument="n",
+    )
 
 
 def with_canaries(
@@ -157,8 +173,8 @@ def with_canaries(
     _check_new(coins, set(dataset["text"]) if "text" in known else set())
     if row is None and known != {"text"} and not {"input_ids"} <= known <= TOKENIZED:
         raise ParameterError(
-            f"row must make the row of a text, since the dataset has the columns {', '.join(sorted(known))}. For "
-            'prompts and answers: row=lambda text: {"prompt": "", "completion": text}.',
+            f"row must make the row of a text, since the dataset has the columns {', '.join(sorted(known))}, such as "
+            f"row=lambda text: {next((ROWS[name] for name in ROWS if name in known), ROWS['completion'])}.",
             argument="row",
         )
     made = row or (lambda text: {"text": text} if known == {"text"} else _tokens_of(text, tokenizer, known))
@@ -230,7 +246,7 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
         result: result of the last audit; None before it, and where there was no verdict, of which a warning tells.
 
     Raises:
-        ParameterError: a claim and an accountant, or neither; a claim of another kind.
+        ParameterError: texts in place of coins; a claim and an accountant, or neither; a claim of another kind.
     """
 
     def __init__(
@@ -245,6 +261,12 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
         looks: int = 1,
         batch_size: int = 32,
     ) -> None:
+        if not isinstance(coins, Coins):
+            raise ParameterError(
+                f"coins must be Coins, but is a {type(coins).__name__}. Toss one for each canary: "
+                'coins = Coins.toss(texts, file="coins.json").',
+                argument="coins",
+            )
         if (claim is None) == (accountant is None):
             raise ParameterError(
                 "give either claim, such as ApproximateDP(8.0, 1e-5), or the accountant of the training.",
@@ -271,25 +293,33 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
             raise ParameterError(PACKED)
         if getattr(args, "deepspeed", None) or getattr(args, "fsdp", None):
             raise ParameterError("the audit needs the whole model in one process, without DeepSpeed or FSDP.")
+        model, texts = kwargs.get("model"), self._coins.ids
         limit = getattr(args, "max_length", None) or getattr(args, "max_seq_length", None)
-        _check_lengths(self._coins.ids, tokenizer, limit or tokenizer.model_max_length)
-        _check_rows(getattr(kwargs.get("train_dataloader"), "dataset", None), self._coins.included_ids, tokenizer)
+        _check_lengths(texts, tokenizer, limit or tokenizer.model_max_length)
+        if positions := getattr(getattr(model, "config", None), "max_position_embeddings", None):
+            _check_lengths(texts, tokenizer, positions, "the model has positions for")
+        _check_causal(model)
         earlier = list(self._out.glob("*.jsonl"))
         if earlier and (state.global_step == 0 or self._out / "end.jsonl" in earlier):
             raise ParameterError(
                 f"out must be a folder without the results of an earlier training, but {self._out} has some. Give "
-                "another one for each training.",
+                "another one for each training. To go on with a finished training (resume_from_checkpoint), copy "
+                f"{self._out / REFERENCE} into the other folder: its audit is a further look at the same coins.",
                 argument="out",
             )
+        kept = self._scores_kept(state)
+        dataset = getattr(kwargs.get("train_dataloader"), "dataset", None)
+        _check_rows(dataset, self._coins, tokenizer)
+        _warn_of_unseen_rows(args, dataset)
         self._out.mkdir(parents=True, exist_ok=True)
         if self._coins.file is None:
             self._coins.save(self._out / COINS)
         if state.is_world_process_zero:
             if self._claim is not None:
-                able, shown = shown_by_canaries(len(self._coins.ids), *_numbers(self._claim))
+                able, shown = shown_by_canaries(len(texts), *_numbers(self._claim))
                 if not able:
                     warnings.warn(shown, stacklevel=2)
-            self._reference, self._n_audits = self._scores_before(state, kwargs), len(earlier)
+            self._reference, self._n_audits = kept or self._scores_before(kwargs), len(earlier)
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Audit a checkpoint, if audits beside the last one are planned."""
@@ -307,20 +337,35 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
     def _scores(self, kwargs: Mapping[str, Any]) -> list[list[float]]:
         return log_probabilities(kwargs["model"], _tokenizer(kwargs), self._coins.ids, batch_size=self._batch_size)
 
-    def _scores_before(self, state: Any, kwargs: Mapping[str, Any]) -> list[list[float]]:
-        """Score the canaries, or read the scores from before the training that is resumed."""
+    def _scores_kept(self, state: Any) -> list[list[float]] | None:
+        """Return the scores from before the training that is resumed, if there are any; refuse other coins."""
+        if state.global_step == 0 or not state.is_world_process_zero:
+            return None
         file = self._out / REFERENCE
-        if state.global_step > 0:
-            with suppress(OSError, ValueError, LookupError, TypeError):
-                kept = json.loads(file.read_text(encoding="utf-8"))
-                return [kept[text] for text in self._coins.ids]
+        try:
+            kept = json.loads(file.read_text(encoding="utf-8"))
+            digest, scores = kept["coins"], kept["log_probabilities"]
+        except (OSError, ValueError, LookupError, TypeError):
             warnings.warn(
                 f"the training is resumed at step {state.global_step:,}, but {file} has no scores of these canaries "
-                "from before it: they are compared with the model of this step. Give the `out` of the first start.",
+                "from before it: they are compared with the model of this step. Give the `out` of the first start, or "
+                f"copy its {REFERENCE} into this one.",
                 stacklevel=2,
             )
+            return None
+        if digest != self._coins.digest:
+            raise ParameterError(
+                f"coins must be those of the first start of a training that is resumed, but those of {file} are "
+                'others. Read them, Coins.load("coins.json"), in place of another toss.',
+                argument="coins",
+            )
+        return [scores[text] for text in self._coins.ids]
+
+    def _scores_before(self, kwargs: Mapping[str, Any]) -> list[list[float]]:
+        """Score the canaries before training, and keep the scores for a training that is resumed."""
         scores = self._scores(kwargs)
-        file.write_text(json.dumps(dict(zip(self._coins.ids, scores, strict=True))), encoding="utf-8")
+        kept = {"coins": self._coins.digest, "log_probabilities": dict(zip(self._coins.ids, scores, strict=True))}
+        (self._out / REFERENCE).write_text(json.dumps(kept), encoding="utf-8")
         return scores
 
     def _audit(self, kwargs: Mapping[str, Any], name: str) -> None:
@@ -341,6 +386,12 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # its class is not 
             for text, after, before in scores
         ]
         file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        if self._accountant is not None and getattr(self._accountant, "__len__", lambda: 1)() == 0:
+            raise ParameterError(
+                "the accountant counted no step of this training, so that it states no claim. Is its engine attached "
+                "to the optimizer that the Trainer uses?",
+                argument="accountant",
+            )
         claim = self._claim or ApproximateDP(float(self._accountant.get_epsilon(self._delta)), self._delta or 0.0)
         epsilon, delta = _numbers(claim)
         task = TextStudy(
@@ -377,61 +428,163 @@ def _tokens_of(text: str, tokenizer: Any, columns: set[str]) -> dict[str, list[i
     return {name: ids if name in ("input_ids", "labels") else list(map(int, encoded[name])) for name in columns}
 
 
-def _check_lengths(texts: Sequence[str], tokenizer: Any, limit: int) -> None:
+def _check_lengths(
+    texts: Sequence[str], tokenizer: Any, limit: int, limited: str = "the training truncates texts to"
+) -> None:
     longest = max(texts, key=lambda text: len(tokenizer(text)["input_ids"]))
     if (length := len(tokenizer(longest)["input_ids"])) > limit:
         raise ParameterError(
-            f"a canary has {length} tokens, but the training truncates texts to {limit}: {longest[:40]!r}... . Give "
-            "shorter canaries."
+            f"a canary has {length} tokens, but {limited} {limit}: {longest[:40]!r}... . Give shorter canaries."
         )
 
 
-def _check_rows(dataset: Any, texts: Sequence[str], tokenizer: Any) -> None:
-    """Raise `ParameterError` if a text is learned in no row of tokens, or only in rows with another of the texts.
+def _check_causal(model: Any) -> None:
+    """Raise `ParameterError` unless the model has logits for each token that depend on no later token."""
+    rows = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 4]], device=_device(model))
+    try:
+        with _evaluating(model), torch.no_grad():
+            logits = model(input_ids=rows, attention_mask=torch.ones_like(rows)).logits.float()
+        one, other = logits[:, :-1]
+        causal = logits.shape[:2] == rows.shape and not bool((one - other).abs().max() > 0.01 * one.std())
+    except (ValueError, TypeError, LookupError, AttributeError):
+        causal = False
+    if not causal:
+        raise ParameterError(
+            "model must be a causal language model, which predicts each token from those before it, but is a "
+            f"{type(model).__name__}. Load it with AutoModelForCausalLM.",
+            argument="model",
+        )
 
-    Compared are the tokens of a text that do not depend on what a template puts around it. Texts of one token, streams,
-    the columns of KTO, and rows that the Trainer tokenizes later are not checked.
+
+def _check_rows(dataset: Any, coins: Coins, tokenizer: Any) -> None:
+    """Raise `ParameterError` unless each included canary is learned in one row, and no excluded one is in the rows.
+
+    Compared are the tokens of a text that do not depend on what a template puts around it. Texts of one token are not
+    checked; a warning tells of data that cannot be searched.
     """
-    names = set(getattr(dataset, "column_names", None) or ()) if hasattr(dataset, "__len__") else set()
-    columns = ["input_ids"] if "input_ids" in names else ["prompt_ids", "chosen_ids"]
-    if not names.issuperset(columns):
+    parts = [_tokens_in_any_row(text, tokenizer) for text in coins.ids]
+    allowed, n_rows = Counter[Tokens](), Counter[Tokens]()
+    starts, alone, together = dict[Tokens, set[Tokens]](), set[Tokens](), set[Tokens]()
+    for part, is_in in zip(parts, coins.included.tolist(), strict=True):
+        allowed[part] += is_in
+        starts.setdefault(part[:2], set()).add(part)
+    try:
+        with _random_states():
+            for ids, labels in _rows_of_tokens(dataset):
+                inside, learned, n_places = _canaries_of_row(ids, labels, starts)
+                n_rows.update(inside)
+                (alone if n_places == 1 else together).update(learned)
+    except Exception as error:
+        warnings.warn(
+            f"the training data could not be searched for the canaries: {error or type(error).__name__}. Check that "
+            "each included canary is in them once, whole, as one sequence that is learned, and no excluded one at all.",
+            stacklevel=3,
+        )
         return
-    parts: dict[str, tuple[int, ...]] = {}
-    starts: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
-    for text in texts:
-        parts[text] = _tokens_in_any_row(text, tokenizer)
-        starts.setdefault(parts[text][:2], set()).add(parts[text])
-    alone, together = set[tuple[int, ...]](), set[tuple[int, ...]]()
-    read = dataset.with_format(None).select_columns([*columns, *({"labels"} & names)])
-    for batch in read.iter(1_000):
-        for *tokens, labels in zip(*map(batch.get, columns), batch.get("labels", batch[columns[0]]), strict=True):
-            ids, end, n_places, inside = tuple(chain(*tokens)), 0, 0, set[tuple[int, ...]]()
-            for place, pair in enumerate(pairwise(ids)):
-                for part in starts.get(pair, ()):
-                    stop = place + len(part)
-                    if ids[place:stop] == part and set(labels[place:stop]) != {-100}:
-                        n_places += place >= end  # a text within another one is no second text
-                        end = max(end, stop)
-                        inside.add(part)
-            (alone if n_places == 1 else together).update(inside)
-    missing = [text for text in texts if parts[text] not in alone and len(parts[text]) > 1]
-    if any(parts[text] in together for text in missing):
+    for number, part in enumerate(parts):
+        if n_rows[part] > allowed[part]:
+            raise ParameterError(
+                f"canary {number}, {coins.ids[number][:40]!r}, is in {n_rows[part]} rows of the training data, but by "
+                f"the coins in {allowed[part]}: what is in r rows needs a claim for r texts, and an excluded canary is "
+                "in none. Add the canaries once, to data without canaries (a cell of a notebook that runs twice adds "
+                "them twice), and take canaries that are part of no other text, as short ones are.",
+                argument="coins",
+            )
+    missing = [i for i, part in enumerate(parts) if coins.included[i] and part not in alone and len(part) > 1]
+    if any(parts[i] in together for i in missing):
         raise ParameterError(PACKED)
     if missing:
         raise ParameterError(
-            f"{len(missing)} of {len(texts)} included canaries are not learned as a whole, such as "
-            f"{missing[0][:40]!r}: the training data have no row with all of its tokens, or no labels for it. Add the "
-            "canaries to the data that are trained on, and truncate or mask none of them.",
+            f"{len(missing)} of {len(coins.included_ids)} included canaries are not learned as a whole, such as "
+            f"{coins.ids[missing[0]][:40]!r}: the training data have no row with all of its tokens, or no labels for "
+            "it, or (DPO) it is in the prompt only, or also the rejected answer. Add the canaries to the data that are "
+            "trained on, and truncate or mask none of them.",
             argument="coins",
+        )
+
+
+def _rows_of_tokens(dataset: Any) -> Iterator[tuple[Tokens, list[int]]]:
+    """Yield the tokens of each row, and their labels: -100 for what is not learned."""
+    if not hasattr(dataset, "__len__"):
+        raise TypeError(f"type {type(dataset).__name__} is read only once")
+    names = {"input_ids", "labels", "prompt_ids", "chosen_ids", "rejected_ids"}
+    names &= set(getattr(dataset, "column_names", None) or ())
+    if names and dataset.format["type"] != "custom":  # of set_transform
+        batches = dataset.with_format(None).select_columns(sorted(names)).iter(1_000)
+        rows = (dict(zip(batch, row, strict=True)) for batch in batches for row in zip(*batch.values(), strict=True))
+    else:
+        rows = (dataset[place] for place in range(len(dataset)))
+    for row in rows:
+        if not isinstance(row, Mapping) or not {"input_ids", "chosen_ids"} & set(row):
+            raise TypeError("their rows have no input_ids")
+        if "input_ids" in row:
+            ids = _integers(row["input_ids"])
+            yield tuple(ids), _integers(row["labels"]) if "labels" in row else ids
+        else:
+            prompt, chosen, rejected = (_integers(row[f"{name}_ids"]) for name in ("prompt", "chosen", "rejected"))
+            labels = chosen if chosen != rejected else [-100] * len(chosen)
+            yield (*prompt, *chosen, *rejected), [-100] * len(prompt) + labels + [-100] * len(rejected)
+
+
+def _canaries_of_row(
+    ids: Tokens, labels: list[int], starts: Mapping[Tokens, set[Tokens]]
+) -> tuple[set[Tokens], set[Tokens], int]:
+    """Return the canaries in a row, those that are learned, and the number of places of these.
+
+    A canary within another one is not counted.
+    """
+    found = [
+        (place, -len(part), part)
+        for place, pair in enumerate(pairwise(ids))
+        for part in starts.get(pair, ())
+        if ids[place : place + len(part)] == part
+    ]
+    inside, learned, end, end_learned, n_places = set[Tokens](), set[Tokens](), 0, 0, 0
+    for place, _, part in sorted(found):
+        if (stop := place + len(part)) > end:
+            inside.add(part)
+            end = stop
+            if set(labels[place:stop]) != {-100}:
+                learned.add(part)
+                n_places += place >= end_learned
+                end_learned = stop
+    return inside, learned, n_places
+
+
+def _integers(values: Any) -> list[int]:
+    """Return the numbers of a list, an array or a tensor."""
+    numbers: list[int] = np.asarray(values).ravel().astype(int).tolist()
+    return numbers
+
+
+@contextmanager
+def _random_states() -> Iterator[None]:
+    """Keep the random states, which rows of the user may change."""
+    of_python, of_arrays = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        with torch.random.fork_rng():
+            yield
+    finally:
+        random.setstate(of_python)
+        np.random.set_state(of_arrays)  # noqa: NPY002
+
+
+def _warn_of_unseen_rows(args: Any, dataset: Any) -> None:
+    """Warn if the steps of the training are too few to see each row once."""
+    of_step = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
+    if args.max_steps > 0 and hasattr(dataset, "__len__") and (seen := args.max_steps * of_step) < len(dataset):
+        warnings.warn(
+            f"{args.max_steps:,} steps of {of_step:,} rows see {seen:,} of {len(dataset):,} rows at most: canaries in "
+            f"the others show nothing. {-(-len(dataset) // of_step):,} steps see all.",
+            stacklevel=3,
         )
 
 
 def _tokens_in_any_row(text: str, tokenizer: Any) -> tuple[int, ...]:
     """Return the tokens of a text that stay the same after a space or a line, and before a full stop or a line."""
-    alone, *others = (
-        tuple(map(int, tokenizer(whole_text, add_special_tokens=False)["input_ids"]))
-        for whole_text in (text, f" {text}", f"\n{text}", f"{text}.", f"{text}\n")
-    )
+    around = [text, f" {text}", f"\n{text}", f"{text}.", f"{text}\n"]
+    encoded = tokenizer(around, add_special_tokens=False)["input_ids"]
+    alone, *others = (tuple(map(int, ids)) for ids in encoded)
     first = len(alone) - min(_n_same(alone[::-1], other[::-1]) for other in others[:2])
     last = min(_n_same(alone, other) for other in others[2:])
     return alone[first:last] if last - first > 1 else alone
@@ -448,7 +601,8 @@ def _check_new(coins: Coins, texts: set[str]) -> None:
     both = [text for text in coins.ids if text in texts]
     if both:
         raise ParameterError(
-            f"{len(both)} canaries are texts of the dataset, such as {both[0][:40]!r}: their coins decide nothing.",
+            f"{len(both)} canaries are texts of the dataset, such as {both[0][:40]!r}: their coins decide nothing. "
+            "Add the canaries once, to data without canaries.",
             argument="coins",
         )
 

@@ -181,7 +181,8 @@ class Coins:
                 stream.write(json.dumps(content, indent=1))
         except FileExistsError:
             raise ParameterError(
-                f"file must not exist, but {file} does. Each training run has its own coins: give another name.",
+                f"file must not exist, but {file} does. Each training run has its own coins: give another name. To "
+                f"resume the training of these: Coins.load({str(file)!r}).",
                 argument="file",
             ) from None
         except OSError as error:

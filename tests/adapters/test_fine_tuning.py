@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import random
+import re
+import shutil
+import warnings
 from itertools import pairwise
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -239,11 +244,12 @@ def test_audits_of_checkpoints_share_the_level(tokenizer, canaries, tmp_path):
         ({"claim": GaussianDP(1.0)}, "claim must be PureDP"),
         ({"accountant": object()}, "delta is missing"),
         ({"claim": CLAIM, "looks": 0}, "looks must be"),
+        ({"claim": CLAIM, "coins": ["a", "b"]}, r"coins must be Coins, but is a list\. .*Coins\.toss"),
     ],
 )
 def test_what_an_audit_cannot_use_is_refused(options, words):
     with pytest.raises(ParameterError, match=words):
-        AuditCallback(Coins.toss(["a", "b"]), **options)
+        AuditCallback(**{"coins": Coins.toss(["a", "b"])} | options)
 
 
 def test_packed_training_is_refused(tokenizer, canaries, tmp_path):
@@ -302,8 +308,9 @@ def joined(rows):
         (lambda rows: rows.map(lambda row: {"input_ids": row["input_ids"][:5]}), "are not learned as a whole"),
         (lambda rows: rows.map(lambda row: {"labels": [-100] * len(row["input_ids"])}), "are not learned as a whole"),
         (lambda rows: rows.select(range(len(rows) - 9)), "^9 of .* included canaries are not learned as a whole"),
+        (lambda rows: datasets.concatenate_datasets([rows] * 5), "is in 5 rows of the training data, but by the coins"),
     ],
-    ids=["joined", "cut", "masked", "left out"],
+    ids=["joined", "cut", "masked", "left out", "five times"],
 )
 def test_rows_that_do_not_hold_each_canary_are_refused(tokenizer, canaries, tmp_path, spoilt, words):
     coins, dataset = prepared(canaries, tokenizer)
@@ -313,9 +320,9 @@ def test_rows_that_do_not_hold_each_canary_are_refused(tokenizer, canaries, tmp_
 
 
 def test_canaries_are_found_in_rows_with_words_around_them(tokenizer, canaries, tmp_path):
-    """In any order, after and before other words, with padding, and where one row quotes two of them."""
+    """In any order, after and before other words, and with padding."""
     coins, dataset = prepared(canaries, tokenizer)
-    texts = [*tokenizer.batch_decode(dataset["input_ids"][:]), " and ".join(coins.included_ids[:2])]
+    texts = tokenizer.batch_decode(dataset["input_ids"][:])
     rows = datasets.Dataset.from_dict({"text": [f"Question: {text}." for text in texts]}).shuffle(seed=0)
     rows = rows.map(lambda row: tokenizer(row["text"], padding="max_length", max_length=64), remove_columns=["text"])
     callback = AuditCallback(coins, claim=CLAIM, out=tmp_path / "audit")
@@ -335,6 +342,15 @@ def test_a_resumed_training_has_the_reference_from_before_it(tokenizer, canaries
     options = {"claim": CLAIM, "out": tmp_path / "audit", "looks": 2}
     with pytest.raises(KeyboardInterrupt):
         briefly([AuditCallback(coins, **options), Stopped()], dataset, tokenizer, tmp_path, **saved)
+    with pytest.raises(ParameterError, match=r"coins must be those of the first start .* Coins\.load"):
+        briefly(
+            [AuditCallback(Coins.toss(canaries, file=tmp_path / "others.json"), **options)],
+            dataset,
+            tokenizer,
+            tmp_path,
+            resume=True,
+            **saved,
+        )
     callback = AuditCallback(Coins.load(tmp_path / "coins.json"), **options)
     briefly([callback], dataset, tokenizer, tmp_path, resume=True, **saved)
     lines = [json.loads(line) for line in (tmp_path / "audit" / "end.jsonl").read_text().splitlines()]
@@ -350,11 +366,193 @@ def test_a_resumed_training_has_the_reference_from_before_it(tokenizer, canaries
     assert other.result is not None
 
 
+def test_a_finished_training_is_gone_on_with_in_another_folder(tokenizer, canaries, tmp_path):
+    coins, dataset = prepared(canaries, tokenizer)
+    saved = {"save_strategy": "steps", "save_steps": 4}
+    first, second = (AuditCallback(coins, claim=CLAIM, out=tmp_path / name) for name in ("first", "second"))
+    briefly([first], dataset, tokenizer, tmp_path, **saved)
+    more = saved | {"max_steps": 6, "resume": True}
+    with pytest.raises(ParameterError, match=r"To go on with a finished training .* copy .*reference\.json into the"):
+        briefly([first], dataset, tokenizer, tmp_path, **more)
+    (tmp_path / "second").mkdir()
+    shutil.copy(tmp_path / "first" / "reference.json", tmp_path / "second")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="the training is resumed")
+        briefly([second], dataset, tokenizer, tmp_path, **more)
+    before = [
+        [json.loads(line)["reference_log_probabilities"] for line in (tmp_path / name / "end.jsonl").open()]
+        for name in ("first", "second")
+    ]
+    assert before[0] == before[1]
+    assert any("judged before" in warning for warning in second.result.audit.warnings)
+
+
 def test_a_canary_of_one_token_is_not_called_missing(tokenizer):
     rows = datasets.Dataset.from_dict({"input_ids": [tokenizer("a")["input_ids"]]})
-    _check_rows(rows, ["a"], tokenizer)
+    _check_rows(rows, Coins(("a",), [True]), tokenizer)
     with pytest.raises(ParameterError, match="1 of 1 included canaries are not learned"):
-        _check_rows(rows, ["a longer text"], tokenizer)
+        _check_rows(rows, Coins(("a longer text",), [True]), tokenizer)
+
+
+def tokens(texts, tokenizer):
+    return [{"input_ids": tokenizer(text)["input_ids"]} for text in texts]
+
+
+@pytest.mark.parametrize("seed", [0, 1], ids=["the same coins", "another toss"])
+def test_canaries_that_were_added_twice_are_refused(tokenizer, canaries, seed):
+    dataset = prepared(canaries, tokenizer)[1]
+    again = Coins.toss(canaries, seed=seed)
+    with pytest.raises(ParameterError, match=r"^canary \d+, '.+', is in [12] rows .* by the coins in [01]: .* twice"):
+        _check_rows(with_canaries(dataset, again, tokenizer), again, tokenizer)
+
+
+def test_an_excluded_canary_in_the_data_is_refused_also_where_it_is_not_learned(tokenizer, canaries):
+    coins, dataset = prepared(canaries, tokenizer)
+    excluded = int(np.flatnonzero(~coins.included)[0])
+    rows = [*dataset, {"input_ids": tokenizer(f"See: {canaries[excluded]}.")["input_ids"]}]
+    rows[-1]["labels"] = [-100] * len(rows[-1]["input_ids"])
+    with pytest.raises(ParameterError, match=f"^canary {excluded}, '.+', is in 1 rows .* by the coins in 0: "):
+        _check_rows(rows, coins, tokenizer)
+
+
+def test_canaries_that_are_part_of_others_are_told_from_them(tokenizer):
+    """A longer canary is not its shorter part, and canaries that differ in their first word only are not one twice."""
+    ids = ("the cat sat down", "see the cat sat down here", "Anna has a red car", "Bob has a red car")
+    for included in ([False, True, True, False], [True, True, False, True], [True, False, True, True]):
+        coins = Coins(ids, included)
+        _check_rows(tokens(coins.included_ids, tokenizer), coins, tokenizer)
+        with pytest.raises(ParameterError, match=r"is in . rows of the training data"):
+            _check_rows(tokens(ids, tokenizer), coins, tokenizer)
+
+
+def test_a_short_canary_in_other_texts_is_named(tokenizer):
+    coins = Coins(("Leo Smith", "Leo Smith and Mia Leo Smith went home"), [True, True])
+    rows = tokens([*coins.ids, "a mail of Leo Smith to all"], tokenizer)
+    with pytest.raises(ParameterError, match=r"canary 0, 'Leo Smith', is in 2 rows .* part of no other text"):
+        _check_rows(rows, coins, tokenizer)
+
+
+class Rows(torch.utils.data.Dataset):
+    """Rows of tensors, whose making changes the random states."""
+
+    def __init__(self, rows):
+        self.rows = [{name: torch.tensor(value) for name, value in row.items()} for row in rows]
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, place):
+        torch.rand(1), np.random.rand(1), random.random()  # noqa: NPY002
+        return self.rows[place]
+
+
+def transformed(rows):
+    """Rows that are made as they are read, from a column of the same name."""
+    texts = datasets.Dataset.from_dict({"input_ids": list(range(len(rows)))})
+    texts.set_transform(lambda batch: {"input_ids": [rows[place]["input_ids"] for place in batch["input_ids"]]})
+    return texts
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [list, Rows, transformed, lambda rows: torch.utils.data.random_split(Rows(rows), [len(rows), 0])[0]],
+    ids=["list", "torch", "set_transform", "random_split"],
+)
+def test_rows_of_other_datasets_are_searched(tokenizer, canaries, kind):
+    coins, dataset = prepared(canaries, tokenizer)
+    rows = list(dataset)
+    whole = kind(rows)
+    states = torch.get_rng_state().tolist(), np.random.get_state()[1].tolist(), random.getstate()  # noqa: NPY002
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _check_rows(whole, coins, tokenizer)
+    assert states == (torch.get_rng_state().tolist(), np.random.get_state()[1].tolist(), random.getstate())  # noqa: NPY002
+    with pytest.raises(ParameterError, match="are not learned as a whole"):
+        _check_rows(kind(rows[:-1]), coins, tokenizer)
+    with pytest.raises(ParameterError, match="is in 2 rows"):
+        _check_rows(kind([*rows, rows[-1]]), coins, tokenizer)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (lambda rows: rows.to_iterable_dataset(), "type IterableDataset is read only once"),
+        (lambda rows: datasets.Dataset.from_dict({"text": ["a"]}), "their rows have no input_ids"),
+        (lambda rows: torch.utils.data.TensorDataset(torch.tensor([[1, 2]])), "their rows have no input_ids"),
+        (lambda rows: [{"input_ids": "words"}], "invalid literal"),
+        (lambda rows: None, "type NoneType is read only once"),
+    ],
+    ids=["stream", "text", "tuples", "no numbers", "nothing"],
+)
+def test_data_that_cannot_be_searched_are_told_of(tokenizer, canaries, kind, words):
+    coins, dataset = prepared(canaries, tokenizer)
+    with pytest.warns(UserWarning, match=f"could not be searched for the canaries: {words}") as told:
+        _check_rows(kind(dataset), coins, tokenizer)
+    assert len(told) == 1
+
+
+def test_canaries_of_dpo_are_learned_from_the_preferred_answer(tokenizer):
+    """Refused: canaries in the prompt only, and with themselves as rejected answers."""
+    coins = Coins.toss(random_strings(20, tokenizer, seed=1), seed=0)
+
+    def rows(**parts):
+        names = ("prompt", "chosen", "rejected")
+        return [
+            {f"{name}_ids": tokenizer(parts.get(name, text))["input_ids"] for name in names}
+            for text in coins.included_ids
+        ]
+
+    _check_rows(rows(prompt="say", rejected="no"), coins, tokenizer)
+    for refused in (rows(prompt="say"), rows(chosen="yes", rejected="no"), rows(prompt="say", chosen="yes")):
+        with pytest.raises(ParameterError, match=r"are not learned as a whole.*\(DPO\)"):
+            _check_rows(datasets.Dataset.from_list(refused), coins, tokenizer)
+
+
+def test_steps_that_do_not_see_all_rows_are_told_of(tokenizer, canaries, tmp_path):
+    coins, dataset = prepared(canaries, tokenizer)
+    steps = -(-len(dataset) // 16)
+    callback = AuditCallback(coins, claim=CLAIM, out=tmp_path / "audit")
+    words = f"4 steps of 16 rows see 64 of {len(dataset)} rows at most: .* {steps} steps see all"
+    with pytest.warns(UserWarning, match=words):
+        briefly([callback], dataset, tokenizer, tmp_path, gradient_accumulation_steps=2)
+
+
+def started(model, tokenizer, texts):
+    """Start an audit of a training."""
+    options = transformers.TrainingArguments("t", report_to=[], use_cpu=True)
+    state = transformers.TrainerState()
+    AuditCallback(Coins.toss(texts), claim=CLAIM).on_train_begin(
+        options, state, None, model=model, processing_class=tokenizer
+    )
+
+
+def test_models_that_are_not_causal_are_refused(tokenizer, canaries):
+    size = {"vocab_size": len(tokenizer), "hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 2}
+    models = [
+        transformers.GPT2ForSequenceClassification(small(tokenizer).config),
+        transformers.BertForMaskedLM(transformers.BertConfig(**size, intermediate_size=64)),
+    ]
+    for model in models:
+        with pytest.raises(ParameterError, match=f"model must be a causal .*, but is a {type(model).__name__}"):
+            started(model, tokenizer, canaries)
+
+
+def test_canaries_beyond_the_positions_of_the_model_are_refused(tokenizer):
+    model = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(vocab_size=len(tokenizer), n_positions=8, n_embd=8, n_layer=1, n_head=1)
+    )
+    with pytest.raises(ParameterError, match="but the model has positions for 8: "):
+        started(model, tokenizer, ["one", "two " * 12])
+
+
+def test_an_accountant_that_counted_no_step_states_no_claim(tokenizer, canaries, tmp_path):
+    class Accountant(list):
+        def get_epsilon(self, delta):
+            return 0.0
+
+    options = {"claim": None, "accountant": Accountant(), "delta": 1e-5, "steps": 1}
+    with pytest.warns(UserWarning, match="no verdict on this training: the accountant counted no step"):
+        assert trained(tokenizer, canaries, tmp_path, **options).result is None
 
 
 # --- log probabilities -------------------------------------------------------------------------------------------
@@ -398,6 +596,20 @@ def test_sampled_texts_are_written_by_the_model(tokenizer):
         sampled_texts(model, tokenizer, 20, seed=0, temperature=0.5)
 
 
+def test_sampled_texts_that_are_short_are_left_out(tokenizer, monkeypatch):
+    model = small(tokenizer)
+    write = model.generate
+
+    def generate(prompts, **options):
+        written = write(prompts, **options)
+        written[::2, 3:] = tokenizer.eos_token_id
+        return written
+
+    monkeypatch.setattr(model, "generate", generate)
+    texts = sampled_texts(model, tokenizer, 20, seed=0, n_tokens=8)
+    assert min(len(tokenizer(text)["input_ids"]) for text in texts) >= 4
+
+
 def test_canaries_are_added_to_lists_texts_and_tokens(tokenizer, canaries):
     coins = Coins.toss(canaries, seed=0)
     texts = ["one", "two"]
@@ -415,6 +627,26 @@ def test_canaries_are_added_to_lists_texts_and_tokens(tokenizer, canaries):
     more = datasets.Dataset.from_list([{"text": "a", "source": "web", "n_turns": 1}])
     made = with_canaries(more, coins, tokenizer, row=lambda text: {"text": text})
     assert made[1] == {"text": coins.included_ids[0], "source": None, "n_turns": None}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}], "source": "web"},
+        {"text": "a", "source": "web"},
+        {"prompt": "a", "chosen": "b", "rejected": "c"},
+        {"prompt": "a", "completion": "b"},
+    ],
+    ids=lambda row: next(iter(row)),
+)
+def test_the_row_that_a_refusal_proposes_holds_the_text(tokenizer, canaries, row):
+    coins, dataset = Coins.toss(canaries, seed=0), datasets.Dataset.from_list([row])
+    with pytest.raises(ParameterError, match="row must make the row of a text") as refused:
+        with_canaries(dataset, coins, tokenizer)
+    proposed = re.search(r"such as row=(lambda text: .*)\.$", str(refused.value))[1]
+    made = with_canaries(dataset, coins, tokenizer, row=eval(proposed))[1]
+    assert list(row) == list(made)
+    assert coins.included_ids[0] in str(made)
 
 
 def test_streams_and_several_splits_are_refused(tokenizer):
@@ -447,6 +679,25 @@ def test_sft_of_trl_needs_the_added_lines_only(tokenizer, canaries, tmp_path):
         small(tokenizer), options, train_dataset=dataset, processing_class=tokenizer, callbacks=[callback]
     ).train()
     assert callback.result.audit.verdict is not Verdict.VIOLATION
+
+
+def test_the_first_snippet_of_the_page_runs_as_it_is(tokenizer, tmp_path, monkeypatch):
+    trl = pytest.importorskip("trl")
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs/how-to/fine-tuning.md").read_text()
+    snippet, plain = (re.search(f"```py\n({first}.*?)```", page, re.DOTALL)[1] for first in ("from", "dataset"))
+    options = {"max_steps": 2, "report_to": [], "disable_tqdm": True, "use_cpu": True, "save_strategy": "no"}
+    texts = {"dataset": datasets.Dataset.from_dict({"text": mails(n=10, seed=2).tolist()}), "tokenizer": tokenizer}
+    arguments = trl.SFTConfig("t", max_length=64, bf16=False, **options)
+    names = texts | {"SFTTrainer": trl.SFTTrainer, "model": small(tokenizer), "args": arguments}
+    exec(snippet.replace("1_000", "100"), names)
+    assert names["audit"].result.audit.verdict is not Verdict.VIOLATION
+    of_library = {name: getattr(transformers, name) for name in ("Trainer", "DataCollatorForLanguageModeling")}
+    again = {"model": small(tokenizer), "args": transformers.TrainingArguments("t", **options)}
+    names |= of_library | again | {"audit": AuditCallback(names["coins"], claim=CLAIM, out="other")}
+    exec(plain, names)
+    names["trainer"].train()
+    assert names["audit"].result is not None
 
 
 def test_dpo_of_trl_takes_canaries_as_preferred_answers(tokenizer, canaries, tmp_path):
