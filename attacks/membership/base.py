@@ -92,8 +92,8 @@ class MembershipAttack(Options):
         if n_references < self.minimum_references:
             needed = self.minimum_references + n_models - n_references
             raise AttackError(
-                f"attack {self.name!r} needs at least {self.minimum_references} reference models per target, not "
-                f"counting {excluded}, but {plural(n_models, 'model')} leave {max(n_references, 0)}. "
-                f"Train n_models={needed + needed % 2} or more.",  # models come in pairs
+                f"attack {self.name!r} compares with {plural(self.minimum_references, 'reference model')} or more per "
+                f"target, not counting {excluded}, but there are {max(n_references, 0)}. Give references of a model, "
+                f"or train n_models={needed + needed % 2} or more shadow models.",  # models come in pairs
                 argument="n_models",
             )

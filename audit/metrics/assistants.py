@@ -224,7 +224,13 @@ def audit_answers(
         LedgerEntry("accounts", f"{accounts}, whose answers are combined", "the claim is for all of them together"),
     )
     advice = with_pilot(result.remedies, n_pilot / len(coins.ids))
-    return replace(result, attack=f"{attack} of the answers", ledger=(*ledger, *result.ledger), remedies=advice)
+    return replace(
+        result,
+        mechanism="assistant",
+        attack=f"{attack} of the answers",
+        ledger=(*ledger, *result.ledger),
+        remedies=advice,
+    )
 
 
 def _questions(canaries: CanaryDocuments, accounts: int) -> Iterator[tuple[tuple[int, int, int], str]]:

@@ -258,8 +258,8 @@ def _after_violation(result: AuditResult, *, unclear: bool) -> list[str]:
         steps = ["Return a result, or raise, on both datasets: one can be told from the other by a call that hangs."]
     elif result.game is Game.MEMBERSHIP:
         steps = [
-            "Find where one canary changes the result by more than the noise covers: clipping of each record before "
-            "any mean, the noise itself, what the accountant counts."
+            "Find where one canary changes the result by more than the noise covers. In a training: clipping of each "
+            "record before any mean, the noise itself, what the accountant counts."
         ]
     elif result.relation == "add_remove" and result.game.has_scores:
         steps = [

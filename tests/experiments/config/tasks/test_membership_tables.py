@@ -93,7 +93,7 @@ def test_where_records_are_replaced_nothing_is_promised_of_being_in(tmp_path):
     ("old", "new", "key", "message"),
     [
         ('view = "table"', 'view = "measurements"', "view", "view must be 'table', since attacks of [membership] use"),
-        ("n_models = 8", "n_models = 4", "n_models", "attack 'lira' needs at least 4 reference models per target"),
+        ("n_models = 8", "n_models = 4", "n_models", "attack 'lira' compares with 4 reference models or more"),
         ("n_rows = 30\n", "", "[mechanism]", "n_rows is missing: under 'add_remove'"),
         ("age = 111", "age = 20", "[data]", "codes, whole numbers from 0 to 19, in column 'age', but is"),
         ("age = 111, ", "", "[data]", "shape (n_records, 2), one column for each of sex, race, but has shape (20, 3)"),
