@@ -6,7 +6,8 @@
 
 The answer is one of three, and none of them is an epsilon, for which fair coins decide before training who is in:
 
-    cannot be told      members and others differ without the model (`feature_baseline.py`): an AUC may show just that
+    cannot be told      members and others differ without the model (`feature_baseline.py`): an AUC may show just that;
+                        or an AUC is far below 1/2 (`reversed_by`): the sets are exchanged, or the outputs misread
     members are found   the AUC of an attack is above all that the records alone may explain (`found_by`): the limit
                         of the baseline; or 1/2, if the user states that chance alone chose the members
     no evidence         neither
@@ -25,6 +26,7 @@ it one. Where the probability is known because coins were tossed, `Coins.audit` 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -32,6 +34,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 from scipy.optimize import linear_sum_assignment
 
 from ....attacks.membership.base import MembershipAttack
@@ -48,8 +51,8 @@ BY_CLASS = ("probabilities", "log_probabilities", "logits")
 """Outputs with a column for each class."""
 OF_LABEL = ("losses", "rescaled_logits", "scores")
 """Outputs that depend on the label of the record, which the function gets."""
-MIN_SHARED, MAX_SHARED = 5, 0.1
-"""Numbers of others that are members: at least so many, and more than this share, are refused."""
+BY_CHANCE = 1e-6
+"""Probability at which records that are in both sets are refused."""
 MAX_LEVELS = 20
 """Number of the most common values of a column of text that the baseline sees."""
 
@@ -245,11 +248,19 @@ def _joined(members: Any, others: Any, *, needs_labels: bool) -> tuple[Any, NDAr
 
 
 def _check_distinct(members: Sequence[Any], others: Sequence[Any]) -> None:
-    """Raise `ParameterError` if many others are members: many more than equal records among the others explain."""
-    counts, seen = Counter(others), set(members)
-    shared = sum(row in seen for row in others)
-    repeated = sum(counts[row] > 1 for row in others)
-    if shared >= MIN_SHARED and shared - repeated > MAX_SHARED * len(others):
+    """Raise `ParameterError` if more records are in both sets than chance explains.
+
+    If chance splits the records, each of n equal ones into the members with probability p, they are in both sets with
+    probability 1 - p^n - (1 - p)^n. The number of such records has a smaller tail than a Poisson law of the same mean
+    (Hoeffding 1956).
+    """
+    inside, outside = Counter(members), Counter(others)
+    share = len(members) / (len(members) + len(others))
+    counts = [n for n in (inside + outside).values() if n > 1]
+    expected = math.fsum(1.0 - share**n - (1.0 - share) ** n for n in counts)
+    both = len(inside.keys() & outside.keys())
+    if both and stats.poisson.sf(both - 1, expected) <= BY_CHANCE:
+        shared = sum(outside[row] for row in inside.keys() & outside.keys())
         raise ParameterError(
             f"others must be records that the model was not trained on, but {shared:,} of {len(others):,} are members "
             "as well. Remove them from the others, or find out whether a file was given twice.",

@@ -164,6 +164,10 @@ def test_others_that_are_members_are_refused_and_equal_records_are_not(digits):
         audit_model(lambda batch: batch[:, 9], X, np.concatenate([X[:200], X_out[:200]]), **scores)
     with pytest.raises(ParameterError, match=r"300 of 300 are members as well"):
         audit_model(lambda batch: batch[9].to_numpy(), pd.DataFrame(X[:300]), pd.DataFrame(X[:300]), **scores)
+    with pytest.raises(ParameterError, match=r"10 of 10 are members as well"):
+        audit_model(lambda batch: batch[:, 9], X, X[:10], **scores)
+    twice = np.random.default_rng(1).permutation(np.repeat(np.arange(300.0), 2))[:, None]  # a split of equal records
+    assert audit_model(lambda batch: batch[:, 0], twice[:500], twice[500:], **scores).n_records == 600
     few = np.random.default_rng(0).integers(0, 4, size=(400, 2)).astype(float)
     assert audit_model(lambda batch: batch[:, 0], few[:200], few[200:], **scores).n_records == 400
 
