@@ -95,7 +95,7 @@ class Coins:
             raise ParameterError("ids must hold one id per canary, but is empty.", argument="ids")
         if len(set(ids)) < len(ids):
             raise ParameterError(
-                f"ids must differ as text, but {_listed(_repeated(ids))} occur more than once.", argument="ids"
+                f"ids must differ as text, but there are several of {_listed(_repeated(ids))}.", argument="ids"
             )
         if included.dtype != np.bool_ or included.shape != (len(ids),):
             raise ParameterError(
@@ -369,7 +369,7 @@ def _by_id(mapping: Any, argument: str) -> dict[str, float]:
     ids = _texts(mapping.keys(), argument)
     if len(set(ids)) < len(ids):
         raise ParameterError(
-            f"{argument} must have one value per id, but {_listed(_repeated(ids))} occur more than once.",
+            f"{argument} must have one value per id, but there are several for {_listed(_repeated(ids))}.",
             argument=argument,
         )
     return {id_: _number(value, id_, argument) for id_, (_, value) in zip(ids, mapping.items(), strict=True)}

@@ -14,6 +14,7 @@ A JSON file names its columns, and can state the privacy unit and the digest of 
 from __future__ import annotations
 
 import json
+import math
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -57,10 +58,12 @@ def read_evidence(file: Path, *, prior_success: float | None = None) -> Evidence
         success = _flags(table, "success", file)
         return Successes(int(success.sum()), len(success), prior_success)
     if "score" not in table or ("side" in table) == ("bit" in table):
-        advice = " For losses or scores of canaries give the file of `dpassay coins` too: --coins FILE."
-        raise ParameterError(
-            f"{file} must have the columns {COLUMNS}, but has {_listed(table)}.{advice if 'id' in table else ''}"
-        )
+        advice = ""
+        if "id" in table:
+            advice = " For losses or scores of canaries give the file of `dpassay coins` too: --coins FILE."
+        elif ";" in str(table.columns[0]):
+            advice = " Separate the columns by commas."
+        raise ParameterError(f"{file} must have the columns {COLUMNS}, but has {_listed(table)}.{advice}")
     if "side" in table:
         scores, side = _numbers(table, "score", file), _flags(table, "side", file)
         return PairScores(out=scores[~side], in_=scores[side])
@@ -228,7 +231,8 @@ def _flags(table: pd.DataFrame, column: str, file: Path) -> Any:
         valid = np.array([isinstance(v, bool | int | float) and v in (0, 1) for v in entries], dtype=np.bool_)
     else:
         valid = np.isin(entries, (0, 1))
-    _check(valid, entries, f"{column} must be 0 or 1 in every row of {file}")
+    meaning = " (0 without the record, 1 with it)" if column == "side" else ""
+    _check(valid, entries, f"{column} must be 0 or 1{meaning} in every row of {file}")
     return entries.astype(np.bool_)
 
 
@@ -247,8 +251,9 @@ def _check(valid: Bools, entries: NDArray[Any], requirement: str, advice: str = 
     """Raise `ParameterError` with the first invalid row."""
     if not valid.all():
         row = int(np.flatnonzero(~valid)[0])
-        value = short(entries.tolist()[row])
-        raise ParameterError(f"{requirement}, but is {value} in row {row + 1}. {advice}".rstrip())
+        value = entries.tolist()[row]
+        shown = "empty or NaN" if isinstance(value, float) and math.isnan(value) else short(value)
+        raise ParameterError(f"{requirement}, but is {shown} in row {row + 1}. {advice}".rstrip())
 
 
 def _listed(table: pd.DataFrame) -> str:

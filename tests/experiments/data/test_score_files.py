@@ -58,8 +58,13 @@ def test_bits_are_one_run_or_rows_of_runs_in_any_order(tmp_path):
         ("a.csv", "id,loss\n1,0\n", "but has id, loss. For losses or scores of canaries .* --coins FILE"),
         ("a.csv", "value,side\n1,0\n", "must have the columns `score, side`.* but has value, side"),
         ("a.csv", "score,side,bit\n1,0,0\n", "must have the columns"),
-        ("a.csv", "score,side\n1,2\n", "side must be 0 or 1 in every row .* but is 2 in row 1"),
-        ("a.csv", "score,side\n1,out\n", "side must be 0 or 1 in every row .* but is 'out' in row 1"),
+        (
+            "a.csv",
+            "score,side\n1,2\n",
+            r"side must be 0 or 1 \(0 without the record, 1 with it\) in every row .* but is 2 in row 1",
+        ),
+        ("a.csv", "score,side\n1,out\n", r"side must be 0 or 1 .* but is 'out' in row 1"),
+        ("a.csv", "score;side\n1;1\n", "but has score;side. Separate the columns by commas"),
         ("a.csv", "score,side\n1,0\nx,1\n", "score must be a number in every row .* but is 'x' in row 2"),
         ("a.csv", "score,side\n", "and rows, but has none"),
         ("a.csv", "", "cannot be read as csv"),
@@ -120,7 +125,7 @@ def test_no_hostile_file_ends_in_an_error_without_a_name(tmp_path, capsys):
         ("two-of-one-name.npz", "two arrays with the same name"),
         ("bool-2.npz", "holds bytes other than 0 and 1"),
         ("complex.csv", r"score must be a number in every row .* but is '1\+2j' in row 1"),
-        ("no-run.csv", "run must be a number in every row .* but is nan in row 1"),
+        ("no-run.csv", "run must be a number in every row .* but is empty or NaN in row 1"),
     ],
 )
 def test_a_hostile_file_is_refused_with_what_is_wrong(name, message, tmp_path):
