@@ -34,8 +34,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
-from scipy.optimize import linear_sum_assignment
+from scipy import special
 
 from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.outputs import OUTPUT_KINDS, shadows_of
@@ -184,6 +183,8 @@ def _columns_of_labels(y: NDArray[Any], classes: Any, outputs: Floats) -> NDArra
     Raises:
         ParameterError: labels without a column, or columns that belong to other classes, as the outputs show.
     """
+    from scipy.optimize import linear_sum_assignment
+
     n_classes = outputs.shape[1]
     known = np.unique(y) if np.ndim(classes) != 1 or len(classes) != n_classes else np.asarray(classes)
     if len(known) != n_classes:
@@ -259,7 +260,7 @@ def _check_distinct(members: Sequence[Any], others: Sequence[Any]) -> None:
     counts = [n for n in (inside + outside).values() if n > 1]
     expected = math.fsum(1.0 - share**n - (1.0 - share) ** n for n in counts)
     both = len(inside.keys() & outside.keys())
-    if both and stats.poisson.sf(both - 1, expected) <= BY_CHANCE:
+    if both and special.gammainc(both, expected) <= BY_CHANCE:  # the tail of the Poisson law
         shared = sum(outside[row] for row in inside.keys() & outside.keys())
         raise ParameterError(
             f"others must be records that the model was not trained on, but {shared:,} of {len(others):,} are members "
