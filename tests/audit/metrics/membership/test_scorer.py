@@ -78,7 +78,7 @@ def test_wrong_options_are_refused_at_once(options, problem):
 def test_what_cannot_be_scored_is_refused():
     with pytest.raises(UnknownNameError, match="'lira'"):
         membership_scorer(attack="lyra")
-    with pytest.raises(AttackError, match="needs at least 4"):
+    with pytest.raises(AttackError, match="compares with 4 reference models or more"):
         membership_scorer(attack="lira", n_models=4)
     with pytest.raises(ParameterError, match="at least 10 expected false positives: 125 records"):
         membership_scorer(n_models=16)(DecisionTreeClassifier(), X[:100], y[:100])
