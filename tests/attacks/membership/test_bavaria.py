@@ -177,7 +177,7 @@ def test_wrong_options_are_refused():
     for options in ({"prior": "vague"}, {"predictive": "cauchy"}, {"mode": "both"}):
         with pytest.raises(ParameterError):
             BaVarIA(**options)
-    with pytest.raises(AttackError, match="needs at least 4"):
+    with pytest.raises(AttackError, match="compares with 4 reference models or more"):
         BaVarIA(prior="flat").score(gaussian(4, 10, 0.0, np.random.default_rng(0)))
     with pytest.raises(AttackError, match="at least 10"):
         BaVarIA().score(gaussian(8, 9, 0.0, np.random.default_rng(0)))
