@@ -156,7 +156,7 @@ class History(Described):
                 advice = "Restore the file, such as from version control; or begin another history."
                 reason = str(error).removesuffix(f" {ADVICE}")
                 raise ResultError(f"{name}, line {place}: {reason} {advice}", argument="history") from error
-        return replace(history, is_cut=not content.endswith("\n"))
+        return replace(history, is_cut=content != "" and not content.endswith("\n"))
 
     @classmethod
     @contextmanager

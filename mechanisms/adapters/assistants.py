@@ -66,8 +66,9 @@ class LineAssistant(Command):
         'No.'
     """
 
-    _process: list[subprocess.Popen[str]] = field(default_factory=list, init=False, repr=False, compare=False)
-    _written: SimpleQueue[str] = field(default_factory=SimpleQueue, init=False, repr=False, compare=False)
+    _running: list[tuple[subprocess.Popen[str], SimpleQueue[str]]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )  # the process, and the lines that it has written
 
     def __enter__(self) -> LineAssistant:
         try:
@@ -81,19 +82,13 @@ class LineAssistant(Command):
             )
         except (OSError, ValueError) as error:
             raise ReleaseError(f"{self.line!r} cannot be started: {error}. Check the path.") from error
-        self._process.append(process)
-        threading.Thread(target=self._read, args=(process.stdout,), daemon=True).start()
+        written = SimpleQueue[str]()
+        self._running.append((process, written))
+        threading.Thread(target=_read, args=(process.stdout, written), daemon=True).start()
         return self
 
-    def _read(self, stream: IO[str]) -> None:
-        """Queue the lines of the program, and an empty text at their end."""
-        with suppress(OSError, ValueError):
-            for line in stream:
-                self._written.put(line)
-        self._written.put("")
-
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        process = self._process.pop()
+        process, _written = self._running.pop()
         end_group(process)
         process.wait()
         for stream in (process.stdin, process.stdout):
@@ -102,8 +97,8 @@ class LineAssistant(Command):
 
     def ask(self, prompt: str, account: str) -> Any:
         """Return the next line of the program, for one line of input."""
-        process, overdue = self._process[-1], threading.Event()
-        if not self._written.empty() and (line := self._next_line()):
+        (process, written), overdue = self._running[-1], threading.Event()
+        if not written.empty() and (line := _next_line(written)):
             raise ReleaseError(self._no_answer(line, "before it was asked this question"))
 
         def stop() -> None:
@@ -116,7 +111,7 @@ class LineAssistant(Command):
         try:
             process.stdin.write(json.dumps({"prompt": prompt, "account": account}) + "\n")  # type: ignore[union-attr]
             process.stdin.flush()  # type: ignore[union-attr]
-            answer = self._next_line()
+            answer = _next_line(written)
         except (OSError, ValueError):
             answer = ""
         finally:
@@ -130,18 +125,27 @@ class LineAssistant(Command):
                 return read
         raise ReleaseError(self._no_answer(answer, "as an answer"))
 
-    def _next_line(self) -> str:
-        """Return the next line of the program; an empty text at their end, now and later."""
-        line = self._written.get()
-        if not line:
-            self._written.put(line)
-        return line
-
     def _no_answer(self, line: str, when: str) -> str:
         return (
             f"{self.line!r} wrote {line.strip()!r:.80} {when}. It must write one line of JSON for each question, a "
             'text or {"answer": ...}, and everything else, such as a log, to its standard error.'
         )
+
+
+def _read(stream: IO[str], written: SimpleQueue[str]) -> None:
+    """Queue the lines of a program, and an empty text at their end."""
+    with suppress(OSError, ValueError):
+        for line in stream:
+            written.put(line)
+    written.put("")
+
+
+def _next_line(written: SimpleQueue[str]) -> str:
+    """Return the next line of a program; an empty text at their end, now and later."""
+    line = written.get()
+    if not line:
+        written.put(line)
+    return line
 
 
 __all__ = ["CommandAssistant", "LineAssistant"]

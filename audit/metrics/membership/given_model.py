@@ -242,7 +242,7 @@ def _joined(members: Any, others: Any, *, needs_labels: bool) -> tuple[Any, NDAr
         rows = pd.util.hash_pandas_object(X, index=False).tolist()
     else:
         X = np.concatenate([X_in, X_out])
-        rows = [row.tobytes() for row in np.ascontiguousarray(X)]
+        rows = [hash(row.tobytes()) for row in X]
     _check_distinct(rows[:n_in], rows[n_in:])
     y = None if y_in is None else np.concatenate([y_in, y_out])
     return X, y, np.arange(n_in + n_out) < n_in

@@ -155,8 +155,10 @@ def test_programs_see_the_account_and_the_question():
     shown = CommandAssistant("sh -c 'read question; echo $DPASSAY_ACCOUNT: $question'")
     assert shown.ask("Who?", account="account 2") == "account 2: Who?"
     remembers = "import sys\nn = 0\nfor line in sys.stdin:\n    n += 1; print(f'\"{n}\"', flush=True)"
-    with LineAssistant(program(remembers)) as assistant:
-        assert [assistant.ask("a", "1"), assistant.ask("b", "2")] == ["1", "2"], "it is started once"
+    once = LineAssistant(program(remembers))
+    for _ in range(2):
+        with once as assistant:
+            assert [assistant.ask("a", "1"), assistant.ask("b", "2")] == ["1", "2"], "it is started once for all"
     with pytest.raises(ReleaseError, match="exit code 1"):
         CommandAssistant("false").ask("Who?", account="")
 
