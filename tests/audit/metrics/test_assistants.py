@@ -299,3 +299,10 @@ def test_a_log_probability_that_is_no_number_is_refused_with_its_question(stated
             claim=PureDP(1.0),
             signal="probability",
         )
+
+
+def test_what_an_audit_would_need_counts_the_pilot_too():
+    canaries, coins = made(96)
+    result = audit_assistant(leaking(canaries, coins), canaries, coins, claim=PureDP(2.0))
+    assert (result.verdict, result.mechanism) == (Verdict.UNDERPOWERED, "assistant")
+    assert result.remedies[0].trials > 96, "77 units count, and 96 are too few"
